@@ -1,0 +1,1 @@
+//! The B-tree, with the option names and the policies of InnoDB.

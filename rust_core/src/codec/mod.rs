@@ -1,0 +1,6 @@
+//! Bytes in and out: compression, checksums, varints.
+
+pub mod compression;
+pub mod varint;
+
+pub use compression::Compression;

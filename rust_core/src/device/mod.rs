@@ -1,0 +1,1 @@
+//! What a device costs: queues, latency, bandwidth.

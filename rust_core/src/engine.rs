@@ -1,0 +1,284 @@
+//! What a workload may ask of any engine: ordered keys and values, atomic batches, iterators in both directions, and the
+//! background work that a runtime carries out for it.
+
+use crate::error::{Error, Result};
+use crate::runtime::{Admission, Job, Task};
+use std::collections::BTreeMap;
+
+/// How keys are laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyLayout {
+    /// One space of plain keys (db_bench, YCSB).
+    Plain,
+    /// The first 4 bytes of every key are a big-endian index number, as MyRocks encodes them. A B-tree engine keeps one
+    /// tree for each index number and does not store those bytes.
+    Indexed,
+}
+
+/// Bytes of the index number in front of a key under [`KeyLayout::Indexed`].
+pub const INDEX_NUMBER_BYTES: usize = 4;
+
+/// How durable a write is when it returns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Commit {
+    /// As the engine's options say.
+    Configured,
+    /// Survives a power failure, whatever the options say.
+    Synced,
+}
+
+/// One change in a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change<'a> {
+    /// Sets a key.
+    Put {
+        /// The key.
+        key: &'a [u8],
+        /// Its new value.
+        value: &'a [u8],
+    },
+    /// Removes a key.
+    Delete {
+        /// The key.
+        key: &'a [u8],
+    },
+}
+
+/// Changes that take effect together. The bytes are those of a RocksDB write batch: 8 bytes of sequence number and 4 of
+/// count, then for each change a tag, a varint length and the key, and for a put a varint length and the value.
+#[derive(Debug, Clone)]
+pub struct WriteBatch {
+    rep: Vec<u8>,
+    count: u32,
+    user_bytes: u64,
+}
+
+const HEADER_BYTES: usize = 12;
+const TAG_DELETE: u8 = 0;
+const TAG_PUT: u8 = 1;
+
+impl Default for WriteBatch {
+    fn default() -> Self {
+        Self { rep: vec![0; HEADER_BYTES], count: 0, user_bytes: 0 }
+    }
+}
+
+impl WriteBatch {
+    /// Adds a put.
+    pub fn put(&mut self, key: &[u8], value: &[u8]) {
+        self.rep.push(TAG_PUT);
+        push_slice(&mut self.rep, key);
+        push_slice(&mut self.rep, value);
+        self.count += 1;
+        self.user_bytes += (key.len() + value.len()) as u64;
+    }
+
+    /// Adds a delete.
+    pub fn delete(&mut self, key: &[u8]) {
+        self.rep.push(TAG_DELETE);
+        push_slice(&mut self.rep, key);
+        self.count += 1;
+        self.user_bytes += key.len() as u64;
+    }
+
+    /// Removes all changes and keeps the allocation.
+    pub fn clear(&mut self) {
+        self.rep.truncate(HEADER_BYTES);
+        self.count = 0;
+        self.user_bytes = 0;
+    }
+
+    /// Number of changes.
+    pub fn len(&self) -> usize {
+        self.count as usize
+    }
+
+    /// Whether there is no change.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Key and value bytes, without encoding.
+    pub fn user_bytes(&self) -> u64 {
+        self.user_bytes
+    }
+
+    /// The encoded batch with `sequence` in its header: the payload of a log record.
+    pub fn encode(&mut self, sequence: u64) -> &[u8] {
+        self.rep[..8].copy_from_slice(&sequence.to_le_bytes());
+        self.rep[8..HEADER_BYTES].copy_from_slice(&self.count.to_le_bytes());
+        &self.rep
+    }
+
+    /// Bytes of the encoded batch.
+    pub fn encoded_bytes(&self) -> usize {
+        self.rep.len()
+    }
+
+    /// The changes in order.
+    pub fn changes(&self) -> Changes<'_> {
+        Changes { rest: &self.rep[HEADER_BYTES..] }
+    }
+
+    /// Reads an encoded batch back: its sequence number and itself. `None` if the bytes are not a batch.
+    pub fn decode(rep: &[u8]) -> Option<(u64, Self)> {
+        let sequence = u64::from_le_bytes(rep.get(..8)?.try_into().ok()?);
+        let count = u32::from_le_bytes(rep.get(8..HEADER_BYTES)?.try_into().ok()?);
+        let mut changes = Changes { rest: &rep[HEADER_BYTES..] };
+        let (mut found, mut user_bytes) = (0, 0);
+        for change in changes.by_ref() {
+            found += 1;
+            user_bytes += match change {
+                Change::Put { key, value } => key.len() + value.len(),
+                Change::Delete { key } => key.len(),
+            } as u64;
+        }
+        let whole = changes.rest.is_empty() && found == count;
+        whole.then(|| (sequence, Self { rep: rep.to_vec(), count, user_bytes }))
+    }
+}
+
+fn push_slice(rep: &mut Vec<u8>, bytes: &[u8]) {
+    crate::codec::varint::push_u32(rep, bytes.len() as u32);
+    rep.extend_from_slice(bytes);
+}
+
+/// Iterator over the changes of a batch; it stops at the first malformed one.
+#[derive(Debug, Clone)]
+pub struct Changes<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Iterator for Changes<'a> {
+    type Item = Change<'a>;
+
+    fn next(&mut self) -> Option<Change<'a>> {
+        let (tag, rest) = self.rest.split_first()?;
+        let (key, rest) = crate::codec::varint::take_slice(rest)?;
+        let (change, rest) = match *tag {
+            TAG_DELETE => (Change::Delete { key }, rest),
+            TAG_PUT => {
+                let (value, rest) = crate::codec::varint::take_slice(rest)?;
+                (Change::Put { key, value }, rest)
+            }
+            _ => return None,
+        };
+        self.rest = rest;
+        Some(change)
+    }
+}
+
+/// A cursor over keys in order. A fresh one is not positioned.
+pub trait EngineIterator {
+    /// Moves to the first key at or after `key`.
+    fn seek(&mut self, task: &mut Task, key: &[u8]) -> Result<()>;
+    /// Moves to the last key at or before `key`.
+    fn seek_for_prev(&mut self, task: &mut Task, key: &[u8]) -> Result<()>;
+    /// Moves to the next key. The iterator must be valid.
+    fn next(&mut self, task: &mut Task) -> Result<()>;
+    /// Moves to the previous key. The iterator must be valid.
+    fn prev(&mut self, task: &mut Task) -> Result<()>;
+    /// Whether there is a current entry. An indexed B-tree is invalid past the end of the current index; an LSM goes on
+    /// into the next one, so callers check the bounds of their keys.
+    fn valid(&self) -> bool;
+    /// The current key, index number included.
+    fn key(&self) -> &[u8];
+    /// The current value.
+    fn value(&self) -> &[u8];
+}
+
+/// Counters since open and gauges of now. Rates and ratios are made from two of these by `metrics`.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct EngineStats {
+    /// Key and value bytes of all writes.
+    pub user_bytes_written: u64,
+    /// Blocks or pages found in the cache.
+    pub cache_hits: u64,
+    /// Blocks or pages read from storage because the cache lacked them.
+    pub cache_misses: u64,
+    /// Filter questions answered `absent`.
+    pub bloom_useful: u64,
+    /// Filter questions answered `maybe present`.
+    pub bloom_positive: u64,
+    /// Filter questions answered `maybe present` for a key that was there.
+    pub bloom_true_positive: u64,
+    /// Bytes of memory in use: caches, memtables, filters, buffers.
+    pub memory_bytes: u64,
+    /// Bytes of files on storage.
+    pub disk_bytes: u64,
+    /// Whatever else the engine counts, under the real product's names (`compaction_pending_bytes`, `level0_files`,
+    /// `checkpoint_age`, …). All are plain numbers.
+    pub details: BTreeMap<String, f64>,
+}
+
+/// A storage engine under either clock. It never sleeps, reads a clock or starts a thread.
+pub trait Engine: Send + Sync {
+    /// Reads a key into `value` (cleared first) and says whether it is there.
+    fn get(&self, task: &mut Task, key: &[u8], value: &mut Vec<u8>) -> Result<bool>;
+
+    /// Applies a batch atomically. The driver has asked [`Engine::admit`] before.
+    fn write(&self, task: &mut Task, batch: &mut WriteBatch, commit: Commit) -> Result<()>;
+
+    /// A cursor over a state that holds at least all writes acknowledged before this call.
+    fn iterator<'a>(&'a self, task: &mut Task) -> Result<Box<dyn EngineIterator + 'a>>;
+
+    /// Whether a client may write `bytes` now.
+    fn admit(&self, task: &mut Task, bytes: u64) -> Result<Admission>;
+
+    /// Background work that is due at `now_ns`, if the engine's own limits on concurrent jobs allow one more. The caller
+    /// runs and installs it.
+    fn next_job(&self, now_ns: u64) -> Option<Box<dyn Job>>;
+
+    /// When a timed job is due next, in nanoseconds of run time; `None` if only writes bring work.
+    fn next_timer(&self, now_ns: u64) -> Option<u64>;
+
+    /// Threads that the engine's options grant to background work.
+    fn background_threads(&self) -> usize;
+
+    /// Starts settling: everything buffered goes to storage as jobs (memtables flush and compactions drain, or dirty pages
+    /// are written back) until [`Engine::is_settled`].
+    fn begin_settle(&self, task: &mut Task) -> Result<()>;
+
+    /// Whether no background work is ready or running, after [`Engine::begin_settle`] or by itself.
+    fn is_settled(&self) -> bool;
+
+    /// Makes all acknowledged writes durable and leaves the files ready to be opened. No job runs any more.
+    fn close(&self, task: &mut Task) -> Result<()>;
+
+    /// A background error: from now on every call answers [`Error::Poisoned`].
+    fn poison(&self, error: &Error);
+
+    /// The poison, if any.
+    fn check(&self) -> Result<()>;
+
+    /// Counters and gauges.
+    fn stats(&self) -> EngineStats;
+}
+
+/// A background error kept for all later callers.
+#[derive(Debug, Default)]
+pub struct Poison {
+    why: parking_lot::RwLock<Option<String>>,
+    set: std::sync::atomic::AtomicBool,
+}
+
+impl Poison {
+    /// Keeps the first error.
+    pub fn set(&self, error: &Error) {
+        let mut why = self.why.write();
+        if why.is_none() {
+            *why = Some(error.to_string());
+            self.set.store(true, std::sync::atomic::Ordering::Release);
+        }
+    }
+
+    /// Fails if there was an error.
+    #[inline]
+    pub fn check(&self) -> Result<()> {
+        if !self.set.load(std::sync::atomic::Ordering::Acquire) {
+            return Ok(());
+        }
+        let why = self.why.read().clone().unwrap_or_default();
+        Err(Error::Poisoned { why })
+    }
+}

@@ -1,0 +1,16 @@
+//! The core of tunebench: real LSM and B-tree engines, the storage and devices beneath them, and the workloads above
+//! them. `advisor._core` is its Python face.
+
+pub mod btree;
+pub mod codec;
+pub mod device;
+pub mod engine;
+pub mod error;
+pub mod lsm;
+pub mod metrics;
+pub mod options;
+pub mod runtime;
+pub mod storage;
+pub mod workload;
+
+pub use error::{Error, Result};

@@ -1,0 +1,148 @@
+//! One logical thread of execution: a client or a background worker.
+
+use super::{Work, WorkCounts};
+
+/// One storage access, as the device sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Bytes read at an address.
+    Read {
+        /// Address on the device.
+        address: u64,
+        /// Length in bytes.
+        bytes: u64,
+    },
+    /// Bytes written at an address.
+    Write {
+        /// Address on the device.
+        address: u64,
+        /// Length in bytes.
+        bytes: u64,
+    },
+    /// A barrier: everything written before is durable after.
+    Sync,
+    /// A range that holds no data any more (a deleted file).
+    Trim {
+        /// Address on the device.
+        address: u64,
+        /// Length in bytes.
+        bytes: u64,
+    },
+}
+
+/// One step of a recorded job, replayed later under the virtual clock.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// CPU work.
+    Cpu(WorkCounts),
+    /// A storage access.
+    Io(Access),
+}
+
+/// What moves a task's clock. The wall clock has no charge: time passes by itself.
+pub trait Charge: Send {
+    /// Performs `work` from `now_ns` on and returns when it is done.
+    fn cpu(&mut self, now_ns: u64, work: &WorkCounts) -> u64;
+    /// Performs a storage access from `now_ns` on and returns when it is done.
+    fn io(&mut self, now_ns: u64, access: Access) -> u64;
+}
+
+enum Mode {
+    Wall,
+    Virtual(Box<dyn Charge>),
+    Recording(Vec<Step>),
+}
+
+/// One logical thread of execution. Every engine call takes one.
+pub struct Task {
+    /// Which client or worker this is.
+    pub id: u32,
+    /// Nanoseconds since the start of the run. Under the wall clock the driver refreshes it before each operation.
+    pub now_ns: u64,
+    /// Work done since the counters were last settled.
+    pending: WorkCounts,
+    /// Work done in all, without what is still pending.
+    settled: WorkCounts,
+    /// Blocks or pages asked for, whether cached or not (the numerator of `read_amp`).
+    pub blocks_asked: u64,
+    mode: Mode,
+}
+
+impl Task {
+    /// A task under the wall clock.
+    pub fn wall(id: u32) -> Self {
+        Self::with_mode(id, 0, Mode::Wall)
+    }
+
+    /// A task under the virtual clock, starting at `now_ns`.
+    pub fn simulated(id: u32, now_ns: u64, charge: Box<dyn Charge>) -> Self {
+        Self::with_mode(id, now_ns, Mode::Virtual(charge))
+    }
+
+    /// A task that executes at once and records what it does, to be replayed.
+    pub fn recording(id: u32, now_ns: u64) -> Self {
+        Self::with_mode(id, now_ns, Mode::Recording(Vec::new()))
+    }
+
+    fn with_mode(id: u32, now_ns: u64, mode: Mode) -> Self {
+        let (pending, settled) = (WorkCounts::default(), WorkCounts::default());
+        Self { id, now_ns, pending, settled, blocks_asked: 0, mode }
+    }
+
+    /// Microseconds since the start of the run.
+    pub fn now_us(&self) -> u64 {
+        self.now_ns / 1000
+    }
+
+    /// Counts `units` of CPU work.
+    #[inline]
+    pub fn charge(&mut self, work: Work, units: u64) {
+        self.pending.0[work as usize] += units;
+    }
+
+    /// Turns the pending work into time (virtual clock) or into a step (recording).
+    pub fn settle(&mut self) {
+        match &mut self.mode {
+            Mode::Wall => {}
+            Mode::Virtual(charge) => self.now_ns = charge.cpu(self.now_ns, &self.pending),
+            Mode::Recording(steps) => {
+                if self.pending != WorkCounts::default() {
+                    steps.push(Step::Cpu(self.pending.clone()));
+                }
+            }
+        }
+        self.settled.add(&self.pending);
+        self.pending = WorkCounts::default();
+    }
+
+    /// Charges a storage access. Only simulated storage calls this; a real device takes its own time.
+    pub fn access(&mut self, access: Access) {
+        self.settle();
+        match &mut self.mode {
+            Mode::Wall => {}
+            Mode::Virtual(charge) => self.now_ns = charge.io(self.now_ns, access),
+            Mode::Recording(steps) => steps.push(Step::Io(access)),
+        }
+    }
+
+    /// Whether time is virtual for this task and passes through queues ([`super::Serial`] asks).
+    pub fn is_simulated(&self) -> bool {
+        matches!(self.mode, Mode::Virtual(_))
+    }
+
+    /// Work done in all.
+    pub fn work(&self) -> WorkCounts {
+        let mut all = self.settled.clone();
+        all.add(&self.pending);
+        all
+    }
+
+    /// Ends a recording and yields its steps.
+    pub fn into_steps(mut self) -> Vec<Step> {
+        self.settle();
+        match self.mode {
+            Mode::Recording(steps) => steps,
+            _ => Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Real files in a directory of the user's disk.
+
+#![allow(clippy::disallowed_methods)]
+
+use super::{Storage, StorageFile};
+use crate::error::{Error, Result};
+use crate::metrics::{Meters, Purpose};
+use crate::runtime::{Task, Work};
+use rustix::fs::{FallocateFlags, fallocate};
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Totals below the meters.
+#[derive(Debug, Default)]
+struct Totals {
+    written: AtomicU64,
+    read: AtomicU64,
+}
+
+/// A directory on the user's disk.
+#[derive(Debug)]
+pub struct FileStorage {
+    directory: PathBuf,
+    meters: Arc<Meters>,
+    totals: Arc<Totals>,
+}
+
+impl FileStorage {
+    /// Uses `directory`, creating it if needed.
+    pub fn new(directory: &Path, meters: Arc<Meters>) -> Result<Self> {
+        fs::create_dir_all(directory).map_err(|e| Error::io(directory.display().to_string(), "create", e))?;
+        Ok(Self { directory: directory.to_path_buf(), meters, totals: Arc::default() })
+    }
+
+    fn handle(&self, name: &str, action: &'static str, options: &OpenOptions) -> Result<Arc<dyn StorageFile>> {
+        let path = self.directory.join(name);
+        let file = options.open(&path).map_err(|e| Error::io(path.display().to_string(), action, e))?;
+        let len = file.metadata().map_err(|e| Error::io(name, action, e))?.len();
+        Ok(Arc::new(RealFile {
+            name: name.to_owned(),
+            file,
+            len: AtomicU64::new(len),
+            meters: self.meters.clone(),
+            totals: self.totals.clone(),
+        }))
+    }
+}
+
+impl Storage for FileStorage {
+    fn create(&self, _task: &mut Task, name: &str) -> Result<Arc<dyn StorageFile>> {
+        self.handle(name, "create", OpenOptions::new().read(true).write(true).create(true).truncate(true))
+    }
+
+    fn open(&self, _task: &mut Task, name: &str) -> Result<Arc<dyn StorageFile>> {
+        self.handle(name, "open", OpenOptions::new().read(true).write(true))
+    }
+
+    fn remove(&self, _task: &mut Task, name: &str) -> Result<()> {
+        fs::remove_file(self.directory.join(name)).map_err(|e| Error::io(name, "remove", e))
+    }
+
+    fn rename(&self, _task: &mut Task, from: &str, to: &str) -> Result<()> {
+        fs::rename(self.directory.join(from), self.directory.join(to)).map_err(|e| Error::io(from, "rename", e))
+    }
+
+    fn list(&self) -> Result<Vec<String>> {
+        let fail = |e| Error::io(self.directory.display().to_string(), "list", e);
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&self.directory).map_err(fail)? {
+            let entry = entry.map_err(fail)?;
+            if entry.file_type().map_err(fail)?.is_file() {
+                names.push(entry.file_name().to_string_lossy().into_owned());
+            }
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    fn sync_directory(&self, _task: &mut Task) -> Result<()> {
+        let fail = |e| Error::io(self.directory.display().to_string(), "sync", e);
+        File::open(&self.directory).map_err(fail)?.sync_all().map_err(fail)
+    }
+
+    fn meters(&self) -> &Arc<Meters> {
+        &self.meters
+    }
+
+    fn used_bytes(&self) -> Result<u64> {
+        let mut bytes = 0;
+        for name in self.list()? {
+            match fs::metadata(self.directory.join(&name)) {
+                Ok(metadata) => bytes += metadata.blocks() * 512,
+                Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+                Err(e) => return Err(Error::io(name, "inspect", e)),
+            }
+        }
+        Ok(bytes)
+    }
+
+    fn written_bytes(&self) -> u64 {
+        self.totals.written.load(Ordering::Relaxed)
+    }
+
+    fn read_bytes(&self) -> u64 {
+        self.totals.read.load(Ordering::Relaxed)
+    }
+}
+
+struct RealFile {
+    name: String,
+    file: File,
+    len: AtomicU64,
+    meters: Arc<Meters>,
+    totals: Arc<Totals>,
+}
+
+impl StorageFile for RealFile {
+    fn read_at(&self, task: &mut Task, purpose: Purpose, offset: u64, buffer: &mut [u8]) -> Result<()> {
+        task.charge(Work::StorageCall, 1);
+        self.meters.read(purpose, buffer.len() as u64);
+        self.file.read_exact_at(buffer, offset).map_err(|e| Error::io(&*self.name, "read", e))?;
+        self.totals.read.fetch_add(buffer.len() as u64, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn write_at(&self, task: &mut Task, purpose: Purpose, offset: u64, data: &[u8]) -> Result<()> {
+        task.charge(Work::StorageCall, 1);
+        self.meters.wrote(purpose, data.len() as u64);
+        self.file.write_all_at(data, offset).map_err(|e| Error::io(&*self.name, "write", e))?;
+        self.totals.written.fetch_add(data.len() as u64, Ordering::Relaxed);
+        self.len.fetch_max(offset + data.len() as u64, Ordering::AcqRel);
+        Ok(())
+    }
+
+    fn sync(&self, task: &mut Task, purpose: Purpose) -> Result<()> {
+        task.charge(Work::StorageCall, 1);
+        self.meters.synced(purpose);
+        self.file.sync_data().map_err(|e| Error::io(&*self.name, "sync", e))
+    }
+
+    fn len(&self) -> u64 {
+        self.len.load(Ordering::Acquire)
+    }
+
+    fn set_len(&self, _task: &mut Task, bytes: u64) -> Result<()> {
+        self.file.set_len(bytes).map_err(|e| Error::io(&*self.name, "resize", e))?;
+        self.len.store(bytes, Ordering::Release);
+        Ok(())
+    }
+
+    fn punch_hole(&self, _task: &mut Task, offset: u64, bytes: u64) -> Result<()> {
+        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        match fallocate(&self.file, flags, offset, bytes) {
+            // Without holes the space stays taken; the file reads the same only because the caller never reads a hole.
+            Ok(()) | Err(rustix::io::Errno::OPNOTSUPP) => Ok(()),
+            Err(e) => Err(Error::io(&*self.name, "punch a hole in", e.into())),
+        }
+    }
+}
