@@ -65,8 +65,8 @@ impl Error {
         Self::Invalid { field: field.into(), found: found.to_string(), accepted: accepted.to_string() }
     }
 
-    /// Whether the user's input, not the machine, is at fault.
-    pub fn is_input(&self) -> bool {
-        matches!(self, Self::Invalid { .. })
+    /// Whether the disk ran out of space.
+    pub fn is_disk_full(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull)
     }
 }

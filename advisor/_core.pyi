@@ -1,0 +1,34 @@
+"""The Rust core: real storage engines, their workloads, and the clocks that they run under."""
+
+from typing import Any, final
+
+VERSION: str
+DEBUG_BUILD: bool
+
+class SpecError(ValueError):
+    """A field of a spec is unknown or out of range; `args` is `(field, found, accepted)`."""
+
+class RunError(Exception):
+    """A run failed; `args` is `(message, is_disk_full)`."""
+
+class RunCancelled(Exception):
+    """A run was cancelled."""
+
+def engine_options(engine: str) -> list[dict[str, Any]]:
+    """Every option of `"lsm"` or `"btree"`: name, default, what it accepts, text."""
+
+def workload_kinds() -> list[dict[str, Any]]:
+    """Every kind of workload: name, text, parameters."""
+
+@final
+class Run:
+    """One run of a workload on an engine, described by a spec."""
+
+    def __init__(self, spec: dict[str, Any]) -> None: ...
+    def start(self) -> None: ...
+    def poll(self) -> list[dict[str, Any]]: ...
+    def cancel(self) -> None: ...
+    def wait(self, timeout_s: float | None = None) -> bool: ...
+    @property
+    def finished(self) -> bool: ...
+    def report(self) -> dict[str, Any]: ...
