@@ -1,0 +1,52 @@
+# Needs Python >= 3.11, cargo and make. `make help` lists the targets.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+CARGO := cargo
+CORE := rust_core/Cargo.toml
+CORE_SOURCES := $(shell find rust_core/src -type f) rust_core/Cargo.toml rust_core/Cargo.lock
+
+.PHONY: help setup tune test lint test-rust test-python bench soak verify clean
+
+help:  ## this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
+
+$(VENV)/.installed: pyproject.toml constraints.txt $(CORE_SOURCES)
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) --upgrade pip
+	$(PIP) --group build
+	$(PIP) --no-build-isolation --editable .
+	touch $@
+
+$(VENV)/.developer: $(VENV)/.installed
+	$(PIP) --group dev
+	touch $@
+
+setup: $(VENV)/.installed  ## create .venv, build the core in release mode, install the package
+
+tune: setup  ## the main job on the bundled LinkBench profile
+	$(BIN)/tunebench tune linkbench --from tests/data/mariadb/my.cnf --trials 40 --minutes 2.5 \
+		--study make-tune --fresh --results tuned/results.duckdb -o tuned/my.cnf --force
+
+lint: $(VENV)/.developer  ## formatters, linters, type checker
+	$(CARGO) fmt --manifest-path $(CORE) --check
+	$(CARGO) clippy --manifest-path $(CORE) --all-targets -- -D warnings
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+test-rust:  ## unit, property, crash and fault tests of the core
+	$(CARGO) test --manifest-path $(CORE)
+
+test-python: $(VENV)/.developer  ## tests of the library, the terminal, and real engines where installed
+	$(BIN)/python -m pytest
+
+test: lint test-rust test-python  ## everything
+
+bench: setup  ## both engines beside fjall and redb, in one run
+	$(CARGO) run --release --manifest-path rust_core/peers/Cargo.toml
+
+clean:  ## remove what was built
+	rm -rf $(VENV) rust_core/target rust_core/peers/target tuned
