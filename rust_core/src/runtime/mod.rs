@@ -4,8 +4,10 @@
 
 pub mod group_sync;
 pub mod job;
+pub mod queues;
 pub mod serial;
 pub mod signal;
+pub mod simulation;
 pub mod task;
 pub mod threads;
 pub mod work;

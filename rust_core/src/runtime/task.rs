@@ -18,6 +18,8 @@ pub enum Access {
         address: u64,
         /// Length in bytes.
         bytes: u64,
+        /// Whether the operating system takes the bytes and the writer goes on at once.
+        buffered: bool,
     },
     /// A barrier: everything written before is durable after.
     Sync,

@@ -27,6 +27,18 @@ struct Content {
     unsynced: Vec<(usize, usize)>,
     /// Units given back.
     holes: BTreeSet<u64>,
+    /// Whether no crash will ask for the durable image.
+    forgetful: bool,
+}
+
+impl Content {
+    fn note_unsynced(&mut self, start: usize, end: usize) {
+        match self.unsynced.last_mut() {
+            _ if self.forgetful => {}
+            Some((_, last)) if *last == start => *last = end,
+            _ => self.unsynced.push((start, end)),
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -61,15 +73,23 @@ pub struct MemoryStorage {
     directory: Arc<Mutex<Directory>>,
     meters: Arc<Meters>,
     totals: Arc<Totals>,
+    forgetful: bool,
 }
 
 impl MemoryStorage {
     /// An empty directory.
     pub fn new(meters: Arc<Meters>) -> Self {
-        Self { directory: Arc::default(), meters, totals: Arc::default() }
+        Self { directory: Arc::default(), meters, totals: Arc::default(), forgetful: false }
+    }
+
+    /// An empty directory that keeps no durable images: half the memory, but no [`MemoryStorage::crash_clone`].
+    #[must_use]
+    pub fn forgetful(meters: Arc<Meters>) -> Self {
+        Self { forgetful: true, ..Self::new(meters) }
     }
 
     /// What a power failure now would leave, as a directory of its own with fresh meters.
+    #[must_use]
     pub fn crash_clone(&self, keeps: CrashKeeps) -> Self {
         let directory = self.directory.lock();
         let names = if keeps == CrashKeeps::Everything { &directory.live } else { &directory.durable };
@@ -144,7 +164,8 @@ fn torn(content: &Content, coin: &mut impl Rng) -> Vec<u8> {
 
 impl Storage for MemoryStorage {
     fn create(&self, _task: &mut Task, name: &str) -> Result<Arc<dyn StorageFile>> {
-        let content = Arc::new(RwLock::new(Content::default()));
+        let content = Content { forgetful: self.forgetful, ..Content::default() };
+        let content = Arc::new(RwLock::new(content));
         self.directory.lock().live.insert(name.to_owned(), content.clone());
         Ok(self.handle(name, content))
     }
@@ -173,7 +194,9 @@ impl Storage for MemoryStorage {
 
     fn sync_directory(&self, _task: &mut Task) -> Result<()> {
         let mut directory = self.directory.lock();
-        directory.durable = directory.live.clone();
+        if !self.forgetful {
+            directory.durable = directory.live.clone();
+        }
         Ok(())
     }
 
@@ -231,10 +254,7 @@ impl StorageFile for MemoryFile {
             content.live.resize(end, 0);
         }
         content.live[start..end].copy_from_slice(data);
-        match content.unsynced.last_mut() {
-            Some((_, last)) if *last == start => *last = end,
-            _ => content.unsynced.push((start, end)),
-        }
+        content.note_unsynced(start, end);
         if !content.holes.is_empty() {
             for unit in offset / HOLE_UNIT_BYTES..(end as u64).div_ceil(HOLE_UNIT_BYTES) {
                 content.holes.remove(&unit);
@@ -249,6 +269,9 @@ impl StorageFile for MemoryFile {
         self.meters.synced(purpose);
         let mut guard = self.content.write();
         let content = &mut *guard;
+        if content.forgetful {
+            return Ok(());
+        }
         content.durable.resize(content.live.len(), 0);
         for (start, end) in content.unsynced.drain(..) {
             let end = end.min(content.live.len());
@@ -278,7 +301,7 @@ impl StorageFile for MemoryFile {
             let start = (unit * HOLE_UNIT_BYTES) as usize;
             let stop = start + HOLE_UNIT_BYTES as usize;
             content.live[start..stop].fill(0);
-            content.unsynced.push((start, stop));
+            content.note_unsynced(start, stop);
             content.holes.insert(unit);
         }
         Ok(())

@@ -1,0 +1,91 @@
+//! A network volume: a limit of requests per second, a limit of bytes per second, and a round trip.
+
+use super::{Device, DeviceStats, transfer_ns};
+use crate::runtime::queues::Server;
+use serde::{Deserialize, Serialize};
+
+/// Figures of a volume.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CloudVolumeSpec {
+    /// Requests per second.
+    pub iops: f64,
+    /// MB per second.
+    pub mb_per_s: f64,
+    /// Largest request that counts as one.
+    pub request_bytes: u64,
+    /// Round trip of a read in microseconds.
+    pub read_latency_us: f64,
+    /// Round trip of a write in microseconds. An acknowledged write is durable.
+    pub write_latency_us: f64,
+}
+
+/// A volume in virtual time.
+pub struct CloudVolume {
+    spec: CloudVolumeSpec,
+    requests: Server,
+    bandwidth: Server,
+    stats: DeviceStats,
+}
+
+impl CloudVolume {
+    /// An idle volume.
+    pub fn new(spec: CloudVolumeSpec) -> Self {
+        Self { spec, requests: Server::default(), bandwidth: Server::default(), stats: DeviceStats::default() }
+    }
+
+    fn run(&mut self, now_ns: u64, bytes: u64, latency_us: f64) -> u64 {
+        let requests = bytes.div_ceil(self.spec.request_bytes.max(1)).max(1);
+        let admission = (requests as f64 * 1e9 / self.spec.iops) as u64;
+        let transfer = transfer_ns(bytes, self.spec.mb_per_s);
+        let start = self.requests.earliest(now_ns, admission);
+        let admitted = self.requests.serve(start, admission);
+        let start = self.bandwidth.earliest(now_ns, transfer);
+        let transferred = self.bandwidth.serve(start, transfer);
+        admitted.max(transferred) + (latency_us * 1e3) as u64
+    }
+}
+
+impl Device for CloudVolume {
+    fn read(&mut self, now_ns: u64, _address: u64, bytes: u64) -> u64 {
+        self.stats.read_bytes += bytes;
+        self.run(now_ns, bytes, self.spec.read_latency_us)
+    }
+
+    fn write(&mut self, now_ns: u64, _address: u64, bytes: u64) -> u64 {
+        self.stats.written_bytes += bytes;
+        self.run(now_ns, bytes, self.spec.write_latency_us)
+    }
+
+    fn sync(&mut self, now_ns: u64) -> u64 {
+        now_ns + (self.spec.write_latency_us * 1e3) as u64
+    }
+
+    fn trim(&mut self, _address: u64, _bytes: u64) {}
+
+    fn stats(&self) -> DeviceStats {
+        DeviceStats { busy_ns: self.requests.busy_ns().max(self.bandwidth.busy_ns()), ..self.stats }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_limits_hold() {
+        let spec = CloudVolumeSpec {
+            iops: 3000.0,
+            mb_per_s: 125.0,
+            request_bytes: 256 << 10,
+            read_latency_us: 500.0,
+            write_latency_us: 700.0,
+        };
+        let mut volume = CloudVolume::new(spec.clone());
+        let small = (0..3000).map(|_| volume.read(0, 0, 4096)).max().unwrap_or(0);
+        assert!((small as f64 / 1e9 - 1.0).abs() < 0.01, "{small}");
+        let mut volume = CloudVolume::new(spec);
+        let large = (0..125).map(|_| volume.write(0, 0, 1_000_000)).max().unwrap_or(0);
+        assert!((large as f64 / 1e9 - 1.0).abs() < 0.01, "{large}");
+    }
+}

@@ -1,0 +1,220 @@
+//! A flash device: channels that reads and programs share, a write buffer, and the translation layer beneath.
+
+use super::translation::{Translation, Victim};
+use super::{Device, DeviceStats, transfer_ns};
+use crate::error::{Error, Result};
+use crate::runtime::queues::{Pool, Server};
+use serde::{Deserialize, Serialize};
+
+/// Figures of a flash device.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlashSpec {
+    /// Bytes that the host may address.
+    pub capacity_bytes: u64,
+    /// Spare share of the flash: physical bytes / addressable bytes - 1.
+    pub over_provisioning: f64,
+    /// Share of the capacity that holds other data, which stays valid.
+    pub fullness: f64,
+    /// Pages read or programmed at once: random reads per second = channels / read latency.
+    pub channels: usize,
+    /// A random page read, in microseconds.
+    pub read_latency_us: f64,
+    /// Acknowledgement of a buffered write, in microseconds.
+    pub write_latency_us: f64,
+    /// A sync, in microseconds: little with power-loss protection.
+    pub sync_us: f64,
+    /// Sequential read, MB/s.
+    pub read_mb_per_s: f64,
+    /// Sequential write without garbage collection, MB/s.
+    pub write_mb_per_s: f64,
+    /// Reads and writes together, MB/s: the link.
+    pub link_mb_per_s: f64,
+    /// Bytes of write buffer.
+    pub buffer_bytes: u64,
+    /// Mapping unit in bytes.
+    pub page_bytes: u64,
+    /// Bytes erased together.
+    pub superblock_bytes: u64,
+    /// How garbage collection picks.
+    pub victim: Victim,
+    /// Rated program and erase cycles, for the years that the drive lasts.
+    pub rated_cycles: f64,
+}
+
+/// A flash device in virtual time.
+pub struct Flash {
+    spec: FlashSpec,
+    channels: Pool,
+    link: Server,
+    /// When the write buffer will be empty.
+    drained_ns: u64,
+    translation: Translation,
+    stats: DeviceStats,
+}
+
+impl Flash {
+    /// An idle device; `fullness` of it was written before.
+    pub fn new(spec: FlashSpec) -> Result<Self> {
+        let logical = (spec.capacity_bytes / spec.page_bytes) as u32;
+        let superblock = (spec.superblock_bytes / spec.page_bytes).max(1) as u32;
+        let physical = (f64::from(logical) * (1.0 + spec.over_provisioning)) as u32;
+        let built = Translation::new(logical, physical, superblock, spec.victim);
+        let Some(mut translation) = built else {
+            let accepted = "more spare than four superblocks, or smaller superblocks";
+            return Err(Error::invalid("hardware.device.over_provisioning", spec.over_provisioning, accepted));
+        };
+        // What is already on the device lies at its end; files are placed from its beginning.
+        let others = (f64::from(logical) * spec.fullness) as u32;
+        (logical - others..logical).for_each(|page| translation.write(page));
+        translation.host_pages = 0;
+        translation.moved_pages = 0;
+        translation.erases = 0;
+        Ok(Self {
+            channels: Pool::new(spec.channels),
+            link: Server::default(),
+            drained_ns: 0,
+            translation,
+            stats: DeviceStats::default(),
+            spec,
+        })
+    }
+
+    fn pages(&self, address: u64, bytes: u64) -> std::ops::Range<u32> {
+        let logical = u64::from(self.translation.logical_pages());
+        let first = (address / self.spec.page_bytes).min(logical);
+        let last = (address + bytes).div_ceil(self.spec.page_bytes).min(logical);
+        first as u32..last as u32
+    }
+
+    fn on_link(&mut self, now_ns: u64, bytes: u64) -> u64 {
+        let service = transfer_ns(bytes, self.spec.link_mb_per_s);
+        let start = self.link.earliest(now_ns, service);
+        self.link.serve(start, service)
+    }
+
+    /// Bytes that one channel moves in one piece.
+    fn piece_bytes(&self) -> u64 {
+        self.spec.page_bytes.max(16384)
+    }
+
+    /// Spreads `bytes` over the channels; each piece costs `service_ns`.
+    fn on_channels(&mut self, now_ns: u64, pieces: u64, service_ns: u64) -> u64 {
+        // Pieces beyond one per channel follow one another; handing them out in rounds keeps the cost of a large request low.
+        let lanes = pieces.min(self.channels.len() as u64).max(1);
+        (0..lanes)
+            .map(|lane| {
+                let share = pieces / lanes + u64::from(lane < pieces % lanes);
+                self.channels.serve(now_ns, share * service_ns)
+            })
+            .max()
+            .unwrap_or(now_ns)
+    }
+}
+
+impl Device for Flash {
+    fn read(&mut self, now_ns: u64, _address: u64, bytes: u64) -> u64 {
+        self.stats.read_bytes += bytes;
+        let piece = self.piece_bytes();
+        let latency_ns = (self.spec.read_latency_us * 1e3) as u64;
+        if bytes <= piece {
+            let done = self.channels.serve(now_ns, latency_ns);
+            return done.max(self.on_link(now_ns, bytes));
+        }
+        let channel_mb_per_s = self.spec.read_mb_per_s / self.channels.len() as f64;
+        let done = self.on_channels(now_ns, bytes.div_ceil(piece), transfer_ns(piece, channel_mb_per_s));
+        done.max(self.on_link(now_ns, bytes)).max(now_ns + latency_ns)
+    }
+
+    fn write(&mut self, now_ns: u64, address: u64, bytes: u64) -> u64 {
+        self.stats.written_bytes += bytes;
+        let before = self.translation.moved_pages;
+        for page in self.pages(address, bytes) {
+            self.translation.write(page);
+        }
+        let moved = (self.translation.moved_pages - before) * self.spec.page_bytes;
+        // Moving a page reads and programs it; the read is about a fifth of the pair.
+        let programmed = bytes as f64 + moved as f64 * 1.25;
+        let piece = self.piece_bytes();
+        let channel_mb_per_s = self.spec.write_mb_per_s / self.channels.len() as f64;
+        let pieces = ((programmed / piece as f64).ceil() as u64).max(1);
+        let service = (programmed * 1e3 / channel_mb_per_s / pieces as f64) as u64;
+        let programmed_ns = self.on_channels(now_ns, pieces, service);
+        self.drained_ns = self.drained_ns.max(programmed_ns);
+        let hidden = transfer_ns(self.spec.buffer_bytes, self.spec.write_mb_per_s);
+        let linked = self.on_link(now_ns, bytes);
+        (now_ns + (self.spec.write_latency_us * 1e3) as u64).max(linked).max(programmed_ns.saturating_sub(hidden))
+    }
+
+    fn sync(&mut self, now_ns: u64) -> u64 {
+        now_ns + (self.spec.sync_us * 1e3) as u64
+    }
+
+    fn trim(&mut self, address: u64, bytes: u64) {
+        let pages = self.pages(address + self.spec.page_bytes - 1, bytes.saturating_sub(self.spec.page_bytes - 1));
+        for page in pages {
+            self.translation.trim(page);
+        }
+    }
+
+    fn stats(&self) -> DeviceStats {
+        let pages = self.translation.host_pages + self.translation.moved_pages;
+        DeviceStats {
+            nand_bytes: pages * self.spec.page_bytes,
+            erases: self.translation.erases,
+            busy_ns: self.channels.busy_ns(),
+            ..self.stats
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec() -> FlashSpec {
+        FlashSpec {
+            capacity_bytes: 1 << 30,
+            over_provisioning: 0.28,
+            fullness: 0.0,
+            channels: 32,
+            read_latency_us: 100.0,
+            write_latency_us: 20.0,
+            sync_us: 20.0,
+            read_mb_per_s: 2000.0,
+            write_mb_per_s: 1000.0,
+            link_mb_per_s: 3000.0,
+            buffer_bytes: 1 << 20,
+            page_bytes: 4096,
+            superblock_bytes: 8 << 20,
+            victim: Victim::Greedy,
+            rated_cycles: 3000.0,
+        }
+    }
+
+    #[test]
+    fn random_reads_reach_channels_over_latency() {
+        let mut flash = Flash::new(spec()).unwrap();
+        let last = (0..32_000u64).map(|n| flash.read(n * 3125, n * 16384, 4096)).max().unwrap();
+        assert!((last as f64 / 1e9 - 0.1).abs() < 0.01, "{last}");
+    }
+
+    #[test]
+    fn sequential_writes_run_at_the_write_rate() {
+        let (mut flash, mut now) = (Flash::new(spec()).unwrap(), 0);
+        for n in 0..500u64 {
+            now = flash.write(now, n << 20, 1 << 20);
+        }
+        let mb_per_s = 500.0 * 1.048_576 / (now as f64 / 1e9);
+        assert!((mb_per_s / 1000.0 - 1.0).abs() < 0.05, "{mb_per_s}");
+    }
+
+    #[test]
+    fn programs_slow_reads_down() {
+        let (mut idle, mut busy) = (Flash::new(spec()).unwrap(), Flash::new(spec()).unwrap());
+        for n in 0..64u64 {
+            busy.write(0, n << 20, 1 << 20);
+        }
+        assert!(busy.read(0, 0, 4096) > idle.read(0, 0, 4096));
+    }
+}

@@ -1,0 +1,387 @@
+//! The virtual clock: an event queue over clients, background jobs and timers. The one with the smallest time goes next: a
+//! client by one whole operation, a job by one step. One thread, no real time: the same inputs give the same run.
+
+use super::queues::Pool;
+use super::task::{Access, Charge, Step};
+use super::{Admission, Job, Signal, Task, Work, WorkCounts};
+use crate::device::{Device, DeviceStats};
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+use parking_lot::Mutex;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::sync::Arc;
+
+/// A replayed job holds the device for at most this many bytes at once.
+const CHUNK_BYTES: u64 = 1 << 20;
+
+/// A replayed job holds a core for at most this long at once, as a scheduler's time slice would.
+const SLICE_NS: u64 = 500_000;
+
+/// The operating system lets a writer run ahead of the device by this much before it makes the writer wait.
+const WRITE_BACK_LEAD_NS: u64 = 200_000_000;
+
+/// First task number of background jobs.
+const JOB_TASKS: u32 = 1_000_000;
+
+/// Cores and a device, shared by all tasks of a simulation.
+pub struct World {
+    cores: Pool,
+    cost_ns: [f64; Work::COUNT],
+    device: Box<dyn Device>,
+    /// When the device will have all bytes that the operating system took.
+    written_back_ns: u64,
+}
+
+impl World {
+    /// `cores` idle cores that need `cost_ns` per unit of each kind of work, and an idle device.
+    pub fn new(cores: usize, cost_ns: [f64; Work::COUNT], device: Box<dyn Device>) -> Self {
+        Self { cores: Pool::new(cores), cost_ns, device, written_back_ns: 0 }
+    }
+
+    fn work_ns(&self, work: &WorkCounts) -> u64 {
+        work.0.iter().zip(self.cost_ns).map(|(units, cost)| *units as f64 * cost).sum::<f64>() as u64
+    }
+
+    fn cpu(&mut self, now_ns: u64, service_ns: u64) -> u64 {
+        if service_ns == 0 { now_ns } else { self.cores.serve(now_ns, service_ns) }
+    }
+
+    fn io(&mut self, now_ns: u64, access: Access) -> u64 {
+        match access {
+            Access::Read { address, bytes } => self.device.read(now_ns, address, bytes),
+            Access::Write { address, bytes, buffered: false } => self.device.write(now_ns, address, bytes),
+            Access::Write { address, bytes, buffered: true } => {
+                let done = self.device.write(now_ns, address, bytes);
+                self.written_back_ns = self.written_back_ns.max(done);
+                now_ns.max(done.saturating_sub(WRITE_BACK_LEAD_NS))
+            }
+            Access::Sync => self.device.sync(now_ns.max(self.written_back_ns)),
+            Access::Trim { address, bytes } => {
+                self.device.trim(address, bytes);
+                now_ns
+            }
+        }
+    }
+
+    /// What the device counted.
+    pub fn device_stats(&self) -> DeviceStats {
+        self.device.stats()
+    }
+
+    /// Time that all cores worked.
+    pub fn cpu_ns(&self) -> u64 {
+        self.cores.busy_ns()
+    }
+}
+
+/// A task's way into the world.
+struct Ticket(Arc<Mutex<World>>);
+
+impl Charge for Ticket {
+    fn cpu(&mut self, now_ns: u64, work: &WorkCounts) -> u64 {
+        let mut world = self.0.lock();
+        let service_ns = world.work_ns(work);
+        world.cpu(now_ns, service_ns)
+    }
+
+    fn io(&mut self, now_ns: u64, access: Access) -> u64 {
+        self.0.lock().io(now_ns, access)
+    }
+}
+
+/// A client of a simulation. Its operations are planned, admitted, and executed whole.
+pub trait Client {
+    /// Plans the next operation and says how many bytes it may write (0 if it only reads); `None` ends the client.
+    fn plan(&mut self) -> Option<u64>;
+
+    /// Executes the planned operation. It began at `began_ns`, before it waited for admission.
+    fn execute(&mut self, task: &mut Task, began_ns: u64) -> Result<()>;
+
+    /// The operation that executed last ended at `ended_ns`, after waiting `stalled_ns` for admission.
+    fn ended(&mut self, began_ns: u64, ended_ns: u64, stalled_ns: u64);
+}
+
+/// Watches a simulation from outside its time.
+pub trait Observer {
+    /// Virtual time reached `now_ns`, a multiple of the period. An error ends the run.
+    fn tick(&mut self, now_ns: u64) -> Result<()>;
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    Tick,
+    Job(usize),
+    Client(usize),
+    Timer,
+}
+
+struct Seat<'a> {
+    client: &'a mut dyn Client,
+    task: Task,
+    /// When the planned operation was first tried; `None` if none is planned.
+    began_ns: Option<u64>,
+    bytes: u64,
+    admitted: bool,
+}
+
+struct Running {
+    job: Box<dyn Job>,
+    steps: VecDeque<Step>,
+    now_ns: u64,
+}
+
+/// An engine under the virtual clock.
+pub struct Simulation {
+    world: Arc<Mutex<World>>,
+    engine: Arc<dyn Engine>,
+    signal: Arc<Signal>,
+    jobs: Vec<Option<Running>>,
+    now_ns: u64,
+    /// Time that each run starts from: no client is behind it.
+    timer_ns: Option<u64>,
+}
+
+impl Simulation {
+    /// Runs `engine`'s background jobs and clients in `world`, from `now_ns` on.
+    pub fn new(world: Arc<Mutex<World>>, engine: Arc<dyn Engine>, signal: Arc<Signal>, now_ns: u64) -> Self {
+        let threads = engine.background_threads().max(1);
+        Self { world, engine, signal, jobs: (0..threads).map(|_| None).collect(), now_ns, timer_ns: None }
+    }
+
+    /// A task of this world that starts now.
+    pub fn task(world: &Arc<Mutex<World>>, id: u32, now_ns: u64) -> Task {
+        Task::simulated(id, now_ns, Box::new(Ticket(world.clone())))
+    }
+
+    /// Virtual time reached.
+    pub fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    /// Runs the clients until all have ended or virtual time passes `until_ns`. An operation that began before is finished.
+    pub fn run(
+        &mut self,
+        clients: &mut [&mut dyn Client],
+        until_ns: u64,
+        period_ns: u64,
+        observer: &mut dyn Observer,
+    ) -> Result<()> {
+        let start_ns = self.now_ns;
+        let mut seats: Vec<Seat<'_>> = clients
+            .iter_mut()
+            .enumerate()
+            .map(|(n, client)| Seat {
+                client: &mut **client,
+                task: Self::task(&self.world, n as u32, start_ns),
+                began_ns: None,
+                bytes: 0,
+                admitted: false,
+            })
+            .collect();
+        let mut queue = self.queue(period_ns);
+        (0..seats.len()).for_each(|n| queue.push(Reverse((start_ns, Event::Client(n)))));
+        let mut waiting = Vec::new();
+        let mut active = seats.len();
+        while active > 0 {
+            let seen = self.signal.ready_generation();
+            let Some(Reverse((now_ns, event))) = queue.pop() else { return Err(starved()) };
+            if now_ns >= until_ns && !matches!(event, Event::Tick) {
+                break;
+            }
+            self.now_ns = self.now_ns.max(now_ns);
+            match event {
+                Event::Tick => {
+                    observer.tick(now_ns)?;
+                    if queue.is_empty() && !waiting.is_empty() {
+                        return Err(starved());
+                    }
+                    queue.push(Reverse((now_ns + period_ns, Event::Tick)));
+                }
+                Event::Client(n) => match self.step_client(&mut seats[n])? {
+                    Next::Again(at_ns) => queue.push(Reverse((at_ns, Event::Client(n)))),
+                    Next::Wait => waiting.push(n),
+                    Next::Ended => active -= 1,
+                },
+                Event::Job(n) => {
+                    if let Some(at_ns) = self.step_job(n)? {
+                        queue.push(Reverse((at_ns, Event::Job(n))));
+                        continue;
+                    }
+                    for n in waiting.drain(..) {
+                        let seat = &mut seats[n];
+                        seat.task.now_ns = seat.task.now_ns.max(now_ns);
+                        queue.push(Reverse((seat.task.now_ns, Event::Client(n))));
+                    }
+                    self.start_jobs(now_ns, &mut queue)?;
+                }
+                Event::Timer => {
+                    if self.timer_ns == Some(now_ns) {
+                        self.timer_ns = None;
+                    }
+                    self.start_jobs(now_ns, &mut queue)?;
+                }
+            }
+            if self.signal.ready_generation() != seen {
+                self.start_jobs(now_ns, &mut queue)?;
+            }
+        }
+        self.now_ns = seats.iter().map(|seat| seat.task.now_ns).fold(self.now_ns, u64::max).min(until_ns);
+        Ok(())
+    }
+
+    /// Runs background jobs until the engine is settled.
+    pub fn settle(&mut self, period_ns: u64, observer: &mut dyn Observer) -> Result<()> {
+        let mut task = Self::task(&self.world, JOB_TASKS, self.now_ns);
+        self.engine.begin_settle(&mut task)?;
+        self.now_ns = self.now_ns.max(task.now_ns);
+        let mut queue = self.queue(period_ns);
+        self.start_jobs(self.now_ns, &mut queue)?;
+        while !self.engine.is_settled() || self.jobs.iter().any(Option::is_some) {
+            self.engine.check()?;
+            let Some(Reverse((now_ns, event))) = queue.pop() else { return Err(starved()) };
+            self.now_ns = self.now_ns.max(now_ns);
+            match event {
+                Event::Tick => {
+                    observer.tick(now_ns)?;
+                    queue.push(Reverse((now_ns + period_ns, Event::Tick)));
+                    self.start_jobs(now_ns, &mut queue)?;
+                }
+                Event::Job(n) => match self.step_job(n)? {
+                    Some(at_ns) => queue.push(Reverse((at_ns, Event::Job(n)))),
+                    None => self.start_jobs(self.now_ns, &mut queue)?,
+                },
+                Event::Timer => {
+                    self.timer_ns = None;
+                    self.start_jobs(now_ns, &mut queue)?;
+                }
+                Event::Client(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The queue at the start of a phase: ticks, and jobs that an earlier phase left.
+    fn queue(&mut self, period_ns: u64) -> BinaryHeap<Reverse<(u64, Event)>> {
+        let mut queue = BinaryHeap::new();
+        queue.push(Reverse(((self.now_ns / period_ns + 1) * period_ns, Event::Tick)));
+        for (n, running) in self.jobs.iter().enumerate() {
+            if let Some(running) = running {
+                queue.push(Reverse((running.now_ns, Event::Job(n))));
+            }
+        }
+        self.timer_ns = self.engine.next_timer(self.now_ns);
+        if let Some(at_ns) = self.timer_ns {
+            queue.push(Reverse((at_ns.max(self.now_ns), Event::Timer)));
+        }
+        queue
+    }
+
+    fn step_client(&self, seat: &mut Seat<'_>) -> Result<Next> {
+        let began_ns = if let Some(began_ns) = seat.began_ns {
+            began_ns
+        } else {
+            let Some(bytes) = seat.client.plan() else { return Ok(Next::Ended) };
+            (seat.bytes, seat.admitted, seat.began_ns) = (bytes, bytes == 0, Some(seat.task.now_ns));
+            seat.task.now_ns
+        };
+        if !seat.admitted {
+            match self.engine.admit(&mut seat.task, seat.bytes)? {
+                Admission::Go => {}
+                Admission::Delay { micros } => {
+                    seat.admitted = true;
+                    seat.task.now_ns += micros * 1000;
+                    return Ok(Next::Again(seat.task.now_ns));
+                }
+                Admission::Wait => return Ok(Next::Wait),
+            }
+        }
+        let stalled_ns = seat.task.now_ns - began_ns;
+        seat.client.execute(&mut seat.task, began_ns)?;
+        seat.task.settle();
+        seat.began_ns = None;
+        seat.client.ended(began_ns, seat.task.now_ns, stalled_ns);
+        Ok(Next::Again(seat.task.now_ns))
+    }
+
+    /// Starts every job that is due while workers are idle.
+    fn start_jobs(&mut self, now_ns: u64, queue: &mut BinaryHeap<Reverse<(u64, Event)>>) -> Result<()> {
+        while let Some(n) = self.jobs.iter().position(Option::is_none) {
+            let Some(mut job) = self.engine.next_job(now_ns) else { break };
+            let mut task = Task::recording(JOB_TASKS + n as u32, now_ns);
+            job.run(&mut task)?;
+            let steps = task.into_steps().into();
+            self.jobs[n] = Some(Running { job, steps, now_ns });
+            queue.push(Reverse((now_ns, Event::Job(n))));
+        }
+        let timer_ns = self.engine.next_timer(now_ns).map(|at_ns| at_ns.max(now_ns + 1));
+        if let Some(at_ns) = timer_ns
+            && self.timer_ns.is_none_or(|planned| at_ns < planned || planned <= now_ns)
+        {
+            self.timer_ns = Some(at_ns);
+            queue.push(Reverse((at_ns, Event::Timer)));
+        }
+        Ok(())
+    }
+
+    /// Replays one step; `None` if the job is done and installed.
+    fn step_job(&mut self, n: usize) -> Result<Option<u64>> {
+        let Some(running) = &mut self.jobs[n] else { return Ok(None) };
+        if let Some(step) = running.steps.pop_front() {
+            let mut world = self.world.lock();
+            let (now_ns, rest) = replay(&mut world, running.now_ns, step);
+            running.now_ns = now_ns;
+            if let Some(rest) = rest {
+                running.steps.push_front(rest);
+            }
+            return Ok(Some(now_ns));
+        }
+        let Some(running) = self.jobs[n].take() else { return Ok(None) };
+        let mut task = Self::task(&self.world, JOB_TASKS + n as u32, running.now_ns);
+        running.job.install(&mut task)?;
+        task.settle();
+        self.signal.complete();
+        Ok(None)
+    }
+}
+
+/// Replays the first chunk or slice of a step, and returns the time after it and what is left.
+fn replay(world: &mut World, now_ns: u64, step: Step) -> (u64, Option<Step>) {
+    match step {
+        Step::Cpu(work) => {
+            let service_ns = world.work_ns(&work);
+            if service_ns <= SLICE_NS {
+                return (world.cpu(now_ns, service_ns), None);
+            }
+            let slices = service_ns.div_ceil(SLICE_NS);
+            let slice = WorkCounts(work.0.map(|units| units / slices));
+            let rest = WorkCounts(std::array::from_fn(|n| work.0[n] - slice.0[n]));
+            let slice_ns = world.work_ns(&slice);
+            if slice_ns == 0 {
+                return (world.cpu(now_ns, service_ns), None);
+            }
+            (world.cpu(now_ns, slice_ns), Some(Step::Cpu(rest)))
+        }
+        Step::Io(Access::Read { address, bytes }) if bytes > CHUNK_BYTES => {
+            let now_ns = world.io(now_ns, Access::Read { address, bytes: CHUNK_BYTES });
+            let rest = Access::Read { address: address + CHUNK_BYTES, bytes: bytes - CHUNK_BYTES };
+            (now_ns, Some(Step::Io(rest)))
+        }
+        Step::Io(Access::Write { address, bytes, buffered }) if bytes > CHUNK_BYTES => {
+            let now_ns = world.io(now_ns, Access::Write { address, bytes: CHUNK_BYTES, buffered });
+            let (address, bytes) = (address + CHUNK_BYTES, bytes - CHUNK_BYTES);
+            (now_ns, Some(Step::Io(Access::Write { address, bytes, buffered })))
+        }
+        Step::Io(access) => (world.io(now_ns, access), None),
+    }
+}
+
+enum Next {
+    Again(u64),
+    Wait,
+    Ended,
+}
+
+fn starved() -> Error {
+    Error::Poisoned { why: "clients wait for background work that never comes".into() }
+}
