@@ -211,6 +211,12 @@ mod tests {
     }
 
     #[test]
+    fn settings_survive_a_round_trip() {
+        let sample = Sample { ratio: 2.5, word: "none".into(), ..Sample::default() };
+        assert_eq!(Sample::from_json(&sample.to_json()).unwrap(), sample);
+    }
+
+    #[test]
     fn unknown_and_out_of_range_options_are_named() {
         for (text, field) in [
             (r#"{"sise": 512}"#, "options.sise"),
