@@ -90,10 +90,19 @@ impl Charge for Ticket {
     }
 }
 
+/// What a client is about to do.
+#[derive(Debug, Clone, Copy)]
+pub struct Turn {
+    /// Bytes that it may write: what admission is asked for. 0 for a read.
+    pub write_bytes: u64,
+    /// When it may start, for clients with a rate limit; 0 for at once.
+    pub earliest_ns: u64,
+}
+
 /// A client of a simulation. Its operations are planned, admitted, and executed whole.
 pub trait Client {
-    /// Plans the next operation and says how many bytes it may write (0 if it only reads); `None` ends the client.
-    fn plan(&mut self) -> Option<u64>;
+    /// Plans the next operation; `None` ends the client.
+    fn plan(&mut self, now_ns: u64) -> Option<Turn>;
 
     /// Executes the planned operation. It began at `began_ns`, before it waited for admission.
     fn execute(&mut self, task: &mut Task, began_ns: u64) -> Result<()>;
@@ -190,6 +199,8 @@ impl Simulation {
                 break;
             }
             self.now_ns = self.now_ns.max(now_ns);
+            // Work that an operation made ready is ready when the operation ends.
+            let mut ready_ns = now_ns;
             match event {
                 Event::Tick => {
                     observer.tick(now_ns)?;
@@ -199,7 +210,10 @@ impl Simulation {
                     queue.push(Reverse((now_ns + period_ns, Event::Tick)));
                 }
                 Event::Client(n) => match self.step_client(&mut seats[n])? {
-                    Next::Again(at_ns) => queue.push(Reverse((at_ns, Event::Client(n)))),
+                    Next::Again(at_ns) => {
+                        ready_ns = at_ns;
+                        queue.push(Reverse((at_ns, Event::Client(n))));
+                    }
                     Next::Wait => waiting.push(n),
                     Next::Ended => active -= 1,
                 },
@@ -223,7 +237,7 @@ impl Simulation {
                 }
             }
             if self.signal.ready_generation() != seen {
-                self.start_jobs(now_ns, &mut queue)?;
+                self.start_jobs(ready_ns, &mut queue)?;
             }
         }
         self.now_ns = seats.iter().map(|seat| seat.task.now_ns).fold(self.now_ns, u64::max).min(until_ns);
@@ -281,9 +295,14 @@ impl Simulation {
         let began_ns = if let Some(began_ns) = seat.began_ns {
             began_ns
         } else {
-            let Some(bytes) = seat.client.plan() else { return Ok(Next::Ended) };
-            (seat.bytes, seat.admitted, seat.began_ns) = (bytes, bytes == 0, Some(seat.task.now_ns));
-            seat.task.now_ns
+            let Some(turn) = seat.client.plan(seat.task.now_ns) else { return Ok(Next::Ended) };
+            let began_ns = seat.task.now_ns.max(turn.earliest_ns);
+            (seat.bytes, seat.admitted, seat.began_ns) = (turn.write_bytes, turn.write_bytes == 0, Some(began_ns));
+            if began_ns > seat.task.now_ns {
+                seat.task.now_ns = began_ns;
+                return Ok(Next::Again(began_ns));
+            }
+            began_ns
         };
         if !seat.admitted {
             match self.engine.admit(&mut seat.task, seat.bytes)? {
@@ -385,3 +404,6 @@ enum Next {
 fn starved() -> Error {
     Error::Poisoned { why: "clients wait for background work that never comes".into() }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,206 @@
+//! The event queue, on an engine small enough to be calculated by hand: writes fill a buffer of 4 slots, and a job that
+//! writes 1 MiB empties it.
+
+use super::*;
+use crate::device::{CloudVolume, CloudVolumeSpec};
+use crate::engine::{Commit, EngineIterator, EngineStats, WriteBatch};
+use crate::metrics::{Meters, Purpose};
+use crate::runtime::JobKind;
+use crate::storage::{SimulatedStorage, Storage};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+const SLOTS: u64 = 4;
+
+struct Toy {
+    storage: Arc<SimulatedStorage>,
+    signal: Arc<Signal>,
+    used: Arc<AtomicU64>,
+    running: Arc<AtomicBool>,
+}
+
+struct Drain {
+    storage: Arc<SimulatedStorage>,
+    used: Arc<AtomicU64>,
+    running: Arc<AtomicBool>,
+}
+
+impl Job for Drain {
+    fn kind(&self) -> JobKind {
+        JobKind::Flush
+    }
+
+    fn run(&mut self, task: &mut Task) -> Result<()> {
+        let file = self.storage.create(task, "out")?;
+        file.write_at(task, Purpose::Flush, 0, &vec![1; 1 << 20])
+    }
+
+    fn install(self: Box<Self>, _task: &mut Task) -> Result<()> {
+        self.used.store(0, Ordering::SeqCst);
+        self.running.store(false, Ordering::SeqCst);
+        Ok(())
+    }
+}
+
+impl Engine for Toy {
+    fn get(&self, _task: &mut Task, _key: &[u8], _value: &mut Vec<u8>) -> Result<bool> {
+        Ok(false)
+    }
+
+    fn write(&self, task: &mut Task, _batch: &mut WriteBatch, _commit: Commit) -> Result<()> {
+        task.charge(Work::Call, 1);
+        if self.used.fetch_add(1, Ordering::SeqCst) + 1 == SLOTS {
+            self.signal.wake();
+        }
+        Ok(())
+    }
+
+    fn iterator<'a>(&'a self, _task: &mut Task) -> Result<Box<dyn EngineIterator + 'a>> {
+        Err(Error::Cancelled)
+    }
+
+    fn admit(&self, _task: &mut Task, _bytes: u64) -> Result<Admission> {
+        Ok(if self.used.load(Ordering::SeqCst) < SLOTS { Admission::Go } else { Admission::Wait })
+    }
+
+    fn next_job(&self, _now_ns: u64) -> Option<Box<dyn Job>> {
+        let due = self.used.load(Ordering::SeqCst) == SLOTS && !self.running.swap(true, Ordering::SeqCst);
+        due.then(|| {
+            let (storage, used, running) = (self.storage.clone(), self.used.clone(), self.running.clone());
+            Box::new(Drain { storage, used, running }) as Box<dyn Job>
+        })
+    }
+
+    fn next_timer(&self, _now_ns: u64) -> Option<u64> {
+        None
+    }
+
+    fn background_threads(&self) -> usize {
+        1
+    }
+
+    fn begin_settle(&self, _task: &mut Task) -> Result<()> {
+        Ok(())
+    }
+
+    fn is_settled(&self) -> bool {
+        !self.running.load(Ordering::SeqCst)
+    }
+
+    fn close(&self, _task: &mut Task) -> Result<()> {
+        Ok(())
+    }
+
+    fn poison(&self, _error: &Error) {}
+
+    fn check(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn stats(&self) -> EngineStats {
+        EngineStats::default()
+    }
+}
+
+#[derive(Default)]
+struct Writer {
+    left: u64,
+    ended: Vec<(u64, u64, u64)>,
+}
+
+struct Seated<'a> {
+    writer: &'a mut Writer,
+    engine: Arc<dyn Engine>,
+}
+
+impl Client for Seated<'_> {
+    fn plan(&mut self, _now_ns: u64) -> Option<Turn> {
+        self.writer.left = self.writer.left.checked_sub(1)?;
+        Some(Turn { write_bytes: 100, earliest_ns: 0 })
+    }
+
+    fn execute(&mut self, task: &mut Task, _began_ns: u64) -> Result<()> {
+        self.engine.write(task, &mut WriteBatch::default(), Commit::Configured)
+    }
+
+    fn ended(&mut self, began_ns: u64, ended_ns: u64, stalled_ns: u64) {
+        self.writer.ended.push((began_ns, ended_ns, stalled_ns));
+    }
+}
+
+#[derive(Default)]
+struct Ticks(Vec<u64>);
+
+impl Observer for Ticks {
+    fn tick(&mut self, now_ns: u64) -> Result<()> {
+        self.0.push(now_ns);
+        Ok(())
+    }
+}
+
+/// One core at 1 us per call, and a volume that takes 10 ms for the job's 1 MiB.
+fn simulate(writers: &mut [Writer]) -> (Simulation, Ticks) {
+    let volume = CloudVolume::new(CloudVolumeSpec {
+        iops: 1e9,
+        mb_per_s: 104.857_6,
+        request_bytes: 1 << 20,
+        read_latency_us: 0.0,
+        write_latency_us: 0.0,
+    });
+    let mut cost_ns = [0.0; Work::COUNT];
+    cost_ns[Work::Call as usize] = 1000.0;
+    let world = Arc::new(Mutex::new(World::new(1, cost_ns, Box::new(volume))));
+    let signal = Arc::<Signal>::default();
+    let storage = Arc::new(SimulatedStorage::new(Arc::<Meters>::default(), 1 << 30));
+    let (used, running) = Default::default();
+    let engine: Arc<dyn Engine> = Arc::new(Toy { storage, signal: signal.clone(), used, running });
+    let mut simulation = Simulation::new(world, engine.clone(), signal, 0);
+    let mut seated: Vec<Seated<'_>> =
+        writers.iter_mut().map(|writer| Seated { writer, engine: engine.clone() }).collect();
+    let mut clients: Vec<&mut dyn Client> = seated.iter_mut().map(|one| one as &mut dyn Client).collect();
+    let mut ticks = Ticks::default();
+    simulation.run(&mut clients, u64::MAX, 1_000_000, &mut ticks).unwrap();
+    (simulation, ticks)
+}
+
+#[test]
+fn a_full_buffer_stalls_the_writer_until_the_job_is_replayed() {
+    let mut writers = [Writer { left: 6, ..Writer::default() }];
+    let (simulation, ticks) = simulate(&mut writers);
+    let us = |n: u64| n * 1000;
+    let full = us(4);
+    assert_eq!(writers[0].ended[3], (us(3), us(4), 0));
+    // The volume's 10 ms, to the nanosecond that the division loses.
+    let (began, ended, stalled) = writers[0].ended[4];
+    assert_eq!(began, full);
+    assert!(stalled.abs_diff(us(10_000)) < 10, "{stalled}");
+    assert_eq!(ended, full + stalled + us(1));
+    assert_eq!(ticks.0.len(), 10);
+    assert_eq!(simulation.now_ns(), ended + us(1));
+}
+
+#[test]
+fn clients_share_the_core_and_the_run_repeats_to_the_nanosecond() {
+    let run = || {
+        let mut writers: Vec<Writer> = (0..3).map(|_| Writer { left: 50, ..Writer::default() }).collect();
+        let (simulation, _) = simulate(&mut writers);
+        (simulation.now_ns(), writers.into_iter().map(|writer| writer.ended).collect::<Vec<_>>())
+    };
+    let (now_ns, ended) = run();
+    assert!(now_ns >= 150 * 1000);
+    assert_eq!(run(), (now_ns, ended));
+}
+
+#[test]
+fn a_long_cpu_step_is_replayed_in_slices_that_add_up() {
+    let volume =
+        CloudVolumeSpec { iops: 1.0, mb_per_s: 1.0, request_bytes: 1, read_latency_us: 0.0, write_latency_us: 0.0 };
+    let mut world = World::new(1, [1.0; Work::COUNT], Box::new(CloudVolume::new(volume)));
+    let mut work = WorkCounts::default();
+    work.0[0] = 2_600_000;
+    let (mut now_ns, mut step, mut slices) = (0, Some(Step::Cpu(work)), 0);
+    while let Some(next) = step {
+        (now_ns, step) = replay(&mut world, now_ns, next);
+        slices += 1;
+    }
+    assert_eq!((now_ns, slices), (2_600_000, 6));
+}
