@@ -11,6 +11,7 @@ pub mod metrics;
 pub mod options;
 pub mod runtime;
 pub mod storage;
+pub mod table;
 pub mod workload;
 
 pub use error::{Error, Result};
