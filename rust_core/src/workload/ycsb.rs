@@ -339,7 +339,9 @@ mod tests {
         for mix in ["A", "B", "C", "D", "E", "F"] {
             let (workload, engine) = loaded(mix, 500);
             let mut counts = [0_u32; 5];
-            drive(&mut *workload.client(0), &engine, 20_000).iter().for_each(|plan| counts[plan.kind] += 1);
+            for plan in drive(&mut *workload.client(0), &engine, 20_000) {
+                counts[plan.kind] += 1;
+            }
             for (count, share) in counts.into_iter().zip(shares(mix)) {
                 let found = f64::from(count) / 2e4;
                 assert!((found - share).abs() < 0.015, "{mix}: {counts:?}");
