@@ -140,6 +140,7 @@ impl Observer for Ticks {
 /// One core at 1 us per call, and a volume that takes 10 ms for the job's 1 MiB.
 fn simulate(writers: &mut [Writer]) -> (Simulation, Ticks) {
     let volume = CloudVolume::new(CloudVolumeSpec {
+        capacity_bytes: 1 << 40,
         iops: 1e9,
         mb_per_s: 104.857_6,
         request_bytes: 1 << 20,
