@@ -156,6 +156,7 @@ impl Workload for Ycsb {
             batch: WriteBatch::default(),
             key: Vec::new(),
             value: Vec::new(),
+            record: Vec::new(),
         })
     }
 
@@ -209,27 +210,29 @@ struct Requester {
     next: Operation,
     batch: WriteBatch,
     key: Vec<u8>,
+    /// New bytes of the planned operation.
     value: Vec<u8>,
+    /// The record read last.
+    record: Vec<u8>,
 }
 
 impl Requester {
     fn read(&mut self, engine: &dyn Engine, task: &mut Task, number: u64) -> Result<()> {
         push_key(number, &mut self.key);
-        engine.get(task, &self.key, &mut Vec::new()).map(drop)
+        engine.get(task, &self.key, &mut self.record).map(drop)
     }
 
     /// Replaces one field of a record, if the record is there.
     fn update(&mut self, engine: &dyn Engine, task: &mut Task, number: u64, field: u64) -> Result<()> {
         push_key(number, &mut self.key);
         let start = (field * self.shared.parameters.field_bytes) as usize;
-        let Self { shared, batch, key, value, .. } = self;
+        let Self { shared, batch, key, value, record, .. } = self;
         shared.locks.with(task, &[key], |task| {
-            let mut record = Vec::new();
-            if !engine.get(task, key, &mut record)? {
+            if !engine.get(task, key, record)? {
                 return Ok(());
             }
             record[start..start + value.len()].copy_from_slice(value);
-            batch.put(key, &record);
+            batch.put(key, record);
             engine.write(task, batch, Commit::Configured)
         })?;
         self.batch.clear();
@@ -254,8 +257,8 @@ impl Requester {
             if !entries.valid() {
                 break;
             }
-            self.value.clear();
-            self.value.extend_from_slice(entries.value());
+            self.record.clear();
+            self.record.extend_from_slice(entries.value());
             if read < records {
                 entries.next(task)?;
             }
