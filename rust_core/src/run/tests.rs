@@ -214,3 +214,38 @@ fn wrong_parts_of_a_spec_are_refused_before_anything_runs() {
         assert!(message.starts_with(field), "{message}");
     }
 }
+
+fn simulated(workload: Value, more: Value) -> Run {
+    let device = json!({
+        "kind": "cloud_volume", "capacity_bytes": 1_u64 << 40, "iops": 3000.0, "mb_per_s": 125.0,
+        "request_bytes": 262_144, "read_latency_us": 500.0, "write_latency_us": 700.0,
+    });
+    let mut spec = json!({
+        "engine": "lsm", "workload": workload, "clock": "simulated", "hardware": {"cores": 2, "device": device},
+    });
+    spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    Run::with_opener(spec, Arc::new(ModelOpener::default())).unwrap()
+}
+
+#[test]
+fn a_simulated_run_gives_the_same_report_to_the_last_byte() {
+    let report = |seed: u64| {
+        let workload = json!({"kind": "linkbench", "ids": 1_000});
+        let run = simulated(workload, json!({"operations": 3_000, "clients": 5, "seed": seed}));
+        run.start();
+        run.report().unwrap()
+    };
+    let first = report(3);
+    assert_eq!((&first["clock"], &first["operations"]), (&json!("simulated"), &json!(3_000)));
+    assert_eq!(first["hardware"]["cores"], 2);
+    assert_eq!(report(3).to_string(), first.to_string());
+    assert_ne!(report(4).to_string(), first.to_string());
+}
+
+#[test]
+fn a_simulated_run_is_cancelled_too() {
+    let run = simulated(endless_ycsb(), json!({"seconds": 1}));
+    run.start();
+    run.cancel();
+    assert!(matches!(run.report(), Err(Error::Cancelled)));
+}

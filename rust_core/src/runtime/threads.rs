@@ -5,6 +5,7 @@
 use super::{Admission, Signal, Task};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
@@ -95,10 +96,13 @@ fn work(engine: &dyn Engine, signal: &Signal, clock: WallClock, n: u32, cpu_ns: 
             continue;
         };
         let before = thread_cpu_ns();
-        let result = job.run(&mut task).and_then(|()| {
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            job.run(&mut task)?;
             task.now_ns = clock.now_ns();
             job.install(&mut task)
-        });
+        }));
+        // A panic must not leave clients waiting for work that no longer happens.
+        let result = result.unwrap_or_else(|_| Err(Error::Poisoned { why: "a background job panicked".into() }));
         if let Err(error) = result {
             engine.poison(&error);
         }

@@ -82,7 +82,7 @@ mod tests {
         assert!(message.starts_with("directory: ") && message.contains("other files"), "{message}");
         assert_eq!(fs::read_dir(home.path()).unwrap().count(), 1);
         let file = home.path().join("thesis.tex");
-        assert!(RunDirectory::claim(&file).unwrap_err().is_input());
+        assert!(matches!(RunDirectory::claim(&file), Err(Error::Invalid { .. })));
     }
 
     #[test]
