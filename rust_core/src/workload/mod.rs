@@ -6,6 +6,7 @@
 
 pub mod db_bench;
 pub mod distributions;
+pub mod insert_benchmark;
 pub mod linkbench;
 pub mod permute;
 pub mod random;
@@ -15,6 +16,8 @@ pub mod zipf;
 
 #[cfg(test)]
 pub mod model_engine;
+#[cfg(test)]
+mod test_drive;
 
 use crate::engine::{Engine, KeyLayout};
 use crate::error::{Error, Result};
@@ -86,7 +89,7 @@ struct Kind {
     build: fn(&Map<String, Value>, u32, u64) -> Result<Arc<dyn Workload>>,
 }
 
-const KINDS: [Kind; 3] = [
+const KINDS: [Kind; 4] = [
     Kind {
         name: linkbench::KIND,
         text: "Facebook's social graph: links, nodes and counts with a covering secondary index, half of the requests lists.",
@@ -104,6 +107,12 @@ const KINDS: [Kind; 3] = [
         text: "YCSB core workloads A to F: one table of ten-field records with Zipfian requests.",
         table: ycsb::Parameters::table,
         build: ycsb::build,
+    },
+    Kind {
+        name: insert_benchmark::KIND,
+        text: "The insert benchmark (iibench): batches of rows with three secondary indexes, optionally with range queries.",
+        table: insert_benchmark::Parameters::table,
+        build: insert_benchmark::build,
     },
 ];
 
@@ -154,7 +163,10 @@ mod tests {
     fn a_wrong_workload_is_refused_by_the_name_of_its_field() {
         for (spec, field) in [
             (json!({}), "workload.kind: found nothing"),
-            (json!({"kind": "tpch"}), "workload.kind: found \"tpch\", accepted: linkbench, db_bench, ycsb"),
+            (
+                json!({"kind": "tpch"}),
+                "workload.kind: found \"tpch\", accepted: linkbench, db_bench, ycsb, insert_benchmark",
+            ),
             (json!({"kind": "linkbench", "idz": 5}), "workload.idz: found 5, accepted: a parameter of ids"),
             (json!({"kind": "linkbench", "ids": -5}), "workload.ids: found -5"),
             (json!({"kind": "ycsb", "mix": "G"}), "workload.mix: found \"G\""),
