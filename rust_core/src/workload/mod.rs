@@ -10,6 +10,7 @@ pub mod insert_benchmark;
 pub mod linkbench;
 pub mod permute;
 pub mod random;
+pub mod sysbench;
 pub mod values;
 pub mod ycsb;
 pub mod zipf;
@@ -89,7 +90,7 @@ struct Kind {
     build: fn(&Map<String, Value>, u32, u64) -> Result<Arc<dyn Workload>>,
 }
 
-const KINDS: [Kind; 4] = [
+const KINDS: [Kind; 5] = [
     Kind {
         name: linkbench::KIND,
         text: "Facebook's social graph: links, nodes and counts with a covering secondary index, half of the requests lists.",
@@ -113,6 +114,12 @@ const KINDS: [Kind; 4] = [
         text: "The insert benchmark (iibench): batches of rows with three secondary indexes, optionally with range queries.",
         table: insert_benchmark::Parameters::table,
         build: insert_benchmark::build,
+    },
+    Kind {
+        name: sysbench::KIND,
+        text: "sysbench OLTP: its eight scripts of point, range, update, insert and delete statements on its own tables.",
+        table: sysbench::Parameters::table,
+        build: sysbench::build,
     },
 ];
 
@@ -165,7 +172,7 @@ mod tests {
             (json!({}), "workload.kind: found nothing"),
             (
                 json!({"kind": "tpch"}),
-                "workload.kind: found \"tpch\", accepted: linkbench, db_bench, ycsb, insert_benchmark",
+                "workload.kind: found \"tpch\", accepted: linkbench, db_bench, ycsb, insert_benchmark, sysbench",
             ),
             (json!({"kind": "linkbench", "idz": 5}), "workload.idz: found 5, accepted: a parameter of ids"),
             (json!({"kind": "linkbench", "ids": -5}), "workload.ids: found -5"),
