@@ -11,6 +11,7 @@ pub mod linkbench;
 pub mod permute;
 pub mod random;
 pub mod sysbench;
+pub mod tpcc;
 pub mod values;
 pub mod ycsb;
 pub mod zipf;
@@ -90,7 +91,7 @@ struct Kind {
     build: fn(&Map<String, Value>, u32, u64) -> Result<Arc<dyn Workload>>,
 }
 
-const KINDS: [Kind; 5] = [
+const KINDS: [Kind; 6] = [
     Kind {
         name: linkbench::KIND,
         text: "Facebook's social graph: links, nodes and counts with a covering secondary index, half of the requests lists.",
@@ -120,6 +121,12 @@ const KINDS: [Kind; 5] = [
         text: "sysbench OLTP: its eight scripts of point, range, update, insert and delete statements on its own tables.",
         table: sysbench::Parameters::table,
         build: sysbench::build,
+    },
+    Kind {
+        name: tpcc::KIND,
+        text: "sysbench-tpcc: five transactions of a wholesale company on nine tables, as the script runs them.",
+        table: tpcc::Parameters::table,
+        build: tpcc::build,
     },
 ];
 
@@ -172,7 +179,7 @@ mod tests {
             (json!({}), "workload.kind: found nothing"),
             (
                 json!({"kind": "tpch"}),
-                "workload.kind: found \"tpch\", accepted: linkbench, db_bench, ycsb, insert_benchmark, sysbench",
+                "workload.kind: found \"tpch\", accepted: linkbench, db_bench, ycsb, insert_benchmark, sysbench, tpcc",
             ),
             (json!({"kind": "linkbench", "idz": 5}), "workload.idz: found 5, accepted: a parameter of ids"),
             (json!({"kind": "linkbench", "ids": -5}), "workload.ids: found -5"),

@@ -48,7 +48,9 @@ impl<T: Table> Client for Loader<T> {
         let mut random = Random::derive(self.shared.seed, Stream::LoadChunk(first));
         let mut rows: Vec<_> = (0..operations).map(|_| T::draw(&mut random)).collect();
         number_rows(&mut rows, first);
-        rows.iter().for_each(|row| self.change.add::<T>(row));
+        for row in &rows {
+            self.change.add::<T>(row);
+        }
         (operations > 0).then(|| Plan { operations, ..Plan::write(INSERT, self.change.user_bytes()) })
     }
 

@@ -107,7 +107,9 @@ impl Version for Current {
 }
 
 fn push_columns<const N: usize>(key: &mut Vec<u8>, columns: [u32; N]) {
-    columns.into_iter().for_each(|column| push_u32(key, column));
+    for column in columns {
+        push_u32(key, column);
+    }
 }
 
 /// A table of purchases, as clients see it.

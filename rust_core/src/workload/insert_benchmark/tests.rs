@@ -41,7 +41,7 @@ fn runs<T: Table>() {
     assert_eq!(load(&workload, &engine, 1), 1000);
     drive(&mut *workload.client(0), &engine, 10);
     let rows = check_indexes::<T>(&workload, &engine);
-    assert!(rows.iter().map(|row| row.id).eq(FIRST_ID..FIRST_ID + 1500));
+    assert!(rows.iter().map(|row| row.id).eq(FIRST_ID..=1500));
     assert!(rows.is_sorted_by_key(|row| row.time));
 }
 
@@ -110,7 +110,7 @@ fn deletes_of_the_oldest_rows_keep_the_size_of_the_table() {
     // More than the table holds, so that rows of the run are deleted too.
     drive(&mut *workload.client(0), &engine, 30);
     let rows = check_indexes::<Full>(&workload, &engine);
-    assert!(rows.iter().map(|row| row.id).eq(FIRST_ID + 1500..FIRST_ID + 2500));
+    assert!(rows.iter().map(|row| row.id).eq(1501..=2500));
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn inserters_on_four_threads_lose_no_row_and_delete_none_twice() {
         }
     });
     let rows = check_indexes::<Full>(&workload, &engine);
-    assert!(rows.iter().map(|row| row.id).eq(FIRST_ID + 800..FIRST_ID + 1800));
+    assert!(rows.iter().map(|row| row.id).eq(801..=1800));
 }
 
 #[test]
