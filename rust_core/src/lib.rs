@@ -9,6 +9,7 @@ pub mod error;
 pub mod lsm;
 pub mod metrics;
 pub mod options;
+pub mod run;
 pub mod runtime;
 pub mod storage;
 pub mod table;

@@ -107,8 +107,8 @@ fn work(engine: &dyn Engine, signal: &Signal, clock: WallClock, n: u32, cpu_ns: 
     }
 }
 
-/// Waits until the engine admits a write of `bytes`, and returns the nanoseconds waited. `give_up` is asked at least
-/// every 50 ms.
+/// Waits until the engine admits a write of `bytes`, and returns the nanoseconds waited: 0 if it was admitted at once.
+/// `give_up` is asked at least every 50 ms.
 pub fn admit(
     engine: &dyn Engine,
     signal: &Signal,
@@ -124,6 +124,7 @@ pub fn admit(
             Admission::Go => break,
             Admission::Delay { micros } => {
                 delay(micros, give_up)?;
+                task.now_ns = clock.now_ns();
                 break;
             }
             Admission::Wait => signal.wait_completed(seen, PATIENCE),
@@ -133,7 +134,6 @@ pub fn admit(
         }
         task.now_ns = clock.now_ns();
     }
-    task.now_ns = clock.now_ns();
     Ok(task.now_ns - began)
 }
 

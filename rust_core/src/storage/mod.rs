@@ -4,6 +4,7 @@
 pub mod faulty;
 pub mod files;
 pub mod memory;
+pub mod run_directory;
 
 use crate::error::Result;
 use crate::metrics::{Meters, Purpose};
@@ -13,6 +14,7 @@ use std::sync::Arc;
 pub use faulty::FaultyStorage;
 pub use files::FileStorage;
 pub use memory::MemoryStorage;
+pub use run_directory::RunDirectory;
 
 /// A directory of files.
 pub trait Storage: Send + Sync {

@@ -210,7 +210,9 @@ impl Writer {
         let commit = if shared.parameters.sync { Commit::Synced } else { Commit::Configured };
         engine.write(task, batch, commit)?;
         batch.clear();
-        numbers.iter().for_each(|&number| shared.note_written(number));
+        for &number in &*numbers {
+            shared.note_written(number);
+        }
         Ok(())
     }
 }

@@ -6,10 +6,13 @@
 
 pub mod db_bench;
 pub mod distributions;
+pub mod driver;
+pub mod halt;
 pub mod insert_benchmark;
 pub mod linkbench;
 pub mod permute;
 pub mod random;
+pub mod recorder;
 pub mod sysbench;
 pub mod tpcc;
 pub mod values;
@@ -83,12 +86,15 @@ pub trait Workload: Send + Sync {
     fn live_bytes(&self) -> u64;
 }
 
-/// A kind of workload: its name, one sentence, its parameters, and its constructor from parameters, clients and seed.
+/// Builds a workload from its parameters, the number of clients and the seed.
+type Build = fn(&Map<String, Value>, u32, u64) -> Result<Arc<dyn Workload>>;
+
+/// A kind of workload: its name, one sentence, its parameters, and its constructor.
 struct Kind {
     name: &'static str,
     text: &'static str,
     table: fn() -> Vec<OptionInfo>,
-    build: fn(&Map<String, Value>, u32, u64) -> Result<Arc<dyn Workload>>,
+    build: Build,
 }
 
 const KINDS: [Kind; 6] = [

@@ -156,6 +156,7 @@ impl Workload for Ycsb {
             batch: WriteBatch::default(),
             key: Vec::new(),
             value: Vec::new(),
+            record: Vec::new(),
         })
     }
 
@@ -209,27 +210,29 @@ struct Requester {
     next: Operation,
     batch: WriteBatch,
     key: Vec<u8>,
+    /// New bytes of the planned operation.
     value: Vec<u8>,
+    /// The record read last.
+    record: Vec<u8>,
 }
 
 impl Requester {
     fn read(&mut self, engine: &dyn Engine, task: &mut Task, number: u64) -> Result<()> {
         push_key(number, &mut self.key);
-        engine.get(task, &self.key, &mut Vec::new()).map(drop)
+        engine.get(task, &self.key, &mut self.record).map(drop)
     }
 
     /// Replaces one field of a record, if the record is there.
     fn update(&mut self, engine: &dyn Engine, task: &mut Task, number: u64, field: u64) -> Result<()> {
         push_key(number, &mut self.key);
         let start = (field * self.shared.parameters.field_bytes) as usize;
-        let Self { shared, batch, key, value, .. } = self;
+        let Self { shared, batch, key, value, record, .. } = self;
         shared.locks.with(task, &[key], |task| {
-            let mut record = Vec::new();
-            if !engine.get(task, key, &mut record)? {
+            if !engine.get(task, key, record)? {
                 return Ok(());
             }
             record[start..start + value.len()].copy_from_slice(value);
-            batch.put(key, &record);
+            batch.put(key, record);
             engine.write(task, batch, Commit::Configured)
         })?;
         self.batch.clear();
@@ -254,8 +257,8 @@ impl Requester {
             if !entries.valid() {
                 break;
             }
-            self.value.clear();
-            self.value.extend_from_slice(entries.value());
+            self.record.clear();
+            self.record.extend_from_slice(entries.value());
             if read < records {
                 entries.next(task)?;
             }
@@ -339,7 +342,9 @@ mod tests {
         for mix in ["A", "B", "C", "D", "E", "F"] {
             let (workload, engine) = loaded(mix, 500);
             let mut counts = [0_u32; 5];
-            drive(&mut *workload.client(0), &engine, 20_000).iter().for_each(|plan| counts[plan.kind] += 1);
+            for plan in drive(&mut *workload.client(0), &engine, 20_000) {
+                counts[plan.kind] += 1;
+            }
             for (count, share) in counts.into_iter().zip(shares(mix)) {
                 let found = f64::from(count) / 2e4;
                 assert!((found - share).abs() < 0.015, "{mix}: {counts:?}");

@@ -182,7 +182,7 @@ mod tests {
     fn a_graph_is_loaded_with_the_links_of_linkbench_per_node() {
         let graph = graph(100_000);
         let of_id = |id| (0..LINK_TYPES).map(|n| graph.loaded_links(id, FIRST_LINK_TYPE + n)).sum::<u64>();
-        let total: u64 = (FIRST_ID..FIRST_ID + 100_000).map(of_id).sum();
+        let total: u64 = (FIRST_ID..=100_000).map(of_id).sum();
         let mean = total as f64 / 1e5;
         assert!((4.35..4.7).contains(&mean), "{mean}");
     }
@@ -191,7 +191,7 @@ mod tests {
     fn chosen_links_exist_with_the_probability_of_their_operation() {
         let (graph, mut random) = (graph(100_000), Random::from_seed(1));
         // An id with many links, so that rounding does not matter.
-        let id1 = (FIRST_ID..).find(|&id| graph.loaded_links(id, FIRST_LINK_TYPE) > 500).unwrap();
+        let id1 = (FIRST_ID..=100_000).find(|&id| graph.loaded_links(id, FIRST_LINK_TYPE) > 500).unwrap();
         let loaded = graph.loaded_links(id1, FIRST_LINK_TYPE);
         for existing in [Existing::GET, Existing::UPDATE, Existing::ADD] {
             let hits =

@@ -29,7 +29,9 @@ fn load(workload: &LinkBench, engine: &ModelEngine, loaders: u32) -> u64 {
     // Round-robin in single batches, so that several loaders share the chunks.
     loop {
         let before = rows;
-        clients.iter_mut().for_each(|client| rows += drive(&mut **client, engine, 1));
+        for client in &mut clients {
+            rows += drive(&mut **client, engine, 1);
+        }
         if rows == before {
             return rows;
         }
