@@ -33,6 +33,22 @@ pub fn push_u32(key: &mut Vec<u8>, column: u32) {
 }
 
 /// Appends an unsigned column.
+pub fn push_u16(key: &mut Vec<u8>, column: u16) {
+    key.extend_from_slice(&column.to_be_bytes());
+}
+
+/// Appends an unsigned column of 5 bytes, which is what MySQL's DATETIME takes.
+pub fn push_u40(key: &mut Vec<u8>, column: u64) {
+    key.extend_from_slice(&column.to_be_bytes()[3..]);
+}
+
+/// Appends a text of at most 255 bytes to a value: its length in one byte, then itself.
+pub fn push_text(value: &mut Vec<u8>, column: &[u8]) {
+    value.push(column.len() as u8);
+    value.extend_from_slice(column);
+}
+
+/// Appends an unsigned column.
 pub fn push_u8(key: &mut Vec<u8>, column: u8) {
     key.push(column);
 }
@@ -86,6 +102,24 @@ impl<'a> Columns<'a> {
     /// The next unsigned column.
     pub fn u32(&mut self) -> Option<u32> {
         self.take().map(u32::from_be_bytes)
+    }
+
+    /// The next unsigned column.
+    pub fn u16(&mut self) -> Option<u16> {
+        self.take().map(u16::from_be_bytes)
+    }
+
+    /// The next unsigned column of 5 bytes.
+    pub fn u40(&mut self) -> Option<u64> {
+        self.take().map(|[a, b, c, d, e]| u64::from_be_bytes([0, 0, 0, a, b, c, d, e]))
+    }
+
+    /// The next text of a value.
+    pub fn text(&mut self) -> Option<&'a [u8]> {
+        let bytes = self.u8()?;
+        let (column, rest) = self.rest.split_at_checked(usize::from(bytes))?;
+        self.rest = rest;
+        Some(column)
     }
 
     /// The next unsigned column.
@@ -153,6 +187,18 @@ mod tests {
             let mut columns = Columns::of_value(&value);
             prop_assert_eq!((columns.u64_descending(), columns.u32(), columns.u8()), (Some(a), Some(c), Some(d)));
             prop_assert_eq!(columns.u8(), None);
+        }
+
+        #[test]
+        fn dates_and_texts_come_back(a: u16, b in 0..1_u64 << 40, c in prop::collection::vec(any::<u8>(), 0..256)) {
+            let mut value = Vec::new();
+            push_u16(&mut value, a);
+            push_u40(&mut value, b);
+            push_text(&mut value, &c);
+            prop_assert_eq!(value.len(), 2 + 5 + 1 + c.len());
+            let mut columns = Columns::of_value(&value);
+            prop_assert_eq!((columns.u16(), columns.u40(), columns.text()), (Some(a), Some(b), Some(&c[..])));
+            prop_assert_eq!(columns.text(), None);
         }
     }
 }

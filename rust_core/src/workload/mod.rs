@@ -8,16 +8,21 @@ pub mod db_bench;
 pub mod distributions;
 pub mod driver;
 pub mod halt;
+pub mod insert_benchmark;
 pub mod linkbench;
 pub mod permute;
 pub mod random;
 pub mod recorder;
+pub mod sysbench;
+pub mod tpcc;
 pub mod values;
 pub mod ycsb;
 pub mod zipf;
 
 #[cfg(test)]
 pub mod model_engine;
+#[cfg(test)]
+mod test_drive;
 
 use crate::engine::{Engine, KeyLayout};
 use crate::error::{Error, Result};
@@ -92,7 +97,7 @@ struct Kind {
     build: Build,
 }
 
-const KINDS: [Kind; 3] = [
+const KINDS: [Kind; 6] = [
     Kind {
         name: linkbench::KIND,
         text: "Facebook's social graph: links, nodes and counts with a covering secondary index, half of the requests lists.",
@@ -110,6 +115,24 @@ const KINDS: [Kind; 3] = [
         text: "YCSB core workloads A to F: one table of ten-field records with Zipfian requests.",
         table: ycsb::Parameters::table,
         build: ycsb::build,
+    },
+    Kind {
+        name: insert_benchmark::KIND,
+        text: "The insert benchmark (iibench): batches of rows with three secondary indexes, optionally with range queries.",
+        table: insert_benchmark::Parameters::table,
+        build: insert_benchmark::build,
+    },
+    Kind {
+        name: sysbench::KIND,
+        text: "sysbench OLTP: its eight scripts of point, range, update, insert and delete statements on its own tables.",
+        table: sysbench::Parameters::table,
+        build: sysbench::build,
+    },
+    Kind {
+        name: tpcc::KIND,
+        text: "sysbench-tpcc: five transactions of a wholesale company on nine tables, as the script runs them.",
+        table: tpcc::Parameters::table,
+        build: tpcc::build,
     },
 ];
 
@@ -160,7 +183,10 @@ mod tests {
     fn a_wrong_workload_is_refused_by_the_name_of_its_field() {
         for (spec, field) in [
             (json!({}), "workload.kind: found nothing"),
-            (json!({"kind": "tpch"}), "workload.kind: found \"tpch\", accepted: linkbench, db_bench, ycsb"),
+            (
+                json!({"kind": "tpch"}),
+                "workload.kind: found \"tpch\", accepted: linkbench, db_bench, ycsb, insert_benchmark, sysbench, tpcc",
+            ),
             (json!({"kind": "linkbench", "idz": 5}), "workload.idz: found 5, accepted: a parameter of ids"),
             (json!({"kind": "linkbench", "ids": -5}), "workload.ids: found -5"),
             (json!({"kind": "ycsb", "mix": "G"}), "workload.mix: found \"G\""),

@@ -17,6 +17,12 @@ pub struct ModelEngine {
     map: RwLock<Map>,
     poison: Poison,
     user_bytes: AtomicU64,
+    /// Keys asked for.
+    pub gets: AtomicU64,
+    /// Positions that iterators were moved to by key.
+    pub seeks: AtomicU64,
+    /// Puts and deletes.
+    pub changes: AtomicU64,
     /// What admission answers; `None` is `Go`.
     pub admission: Mutex<Option<Admission>>,
     /// Memory that the engine claims to use.
@@ -53,6 +59,7 @@ impl Engine for ModelEngine {
     fn get(&self, task: &mut Task, key: &[u8], value: &mut Vec<u8>) -> Result<bool> {
         self.poison.check()?;
         task.blocks_asked += 1;
+        self.gets.fetch_add(1, Ordering::Relaxed);
         value.clear();
         let map = self.map.read();
         let found = map.get(key);
@@ -74,13 +81,14 @@ impl Engine for ModelEngine {
                 Change::Delete { key } => drop(map.remove(key)),
             }
         }
+        self.changes.fetch_add(batch.len() as u64, Ordering::Relaxed);
         self.user_bytes.fetch_add(batch.user_bytes(), Ordering::Relaxed);
         Ok(())
     }
 
     fn iterator<'a>(&'a self, _task: &mut Task) -> Result<Box<dyn EngineIterator + 'a>> {
         self.poison.check()?;
-        Ok(Box::new(ModelIterator { map: &self.map, current: None }))
+        Ok(Box::new(ModelIterator { map: &self.map, seeks: &self.seeks, current: None }))
     }
 
     fn admit(&self, _task: &mut Task, _bytes: u64) -> Result<Admission> {
@@ -132,6 +140,7 @@ impl Engine for ModelEngine {
 
 struct ModelIterator<'a> {
     map: &'a RwLock<Map>,
+    seeks: &'a AtomicU64,
     current: Option<(Vec<u8>, Vec<u8>)>,
 }
 
@@ -156,12 +165,14 @@ impl ModelIterator<'_> {
 impl EngineIterator for ModelIterator<'_> {
     fn seek(&mut self, task: &mut Task, key: &[u8]) -> Result<()> {
         task.blocks_asked += 1;
+        self.seeks.fetch_add(1, Ordering::Relaxed);
         self.first_from(Bound::Included(key));
         Ok(())
     }
 
     fn seek_for_prev(&mut self, task: &mut Task, key: &[u8]) -> Result<()> {
         task.blocks_asked += 1;
+        self.seeks.fetch_add(1, Ordering::Relaxed);
         self.last_to(Bound::Included(key));
         Ok(())
     }

@@ -1,0 +1,191 @@
+//! Loaders and inserters, which write one batch of rows per commit, and query clients, which scan the indexes.
+
+use super::schema::{MOST_INDEXES, PRIMARY, Purchase, Table};
+use super::{INSERT, QUERY_MARKET, Shared};
+use crate::engine::{Engine, INDEX_NUMBER_BYTES};
+use crate::error::{Error, Result};
+use crate::runtime::Task;
+use crate::table::Transaction;
+use crate::table::keys::begin;
+use crate::workload::random::{Random, Stream};
+use crate::workload::{Client, Plan};
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// The first row is of January 2016. Time is logical and goes by ids, so that a seed means the same run under any clock.
+const FIRST_ROW_AT_S: u64 = 1_452_000_000;
+const ROWS_PER_SECOND: u64 = 10_000;
+
+const NANOSECONDS: u64 = 1_000_000_000;
+
+/// Gives the rows ids from `first` on and the time of their batch.
+fn number_rows(rows: &mut [Purchase], first: u64) {
+    for (row, id) in rows.iter_mut().zip(first..) {
+        (row.id, row.time) = (id, FIRST_ROW_AT_S + first / ROWS_PER_SECOND);
+    }
+}
+
+/// Writes rows in key order, without looking for them first. Each batch has random numbers of its own.
+pub struct Loader<T> {
+    shared: Arc<Shared>,
+    change: Transaction,
+    table: PhantomData<T>,
+}
+
+impl<T: Table> Loader<T> {
+    /// One of the loaders.
+    pub fn new(shared: Arc<Shared>) -> Self {
+        Self { shared, change: Transaction::default(), table: PhantomData }
+    }
+}
+
+impl<T: Table> Client for Loader<T> {
+    fn plan(&mut self, _now_ns: u64) -> Option<Plan> {
+        let parameters = &self.shared.parameters;
+        let first = self.shared.next_load_id.fetch_add(parameters.rows_per_commit, Ordering::Relaxed);
+        let operations = (parameters.rows + 1).saturating_sub(first).min(parameters.rows_per_commit);
+        let mut random = Random::derive(self.shared.seed, Stream::LoadChunk(first));
+        let mut rows: Vec<_> = (0..operations).map(|_| T::draw(&mut random)).collect();
+        number_rows(&mut rows, first);
+        for row in &rows {
+            self.change.add::<T>(row);
+        }
+        (operations > 0).then(|| Plan { operations, ..Plan::write(INSERT, self.change.user_bytes()) })
+    }
+
+    fn execute(&mut self, engine: &dyn Engine, task: &mut Task) -> Result<()> {
+        let grown = self.change.commit(engine, task)?;
+        self.shared.grew(grown);
+        Ok(())
+    }
+}
+
+/// Appends rows, and removes as many of the oldest if asked to.
+pub struct Inserter<T> {
+    shared: Arc<Shared>,
+    random: Random,
+    rows: Vec<Purchase>,
+    /// When the rate limit allows the next batch.
+    next_batch_ns: u64,
+    /// Bytes of a batch; rows are all of one size.
+    batch_bytes: u64,
+    change: Transaction,
+    key: Vec<u8>,
+    end: Vec<u8>,
+    table: PhantomData<T>,
+}
+
+impl<T: Table> Inserter<T> {
+    /// The inserter of client `index`.
+    pub fn new(shared: Arc<Shared>, index: u32) -> Self {
+        let mut random = Random::derive(shared.seed, Stream::Client(index));
+        let (mut sample, row) = (Transaction::default(), T::draw(&mut random));
+        sample.add::<T>(&row);
+        if shared.parameters.delete_per_insert {
+            sample.delete::<T>(&row);
+        }
+        Self {
+            random,
+            rows: Vec::new(),
+            next_batch_ns: 0,
+            batch_bytes: sample.user_bytes() * shared.parameters.rows_per_commit,
+            change: Transaction::default(),
+            key: Vec::new(),
+            end: Vec::new(),
+            table: PhantomData,
+            shared,
+        }
+    }
+
+    /// The script looks for the smallest id and then deletes a range from there on. Here each inserter has a range of its
+    /// own, but looks for the smallest id too: an LSM walks over its tombstones to find it.
+    fn delete_oldest(&mut self, engine: &dyn Engine, task: &mut Task) -> Result<()> {
+        let rows = self.rows.len() as u64;
+        let first = self.shared.next_oldest_id.fetch_add(rows, Ordering::Relaxed);
+        let mut entries = engine.iterator(task)?;
+        begin(&mut self.key, PRIMARY);
+        entries.seek(task, &self.key)?;
+        T::id_key(first, &mut self.key);
+        T::id_key(first + rows, &mut self.end);
+        entries.seek(task, &self.key)?;
+        while entries.valid() && entries.key() < &self.end[..] {
+            let row = T::decode(entries.key(), entries.value());
+            let row = row.ok_or_else(|| Error::corruption("purchases_index", 0, "a row does not decode"))?;
+            self.change.delete::<T>(&row);
+            entries.next(task)?;
+        }
+        Ok(())
+    }
+}
+
+impl<T: Table> Client for Inserter<T> {
+    fn plan(&mut self, now_ns: u64) -> Option<Plan> {
+        let parameters = &self.shared.parameters;
+        let operations = parameters.rows_per_commit;
+        self.rows.clear();
+        self.rows.extend((0..operations).map(|_| T::draw(&mut self.random)));
+        let takes_ns = (operations * NANOSECONDS).checked_div(parameters.inserts_per_second).unwrap_or(0);
+        let earliest_ns = self.next_batch_ns.max(now_ns);
+        self.next_batch_ns = earliest_ns + takes_ns;
+        Some(Plan { operations, earliest_ns, ..Plan::write(INSERT, self.batch_bytes) })
+    }
+
+    fn execute(&mut self, engine: &dyn Engine, task: &mut Task) -> Result<()> {
+        let first = self.shared.next_id.fetch_add(self.rows.len() as u64, Ordering::Relaxed);
+        number_rows(&mut self.rows, first);
+        for row in &self.rows {
+            if self.shared.parameters.unique_check {
+                self.change.insert::<T>(engine, task, row)?;
+            } else {
+                self.change.add::<T>(row);
+            }
+        }
+        if self.shared.parameters.delete_per_insert {
+            self.delete_oldest(engine, task)?;
+        }
+        let grown = self.change.commit(engine, task)?;
+        self.shared.grew(grown);
+        Ok(())
+    }
+}
+
+/// Scans a secondary index from a random value of its first column on.
+pub struct Query<T> {
+    shared: Arc<Shared>,
+    random: Random,
+    key: Vec<u8>,
+    table: PhantomData<T>,
+}
+
+impl<T: Table> Query<T> {
+    /// The query client of client `index`.
+    pub fn new(shared: Arc<Shared>, index: u32) -> Self {
+        let random = Random::derive(shared.seed, Stream::Client(index));
+        Self { shared, random, key: Vec::new(), table: PhantomData }
+    }
+}
+
+const _: () = assert!(QUERY_MARKET + MOST_INDEXES == super::OPERATIONS.len());
+
+impl<T: Table> Client for Query<T> {
+    fn plan(&mut self, _now_ns: u64) -> Option<Plan> {
+        let index = self.random.below(T::SECONDARY_INDEXES as u64) as usize;
+        T::index_key(&T::draw(&mut self.random), index, &mut self.key);
+        self.key.truncate(INDEX_NUMBER_BYTES + size_of::<u32>());
+        Some(Plan::read(QUERY_MARKET + index))
+    }
+
+    fn execute(&mut self, engine: &dyn Engine, task: &mut Task) -> Result<()> {
+        let mut entries = engine.iterator(task)?;
+        entries.seek(task, &self.key)?;
+        let index = &self.key[..INDEX_NUMBER_BYTES];
+        for _ in 1..self.shared.parameters.rows_per_query {
+            if !entries.valid() || !entries.key().starts_with(index) {
+                break;
+            }
+            entries.next(task)?;
+        }
+        Ok(())
+    }
+}

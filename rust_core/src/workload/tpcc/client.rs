@@ -1,0 +1,69 @@
+//! One client: draws a transaction, locks its rows, runs it and commits.
+
+use super::Shared;
+use super::draws::Scale;
+use super::session::Session;
+use super::transactions::{Delivery, NewOrder, OrderStatus, Outcome, Payment, Request, StockLevel};
+use super::{DELIVERY, LOADED_AT_S, NEW_ORDER, ORDER_STATUS, PAYMENT, STOCK_LEVEL};
+use crate::engine::Engine;
+use crate::error::Result;
+use crate::runtime::Task;
+use crate::workload::random::{Random, Stream};
+use crate::workload::{Client, Plan};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Slots of the mix: 10 new orders, 10 payments, one of each other transaction.
+const SLOTS: u64 = 23;
+/// Logical time goes by one second in so many transactions of a client, so that a seed means the same run under any clock.
+const TRANSACTIONS_PER_SECOND: u64 = 100;
+
+/// One client.
+pub struct Terminal {
+    shared: Arc<Shared>,
+    random: Random,
+    transactions: u64,
+    next: Option<Box<dyn Request>>,
+}
+
+impl Terminal {
+    /// Client `index` of the run.
+    pub fn new(shared: Arc<Shared>, index: u32) -> Self {
+        let random = Random::derive(shared.seed, Stream::Client(index));
+        Self { shared, random, transactions: 0, next: None }
+    }
+}
+
+fn draw(random: &mut Random, scale: &Scale) -> (usize, Box<dyn Request>) {
+    match random.below(SLOTS) {
+        0..=9 => (NEW_ORDER, Box::new(NewOrder::draw(random, scale))),
+        10..=19 => (PAYMENT, Box::new(Payment::draw(random, scale))),
+        20 => (ORDER_STATUS, Box::new(OrderStatus::draw(random, scale))),
+        21 => (DELIVERY, Box::new(Delivery::draw(random, scale))),
+        _ => (STOCK_LEVEL, Box::new(StockLevel::draw(random, scale))),
+    }
+}
+
+impl Client for Terminal {
+    fn plan(&mut self, _now_ns: u64) -> Option<Plan> {
+        let (kind, request) = draw(&mut self.random, &self.shared.scale);
+        let write_bytes = request.write_bytes();
+        self.transactions += 1;
+        self.next = Some(request);
+        Some(Plan::write(kind, write_bytes))
+    }
+
+    fn execute(&mut self, engine: &dyn Engine, task: &mut Task) -> Result<()> {
+        let request = self.next.take().expect("a plan precedes its execution");
+        let (shared, now) = (&self.shared, LOADED_AT_S + self.transactions / TRANSACTIONS_PER_SECOND);
+        let locks = request.locks();
+        let rows: Vec<&[u8]> = locks.iter().map(Vec::as_slice).collect();
+        shared.locks.with(task, &rows, |task| {
+            let mut session = Session::begin(engine, task, now);
+            if request.run(shared, &mut session)? == Outcome::Commit {
+                shared.live_bytes.fetch_add(session.commit()?, Ordering::Relaxed);
+            }
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,77 @@
+//! The five transactions. Each draws its inputs first, names the rows that it locks, and then runs its statements.
+
+pub mod delivery;
+pub mod new_order;
+pub mod order_status;
+pub mod payment;
+pub mod stock_level;
+
+use super::Shared;
+use super::draws::Scale;
+use super::schema::customers::{decode_name_entry, name_prefix};
+use super::schema::{CustomerId, Customers, DistrictId};
+use super::session::{Session, inconsistent};
+use crate::error::Result;
+use crate::workload::random::Random;
+
+pub use delivery::Delivery;
+pub use new_order::NewOrder;
+pub use order_status::OrderStatus;
+pub use payment::Payment;
+pub use stock_level::StockLevel;
+
+/// How the statements of a transaction ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// To be committed.
+    Commit,
+    /// To be rolled back.
+    RollBack,
+}
+
+/// A transaction with all its random choices.
+pub trait Request: Send {
+    /// About how many key and value bytes it writes.
+    fn write_bytes(&self) -> u64;
+
+    /// Keys of the rows that no other transaction may change meanwhile.
+    fn locks(&self) -> Vec<Vec<u8>>;
+
+    /// Runs the statements.
+    fn run(&self, shared: &Shared, session: &mut Session) -> Result<Outcome>;
+}
+
+/// Percent of payments and order status requests that know their customer by last name only.
+const BY_NAME_PERCENT: f64 = 60.0;
+
+/// How a request knows its customer.
+pub enum Choice {
+    /// By number.
+    Number(u32),
+    /// By last name.
+    Name(Vec<u8>),
+}
+
+impl Choice {
+    /// A customer or a name.
+    pub fn draw(random: &mut Random, scale: &Scale) -> Self {
+        if random.chance(BY_NAME_PERCENT / 100.0) {
+            Self::Name(scale.draw_last_name(random))
+        } else {
+            Self::Number(scale.draw_customer(random))
+        }
+    }
+}
+
+/// All customers of a district with a last name, by first name, and the one in the middle. The script counts them with one
+/// scan and reads them with another.
+fn find_by_name(session: &mut Session, district: DistrictId, last: &[u8]) -> Result<(Vec<CustomerId>, CustomerId)> {
+    let prefix = name_prefix(district, last);
+    let count = session.scan_prefix(&prefix)?.len();
+    let entries = session.scan_prefix(&prefix)?;
+    let customers: Option<Vec<_>> = entries.iter().map(|(key, _)| decode_name_entry(key)).collect();
+    let customers = customers.ok_or_else(|| inconsistent::<Customers>("a name entry does not decode"))?;
+    let middle = customers.get(count / 2).copied();
+    let middle = middle.ok_or_else(|| inconsistent::<Customers>("nobody has a name that was loaded"))?;
+    Ok((customers, middle))
+}

@@ -1,0 +1,58 @@
+//! Order status: a customer, the customer's orders, and order lines.
+
+use super::{Choice, Outcome, Request, find_by_name};
+use crate::error::Result;
+use crate::workload::random::Random;
+use crate::workload::tpcc::Shared;
+use crate::workload::tpcc::draws::Scale;
+use crate::workload::tpcc::schema::orders::{customer_prefix, decode_customer_entry};
+use crate::workload::tpcc::schema::{CustomerId, Customers, DistrictId, OrderId, Orders};
+use crate::workload::tpcc::session::{Session, inconsistent};
+
+/// Its inputs.
+pub struct OrderStatus {
+    district: DistrictId,
+    customer: Choice,
+}
+
+impl OrderStatus {
+    /// Draws them.
+    pub fn draw(random: &mut Random, scale: &Scale) -> Self {
+        Self { district: scale.draw_district(random), customer: Choice::draw(random, scale) }
+    }
+}
+
+impl Request for OrderStatus {
+    fn write_bytes(&self) -> u64 {
+        0
+    }
+
+    fn locks(&self) -> Vec<Vec<u8>> {
+        Vec::new()
+    }
+
+    fn run(&self, _shared: &Shared, session: &mut Session) -> Result<Outcome> {
+        let district = self.district;
+        let customer = match &self.customer {
+            &Choice::Number(customer) => {
+                let id = CustomerId { district, customer };
+                session.select::<Customers>(id)?;
+                id
+            }
+            Choice::Name(last) => {
+                let (customers, middle) = find_by_name(session, district, last)?;
+                customers.into_iter().try_for_each(|id| session.select::<Customers>(id).map(drop))?;
+                middle
+            }
+        };
+        // The script has no LIMIT: it reads all orders of the customer and uses the latest.
+        for (key, _) in session.scan_prefix_back(&customer_prefix(customer))? {
+            let id = decode_customer_entry(&key);
+            session.select::<Orders>(id.ok_or_else(|| inconsistent::<Orders>("a customer entry does not decode"))?)?;
+        }
+        // It passes one argument too many, so the number of the district stands where that of the order belongs.
+        let order = OrderId { district, order: district.district.into() };
+        session.scan_prefix(&order.lines_prefix())?;
+        Ok(Outcome::Commit)
+    }
+}
