@@ -87,13 +87,13 @@ def _answer(r: Recommendation) -> str:
 
 
 def _question(r: Recommendation) -> str:
-    profile, machine = r.profile, r.profile.hardware
+    profile, workload, machine = r.profile, r.profile.workload, r.profile.hardware
     rows = [
         ("Profile", profile.name),
-        ("Workload", f"{profile.workload.kind}, {profile.clients} clients"),
+        ("Workload", f"{workload.kind}, {profile.clients} clients"),
         (
             "Data",
-            f"{format_size(profile.data_bytes)}, {profile.units:,} {profile.workload.info.sized_by}",
+            f"{format_size(profile.data_bytes)}, {profile.units:,} {workload.info.sized_by}",
         ),
         ("Memory", format_size(profile.memory_bytes)),
         ("Goal", str(r.goal)),
@@ -199,7 +199,7 @@ def _limits(r: Recommendation) -> str:
     ]
     if r.clock == "measured":
         notes.append(
-            "scaled data may stay in the operating system's cache, where full-size data would not fit"
+            "scaled data may stay in the cache of the system, where full-size data would not"
         )
     return "## Limits\n\n" + "\n".join(f"- {note}" for note in notes)
 
