@@ -1,10 +1,10 @@
 """Which changes buy something: revert them, alone or together, and see what it costs.
 
 The less important half of the changes is reverted together first, because most of what a search
-changed does nothing and one run can show that for all of them; a group that matters is halved. The
-others are reverted one by one, the most important first. What the bounds left unmeasured is
-reverted together at the end. A reversal that costs no more than noise explains stays: the change
-goes.
+changed does nothing and one run can show that for all of them. The others are reverted one by one,
+the most important first; then a first half that mattered is halved again. What the bounds left
+unmeasured is reverted together at the end. A reversal that costs no more than noise explains stays:
+the change goes.
 
 Every reversal is compared with the winner itself, never with the last accepted step, so that many
 small losses cannot add up unseen. The procedure only asks a `Bench` for measurements; given stored
@@ -83,6 +83,14 @@ class Pruned:
     findings: tuple[Finding, ...]
 
 
+def as_decided(candidate: Candidate) -> Candidate:
+    """The candidate as the ablation judges it: without the runs that were made after its decision,
+    which would make the same trials tell another story when they are read again."""
+    before = [trial for trial in candidate.trials if trial.role != "ablation"]
+    looks = [trial for trial in candidate.trials if trial.role == "ablation"][:LOOKS]
+    return replace(candidate, trials=(*before, *looks))
+
+
 def prune(
     winner: Candidate,
     base: Settings,
@@ -97,10 +105,14 @@ def prune(
     # The base was measured with the winner: if nothing is lost with it, no reversal need run.
     if not (order and bench.known(base) and pruning.revert(order)):
         middle = (len(order) + 1) // 2
-        pruning.revert_by_halves(order[middle:])
+        lesser = order[middle:]
+        dropped = bool(lesser) and pruning.revert(lesser)
         for unit in order[:middle]:
-            pruning.revert_by_halves([unit])
+            pruning.revert([unit])
+        if not dropped:
+            pruning.revert_parts(lesser)
         pruning.revert_unmeasured(order)
+        pruning.revert_if_useless(order)
     return Pruned(
         pruning.settings, tuple(pruning.findings[knob] for unit in order for knob in unit)
     )
@@ -117,19 +129,35 @@ class _Pruning:
         self._winner, self._base, self._goal = winner, base, goal
         self._noise, self._bench = noise, bench
 
-    def revert_by_halves(self, units: Sequence[Unit]) -> None:
-        """Reverts what can be reverted of these changes."""
-        if not units or self.revert(units) or len(units) == 1:
+    def revert_parts(self, units: Sequence[Unit]) -> None:
+        """Reverts what can be reverted of changes that cannot all be reverted together."""
+        if len(units) < 2:
             return
         middle = len(units) // 2
-        self.revert_by_halves(units[middle:])
-        self.revert_by_halves(units[:middle])
+        for part in (units[middle:], units[:middle]):
+            if not self.revert(part):
+                self.revert_parts(part)
 
     def revert_unmeasured(self, units: Sequence[Unit]) -> None:
         """Reverts together what no run was left for."""
         rest = [unit for unit in units if self.findings[unit[0]].fate == "unmeasured"]
         if rest:
             self.revert(rest, spare=SPARE_FOR_RESULT)
+
+    def revert_if_useless(self, units: Sequence[Unit]) -> None:
+        """Goes back to the base if what is left of the changes is no better than it."""
+        left = [knob for unit in units for knob in unit if self.settings[knob] != self._base[knob]]
+        result, base = self._bench.known(self.settings), self._bench.known(self._base)
+        if not left or result is None or base is None:
+            return
+        result, base = as_decided(result), as_decided(base)
+        if result.feasible(self._goal) and not base.feasible(self._goal):
+            return
+        cost = self._cost(base, result)
+        bound = self._noise.bound(len(result.judged), len(base.judged))
+        if cost <= max(bound, WORTH):
+            self.settings = self._base
+            self._note(left, Finding("", "dropped", cost, bound, len(left)))
 
     def revert(self, units: Sequence[Unit], spare: int = SPARE_FOR_REST) -> bool:
         """Reverts these changes together, if that costs nothing beyond noise."""
@@ -161,14 +189,14 @@ class _Pruning:
             if again is None:
                 break
             seen = again
-        return seen
+        return None if seen is None else as_decided(seen)
 
     def _is_doubtful(self, seen: Candidate) -> bool:
         low, high = DOUBT
         return low < self._cost(seen) / self._bound(seen) < high
 
-    def _cost(self, seen: Candidate) -> float:
-        before, after = self._winner.score(self._goal), seen.score(self._goal)
+    def _cost(self, seen: Candidate, against: Candidate | None = None) -> float:
+        before, after = (against or self._winner).score(self._goal), seen.score(self._goal)
         assert before is not None and after is not None, "candidates of a bench have a score"
         return loss(self._goal, before, after)
 

@@ -14,7 +14,7 @@ from advisor.knobs import Engine, Setting, Settings
 from advisor.noise import Noise, Spread
 from advisor.profile import Profile
 from advisor.recommend import wording
-from advisor.recommend.ablation import Finding, Pruned, Unit, prune
+from advisor.recommend.ablation import Finding, Pruned, Unit, as_decided, prune
 from advisor.recommend.bench import StudyBench
 from advisor.recommend.leftover import Ruled, leftover
 from advisor.recommend.verdict import Comparison, EngineVerdict, compare, engine_verdict
@@ -25,9 +25,10 @@ from advisor.trial import Clock, Trial
 
 COMPARED_METRICS = ("ops_per_s", "p99_us", "write_kb_per_op", "reads_per_op", "space_amp")
 """The columns of "default against recommended"."""
+PROOF_RUNS = 2
+"""Runs besides the search that the winner and its base need before they are compared."""
 FINAL_RUNS = 3
-"""Runs that the recommended settings and what they are compared with should have, if the bounds
-allow."""
+"""Such runs that the recommended settings should have in the end."""
 
 Basis = Literal["defaults", "current settings"]
 
@@ -87,7 +88,8 @@ class Recommendation:
     columns: tuple[Column, ...]
     """Defaults, the user's settings if given, and the recommended ones last."""
     gain: Comparison | None
-    """The recommended settings against `current`; absent if those were not measured."""
+    """The recommended settings against `current`; absent if there is no change or no run of
+    those."""
     verdict: EngineVerdict | None
     """Absent when the study looked at one engine."""
     noise: Noise
@@ -140,7 +142,7 @@ def recommend(
     """
     if measure:
         chosen = _choose(study, engine, may_run=True)
-        _settle(chosen.bench, [chosen.pruned.settings, chosen.base])
+        _settle(chosen.bench, [chosen.pruned.settings], FINAL_RUNS)
     engines = study.engines if engine is None else (engine,)
     return _explain(study, _choose(study, engine, may_run=False), engines)
 
@@ -169,6 +171,9 @@ def _choose(study: Study, engine: Engine | None, *, may_run: bool) -> _Choice:
     noise = noise_of(candidates(searched), goal.metric)
     base = study.question.base(winner.engine)
     bench = StudyBench(study, winner.engine, may_run=may_run)
+    # The best of many noisy trials looks better than it is: it proves itself in runs of its own.
+    _settle(bench, [winner.settings, base], PROOF_RUNS)
+    winner = as_decided(bench.known(winner.settings) or winner)
     pruned = prune(winner, base, _by_importance(study, winner, base), goal, noise, bench)
     return _Choice(order, winner, base, noise, pruned, bench)
 
@@ -179,6 +184,7 @@ def _explain(study: Study, chosen: _Choice, engines: tuple[Engine, ...]) -> Reco
     final = bench.known(pruned.settings) or winner
     ruled = leftover(study.profile, winner.engine, pruned.settings)
     known_base = bench.known(base)
+    changes = _changes(chosen, ruled, goal, clock)
     return Recommendation(
         study=study.name,
         profile=study.profile,
@@ -189,14 +195,14 @@ def _explain(study: Study, chosen: _Choice, engines: tuple[Engine, ...]) -> Reco
         settings={**pruned.settings, **{rule.knob: rule.value for rule in ruled}},
         current=dict(base),
         basis="current settings" if winner.engine in study.question.current else "defaults",
-        changes=_changes(chosen, ruled, goal, clock),
+        changes=changes,
         dropped=tuple(
             _dropped(finding, winner, base)
             for finding in pruned.findings
             if finding.fate == "dropped"
         ),
         columns=tuple(_columns(bench.known(knobs.defaults(winner.engine)), known_base, final)),
-        gain=compare(goal, noise, final, known_base) if known_base else None,
+        gain=compare(goal, noise, final, known_base) if known_base and changes else None,
         verdict=engine_verdict(goal, noise, [winner, *chosen.order], engines),
         noise=noise,
         broken=tuple(str(limit) for limit in goal.broken(final.metrics())),
@@ -230,14 +236,15 @@ def _by_importance(study: Study, winner: Candidate, base: Settings) -> list[Unit
     return [tuple(units[root]) for root in sorted(units, key=weight, reverse=True)]
 
 
-def _settle(bench: StudyBench, wanted: list[Settings]) -> None:
-    """Spends what is left on what the comparison table shows, in turns."""
+def _settle(bench: StudyBench, wanted: list[Settings], runs: int) -> None:
+    """Repeats settings in turns until each has so many runs besides the search, or none is left."""
     while True:
-        known = [(settings, bench.known(settings)) for settings in wanted]
-        short = [
-            (len(c.judged), settings) for settings, c in known if c and len(c.judged) < FINAL_RUNS
-        ]
-        if not short or bench.measure(min(short, key=lambda one: one[0])[1]) is None:
+        known = [candidate for candidate in map(bench.known, wanted) if candidate is not None]
+        short = [candidate for candidate in known if candidate.repeats < runs]
+        if not short:
+            return
+        least = min(short, key=lambda candidate: candidate.repeats)
+        if bench.measure(least.settings) is None:
             return
 
 
@@ -246,6 +253,7 @@ def _changes(
 ) -> tuple[Change, ...]:
     """What differs from the base in the end, what buys most first."""
     findings = {finding.knob: finding for finding in chosen.pruned.findings}
+    by_rule = {rule.knob: rule for rule in ruled}
     made = []
     for knob in knobs.catalogue(chosen.winner.engine):
         value = chosen.pruned.settings[knob]
@@ -255,9 +263,14 @@ def _changes(
         alone = finding.fate == "kept" and finding.together == 1
         cost = finding.cost if alone else None
         evidence = _evidence(finding, goal, clock)
+        if rule := by_rule.pop(knob, None):
+            value, evidence = rule.value, f"{evidence}; {rule.reason}"
         made.append(Change(knob, chosen.base[knob], value, evidence, cost))
     made.sort(key=lambda change: -(change.cost or 0.0))
-    made += [Change(r.knob, chosen.base[r.knob], r.value, f"rule: {r.reason}") for r in ruled]
+    made += [
+        Change(rule.knob, chosen.base[rule.knob], rule.value, f"rule: {rule.reason}")
+        for rule in by_rule.values()
+    ]
     return tuple(made)
 
 
