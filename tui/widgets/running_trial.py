@@ -1,0 +1,66 @@
+"""The trial in flight: which it is, what it does now, and its throughput over the last seconds."""
+
+from collections import deque
+from collections.abc import Mapping
+from typing import Any
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.widgets import Sparkline, Static
+
+from tui import format as fmt
+
+KEPT_INTERVALS = 60
+PHASES = {"load": "loading data", "warmup": "warming up", "run": "measuring"}
+
+
+class RunningTrial(Horizontal):
+    """One line that changes as the core reports."""
+
+    HELP = """\
+    ## The running trial
+
+    The workload runs against one set of settings. Data is loaded first, then the caches warm up,
+    and only then is anything measured.
+    """
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self._title = ""
+        self._rates: deque[float] = deque(maxlen=KEPT_INTERVALS)
+
+    def compose(self) -> ComposeResult:
+        yield Static("preparing the study", id="running-text")
+        yield Sparkline([0.0], summary_function=max, id="running-spark")
+
+    def start(self, number: int, of: int | None, engine: str) -> None:
+        """A new trial begins."""
+        total = f"/{of}" if of else ""
+        self._title = f"trial {number}{total} · {fmt.ENGINE_TITLES.get(engine, engine)}"
+        self._rates.clear()
+        self._say("starting")
+        self.query_one(Sparkline).data = [0.0]
+
+    def interval(self, interval: Mapping[str, Any]) -> None:
+        """The newest sample of the running trial, as the core reports it."""
+        phase = str(interval.get("phase", ""))
+        words = [PHASES.get(phase, phase)]
+        ops_per_s, p99_us = interval.get("ops_per_s"), interval.get("p99_us")
+        if ops_per_s is not None:
+            words.append(f"{fmt.count(ops_per_s)} ops/s")
+            self._rates.append(ops_per_s)
+        if p99_us is not None and phase != "load":
+            words.append(f"p99 {fmt.latency(p99_us)}")
+        self._say(" · ".join(words))
+        if self._rates:
+            self.query_one(Sparkline).data = list(self._rates)
+
+    def finish(self, sentence: str) -> None:
+        """Nothing runs any more: say what became of the study."""
+        self._title = ""
+        self._say(sentence)
+        self.query_one(Sparkline).data = [0.0]
+
+    def _say(self, words: str) -> None:
+        line = f"{self._title} · {words}" if self._title else words
+        self.query_one("#running-text", Static).update(line)
