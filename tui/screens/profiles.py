@@ -33,7 +33,7 @@ class ProfilesScreen(Screen[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         ("ctrl+s", "start", "Start study"),
-        ("r", "app.results", "Results"),
+        ("ctrl+r", "app.results", "Results"),
         ("escape", "back_to_list", "Profiles"),
     ]
 

@@ -36,20 +36,22 @@ class RecommendationScreen(Screen[None]):
         yield TitleBar(f"{outcome.study} › recommendation", clock)
         with Vertical(id="recommendation-body"):
             yield Static(id="verdict")
-            with Horizontal(id="recommendation-columns"):
-                with VerticalScroll(id="comparison-panel", classes="panel") as panel:
+            with Horizontal(id="recommendation-top"):
+                with Container(id="comparison-panel", classes="panel") as panel:
                     panel.border_title = "before and after"
                     yield Comparison(id="comparison")
+                with VerticalScroll(id="notes-panel", classes="panel", can_focus=False) as panel:
+                    panel.border_title = "how it was found"
                     yield Static(id="notes")
-                with Container(id="changes-panel", classes="panel") as panel:
-                    panel.border_title = _changes_title(len(outcome.changes))
-                    if outcome.changes:
-                        yield ChangesTable(id="changes")
-                    else:
-                        yield Static(
-                            "Nothing tried was worth a change: keep the current settings.",
-                            classes="empty",
-                        )
+            with Container(id="changes-panel", classes="panel") as panel:
+                panel.border_title = _changes_title(len(outcome.changes))
+                if outcome.changes:
+                    yield ChangesTable(id="changes")
+                else:
+                    yield Static(
+                        "Nothing tried was worth a change: keep the current settings.",
+                        classes="empty",
+                    )
         yield Footer()
 
     def on_mount(self) -> None:
@@ -57,15 +59,13 @@ class RecommendationScreen(Screen[None]):
         engine = fmt.ENGINE_TITLES.get(outcome.engine, outcome.engine)
         variables = self.app.theme_variables
         verdict = Text.assemble(
-            (engine, "bold " + colour(variables, outcome.engine)), "  ", outcome.verdict, "\n"
+            (engine, "bold " + colour(variables, outcome.engine)), "  ", outcome.verdict
         )
-        verdict.append(f"{outcome.goal} · {outcome.trials} trials", style=variables["secondary"])
         self.query_one("#verdict", Static).update(verdict)
         self.query_one(Comparison).show(
             outcome.before_title, outcome.before, "recommended", outcome.after
         )
-        notes = Text("\n".join(f"\n{note}" for note in outcome.notes), style=variables["secondary"])
-        self.query_one("#notes", Static).update(notes)
+        self.query_one("#notes", Static).update(_notes(outcome))
         if outcome.changes:
             table = self.query_one(ChangesTable)
             table.show(outcome.changes)
@@ -80,6 +80,11 @@ class RecommendationScreen(Screen[None]):
     def _exported(self, written: str | None) -> None:
         if written:
             self.notify(written, title="Written", timeout=8)
+
+
+def _notes(outcome: Outcome) -> Text:
+    lines = [outcome.goal, f"{outcome.trials} trials, {outcome.clock}", *outcome.notes]
+    return Text("\n".join(f"· {line}" for line in lines))
 
 
 def _changes_title(count: int) -> str:

@@ -30,7 +30,7 @@ class ResultsScreen(Screen[None]):
     """Studies above, the trials of the chosen one below."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        ("enter", "open", "Recommendation"),
+        ("a", "open", "Advice"),
         ("escape", "app.pop_screen", "Back"),
     ]
 

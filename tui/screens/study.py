@@ -33,7 +33,7 @@ class StudyScreen(Screen[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         ("s", "stop", "Stop after this trial"),
-        ("enter", "recommendation", "Recommendation"),
+        ("a", "recommendation", "Advice"),
         ("escape", "leave", "Back"),
     ]
 
@@ -41,12 +41,12 @@ class StudyScreen(Screen[None]):
         super().__init__()
         self._session = session
         self._plan = plan
-        self._thread = StudyThread(session, plan, self.post_message)
+        self._study_thread = StudyThread(session, plan, self.post_message)
         self._trials: list[TrialView] = []
         self._best: TrialView | None = None
         self._chart: TrialChart | None = None
         self._latest: IntervalSeen | None = None
-        self._running = True
+        self._unfinished = True
         self._outcome: Outcome | None = None
 
     def compose(self) -> ComposeResult:
@@ -56,6 +56,8 @@ class StudyScreen(Screen[None]):
                 yield BestSoFar()
                 with Container(id="chart-panel", classes="panel") as panel:
                     panel.border_title = self._plan.goal
+                    panel.border_subtitle = f"{fmt.label(self._plan.metric)} by trial"
+                    yield Static("A dot per finished trial.", classes="empty", id="no-chart")
             yield RunningTrial(id="running")
             with Container(id="trials-panel", classes="panel") as panel:
                 panel.border_title = "trials"
@@ -67,11 +69,11 @@ class StudyScreen(Screen[None]):
         self.query_one(TrialsTable).display = False
         self.set_interval(REDRAW_S, self._draw_interval)
         self._add_chart()
-        self._thread.start()
+        self._study_thread.start()
 
     def on_unmount(self) -> None:
-        self._thread.cancel()
-        self._thread.join(QUIT_PATIENCE_S)
+        self._study_thread.cancel()
+        self._study_thread.join(QUIT_PATIENCE_S)
 
     @work
     async def _add_chart(self) -> None:
@@ -80,10 +82,17 @@ class StudyScreen(Screen[None]):
         chart: TrialChart = module.TrialChart(
             id="chart", less_is_better=self._plan.less_is_better
         )
+        chart.display = False
         await self.query_one("#chart-panel").mount(chart)
-        chart.name_axes(self._plan.metric)
-        chart.show(self._points())
         self._chart = chart
+        self._draw_chart()
+
+    def _draw_chart(self) -> None:
+        points = self._points()
+        if self._chart is not None and points:
+            self.query_one("#no-chart").display = False
+            self._chart.display = True
+            self._chart.show(points)
 
     def _points(self) -> list[tuple[int, str, float, bool]]:
         points = []
@@ -103,7 +112,7 @@ class StudyScreen(Screen[None]):
         self._latest = event
 
     def _draw_interval(self) -> None:
-        if self._latest is not None and self._running:
+        if self._latest is not None and self._unfinished:
             self.query_one(RunningTrial).interval(self._latest.interval)
             self._latest = None
 
@@ -120,8 +129,7 @@ class StudyScreen(Screen[None]):
         if trial.score is not None and (self._best is None or _better(trial, self._best)):
             self._best = trial
             self._show_best(trial)
-        if self._chart is not None:
-            self._chart.show(self._points())
+        self._draw_chart()
 
     def _show_best(self, trial: TrialView) -> None:
         value = trial.metrics.get(self._plan.metric)
@@ -134,7 +142,7 @@ class StudyScreen(Screen[None]):
 
     @on(StudyEnded)
     def _study_ended(self, event: StudyEnded) -> None:
-        self._running = False
+        self._unfinished = False
         self._outcome = event.outcome
         running = self.query_one(RunningTrial)
         if event.outcome is None:
@@ -143,7 +151,7 @@ class StudyScreen(Screen[None]):
                 self.query_one("#no-trials", Static).update("No trial was finished.")
             self.notify(event.failure, title="The study stopped", severity="error", timeout=12)
         else:
-            running.finish(f"done after {event.outcome.trials} trials: press Enter for the advice")
+            running.finish(f"done after {event.outcome.trials} trials: press a for the advice")
         self.refresh_bindings()
 
     @on(DataTable.RowSelected)
@@ -152,14 +160,14 @@ class StudyScreen(Screen[None]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "stop":
-            return self._running
+            return self._unfinished
         if action == "recommendation":
             return self._outcome is not None
         return True
 
     def action_stop(self) -> None:
         """Ask the study to end between two trials."""
-        self._thread.stop()
+        self._study_thread.stop()
         self.notify("The study ends with the running trial. What was measured is kept.")
 
     def action_recommendation(self) -> None:
@@ -172,7 +180,7 @@ class StudyScreen(Screen[None]):
 
     def action_leave(self) -> None:
         """Back to the profiles; a running study is stopped first, if the user agrees."""
-        if not self._running:
+        if not self._unfinished:
             self.app.pop_screen()
             return
         question = (

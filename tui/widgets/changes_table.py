@@ -20,7 +20,7 @@ class ChangesTable(DataTable[Text]):
     """
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(id=id, cursor_type="row")
+        super().__init__(id=id, cursor_type="row", cursor_foreground_priority="renderable")
 
     def on_mount(self) -> None:
         self.add_column("setting")

@@ -31,7 +31,7 @@ class RunningTrial(Horizontal):
 
     def compose(self) -> ComposeResult:
         yield Static("preparing the study", id="running-text")
-        yield Sparkline([0.0], summary_function=max, id="running-spark")
+        yield Sparkline(summary_function=max, id="running-spark")
 
     def start(self, number: int, of: int | None, engine: str) -> None:
         """A new trial begins."""
@@ -39,7 +39,7 @@ class RunningTrial(Horizontal):
         self._title = f"trial {number}{total} · {fmt.ENGINE_TITLES.get(engine, engine)}"
         self._rates.clear()
         self._say("starting")
-        self.query_one(Sparkline).data = [0.0]
+        self.query_one(Sparkline).visible = False
 
     def interval(self, interval: Mapping[str, Any]) -> None:
         """The newest sample of the running trial, as the core reports it."""
@@ -52,14 +52,15 @@ class RunningTrial(Horizontal):
         if p99_us is not None and phase != "load":
             words.append(f"p99 {fmt.latency(p99_us)}")
         self._say(" · ".join(words))
-        if self._rates:
-            self.query_one(Sparkline).data = list(self._rates)
+        spark = self.query_one(Sparkline)
+        spark.visible = len(self._rates) > 1
+        spark.data = list(self._rates)
 
     def finish(self, sentence: str) -> None:
         """Nothing runs any more: say what became of the study."""
         self._title = ""
         self._say(sentence)
-        self.query_one(Sparkline).data = [0.0]
+        self.query_one(Sparkline).visible = False
 
     def _say(self, words: str) -> None:
         line = f"{self._title} · {words}" if self._title else words

@@ -3,7 +3,7 @@
 from textual.app import ComposeResult
 from textual.containers import Horizontal, VerticalScroll
 from textual.message import Message
-from textual.widgets import Button, Input, Label, Select, Static, Switch
+from textual.widgets import Button, Checkbox, Input, Label, Select
 
 from advisor.sizes import format_size
 from tui.views import ProfileView, StudyForm
@@ -46,8 +46,7 @@ class StudyFormView(VerticalScroll):
             yield Select(ENGINES, value="both", allow_blank=False, compact=True, id="engine")
         with Horizontal(classes="choice"):
             yield Label("durability")
-            yield Switch(id="durability")
-            yield Static("also try settings that may lose commits in a crash", classes="aside")
+            yield Checkbox("try settings that may lose commits", compact=True, id="durability")
         with Horizontal(id="form-buttons"):
             yield Button("Start the study", variant="primary", id="start", compact=True)
 
@@ -86,7 +85,7 @@ class StudyFormView(VerticalScroll):
         return StudyForm(
             profile=self._profile,
             engine=str(self.query_one(Select).value),
-            durability=self.query_one(Switch).value,
+            durability=self.query_one(Checkbox).value,
             **typed,
         )
 

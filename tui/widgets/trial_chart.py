@@ -17,6 +17,9 @@ Point = tuple[int, str, float, bool]
 class CountAxis(NumericAxisFormatter):
     """Axis labels as `48k`; the library's own write `48000.0`."""
 
+    def get_ticks(self, min_: float, max_: float, max_ticks: int = 4) -> list[float]:
+        return super().get_ticks(min_, max_, max_ticks)
+
     def get_labels_for_ticks(self, ticks: Sequence[float]) -> list[str]:
         return [fmt.short_count(tick) for tick in ticks]
 
@@ -33,14 +36,11 @@ class TrialChart(PlotWidget):
 
     def on_mount(self) -> None:
         super().on_mount()
+        self.margin_top = 1
+        self.margin_bottom = 2
         self.set_x_formatter(CountAxis())
         self.set_y_formatter(CountAxis())
         self.app.theme_changed_signal.subscribe(self, lambda _theme: self._draw())
-
-    def name_axes(self, metric: str) -> None:
-        """Say what is drawn."""
-        self.set_xlabel("trial")
-        self.set_ylabel(fmt.label(metric))
 
     def show(self, points: Sequence[Point]) -> None:
         """Draw these trials."""

@@ -23,7 +23,7 @@ class TrialsTable(DataTable[Text]):
     """
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(id=id, cursor_type="row", zebra_stripes=False)
+        super().__init__(id=id, cursor_type="row", cursor_foreground_priority="renderable")
         self._rows: dict[int, TrialView] = {}
 
     def on_mount(self) -> None:
