@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from tui.screens.profiles import ProfilesScreen
-from tui.theme import DARK, LIGHT
+from tui.theme import DARK, DEFAULT_COLOURS, LIGHT
 from tui.views import Session
 
 TERMINATED = 143
@@ -44,6 +44,9 @@ class Workbench(App[None]):
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGTERM, lambda: self.exit(return_code=TERMINATED))
         self.push_screen(ProfilesScreen(self._session))
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return DEFAULT_COLOURS
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         yield SystemCommand("Results", "Browse the stored studies", self.action_results)

@@ -1,13 +1,14 @@
 """How numbers are written, in the commands and on the screens alike.
 
 The names on the left are the ones of the report, of DuckDB and of `--json`; this table adds what a reader needs: a
-label, a unit and whether more is better. A number that was not measured is written as a dash, never as zero.
+short label and a unit. A number that was not measured is written as a dash, never as zero.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import isfinite
 
+from advisor import goal
 from advisor.sizes import format_size
 
 NOT_MEASURED = "–"
@@ -80,31 +81,30 @@ class Metric:
     name: str
     label: str
     write: Callable[[float], str]
-    more_is_better: bool
 
 
 METRICS: Mapping[str, Metric] = {
     metric.name: metric
     for metric in (
-        Metric("ops_per_s", "ops/s", count, True),
-        Metric("p50_us", "p50", latency, False),
-        Metric("p95_us", "p95", latency, False),
-        Metric("p99_us", "p99", latency, False),
-        Metric("p999_us", "p99.9", latency, False),
-        Metric("max_us", "slowest", latency, False),
-        Metric("reads_per_op", "reads/op", count, False),
-        Metric("read_kb_per_op", "read/op", _kilobytes, False),
-        Metric("write_kb_per_op", "write/op", _kilobytes, False),
-        Metric("write_amp", "write amp", _times, False),
-        Metric("read_amp", "read amp", _times, False),
-        Metric("space_amp", "space amp", _times, False),
-        Metric("flash_waf", "flash WAF", _times, False),
-        Metric("cpu_us_per_op", "CPU/op", _microseconds, False),
-        Metric("cache_hit_ratio", "cache hits", _percent, True),
-        Metric("bloom_false_positive_ratio", "bloom misses", _percent, False),
-        Metric("stall_s", "stalled", _seconds, False),
-        Metric("disk_bytes", "on disk", _bytes, False),
-        Metric("memory_bytes", "memory", _bytes, False),
+        Metric("ops_per_s", "ops/s", count),
+        Metric("p50_us", "p50", latency),
+        Metric("p95_us", "p95", latency),
+        Metric("p99_us", "p99", latency),
+        Metric("p999_us", "p99.9", latency),
+        Metric("max_us", "slowest", latency),
+        Metric("reads_per_op", "reads/op", count),
+        Metric("read_kb_per_op", "read/op", _kilobytes),
+        Metric("write_kb_per_op", "write/op", _kilobytes),
+        Metric("write_amp", "write amp", _times),
+        Metric("read_amp", "read amp", _times),
+        Metric("space_amp", "space amp", _times),
+        Metric("flash_waf", "flash WAF", _times),
+        Metric("cpu_us_per_op", "CPU/op", _microseconds),
+        Metric("cache_hit_ratio", "cache hits", _percent),
+        Metric("bloom_false_positive_ratio", "bloom misses", _percent),
+        Metric("stall_s", "stalled", _seconds),
+        Metric("disk_bytes", "on disk", _bytes),
+        Metric("memory_bytes", "memory", _bytes),
     )
 }
 
@@ -140,9 +140,9 @@ def difference(before: float | None, after: float | None) -> str:
 
 def is_better(name: str, before: float | None, after: float | None) -> bool | None:
     """Whether a change of a metric is welcome; None when it is within 1% or cannot be told."""
-    metric = METRICS.get(name)
-    if metric is None or before is None or after is None or before <= 0:
+    known = goal.METRICS.get(name)
+    if known is None or before is None or after is None or before <= 0:
         return None
     if abs(after / before - 1) < 0.01:
         return None
-    return (after > before) == metric.more_is_better
+    return (after > before) == (known.better == "higher")

@@ -48,7 +48,7 @@ SET = Annotated[
     typer.Option(
         "--set",
         metavar="KNOB=VALUE",
-        help="Fix a setting, by the engine's own name; repeatable. Sizes may say 16MiB.",
+        help="A current setting by the engine's own name, over those of --from; repeatable. Sizes may say 16MiB.",
         show_default=False,
     ),
 ]

@@ -9,9 +9,9 @@ from textual.containers import Horizontal
 from textual.widgets import Sparkline, Static
 
 from tui import format as fmt
+from tui.narration import interval_words
 
 KEPT_INTERVALS = 60
-PHASES = {"load": "loading data", "warmup": "warming up", "run": "measuring"}
 
 
 class RunningTrial(Horizontal):
@@ -43,15 +43,9 @@ class RunningTrial(Horizontal):
 
     def interval(self, interval: Mapping[str, Any]) -> None:
         """The newest sample of the running trial, as the core reports it."""
-        phase = str(interval.get("phase", ""))
-        words = [PHASES.get(phase, phase)]
-        ops_per_s, p99_us = interval.get("ops_per_s"), interval.get("p99_us")
-        if ops_per_s is not None:
-            words.append(f"{fmt.count(ops_per_s)} ops/s")
-            self._rates.append(ops_per_s)
-        if p99_us is not None and phase != "load":
-            words.append(f"p99 {fmt.latency(p99_us)}")
-        self._say(" · ".join(words))
+        if interval.get("ops_per_s") is not None:
+            self._rates.append(interval["ops_per_s"])
+        self._say(interval_words(interval))
         spark = self.query_one(Sparkline)
         spark.visible = len(self._rates) > 1
         spark.data = list(self._rates)
