@@ -3,17 +3,16 @@
 An error names the option, not the field that it ends up in.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from advisor import knobs
+from advisor import dialects, imports, knobs
 from advisor.errors import InputError
 from advisor.knobs import ENGINES, Engine, Setting
 from advisor.profile import Profile, load
 from advisor.trial import Clock
-
-T = TypeVar("T")
 
 
 def changed_profile(name: str, changes: Mapping[str, Any]) -> Profile:
@@ -21,16 +20,15 @@ def changed_profile(name: str, changes: Mapping[str, Any]) -> Profile:
     profile = load(name)
     for field, value in changes.items():
         if value is not None:
-            profile = blamed(f"--{field}", lambda: profile.with_changes(**{field: value}))
+            profile = _with(profile, field, value)
     return profile
 
 
-def blamed(option: str, work: Callable[[], T]) -> T:
-    """Do it, and let an `InputError` name this option as its place."""
+def _with(profile: Profile, field: str, value: Any) -> Profile:
     try:
-        return work()
+        return profile.with_changes(**{field: value})
     except InputError as error:
-        raise InputError(option, None, error.found, error.accepted) from error
+        raise InputError(f"--{field}", None, error.found, error.accepted) from error
 
 
 def chosen_engines(engine: str | None, profile: Profile) -> tuple[Engine, ...]:
@@ -49,10 +47,41 @@ def clock_of(simulate: bool, hardware: str | None) -> Clock:
     return "simulated" if simulate else "measured"
 
 
-def fixed_settings(
+def current_by_engine(
+    path: Path | None, assignments: Iterable[str], engines: tuple[Engine, ...]
+) -> dict[Engine, dict[str, Setting]]:
+    """The current settings: those of `--from`, over them those of `--set`.
+
+    An engine about which neither says anything is absent: it starts from its defaults. What a product's file does not
+    say is what the product does when its file is silent.
+    """
+    current = _from_file(path, engines) if path is not None else {}
+    for engine, settings in _assigned(assignments, engines).items():
+        if settings:
+            current[engine] = current.get(engine, {}) | settings
+    for engine, settings in current.items():
+        knobs.check(engine, settings, "--from and --set" if path and assignments else "--set")
+    return current
+
+
+def _from_file(path: Path, engines: tuple[Engine, ...]) -> dict[Engine, dict[str, Setting]]:
+    found = imports.read(path)
+    current: dict[Engine, dict[str, Setting]] = {}
+    for engine in engines:
+        settings = found.settings.get(engine)
+        if settings:
+            dialect = found.dialect(engine)
+            silent = dialects.product_defaults(dialect) if dialect else {}
+            current[engine] = {**silent, **settings}
+    if not current:
+        known = " or ".join(engines)
+        raise InputError(path, None, f"no setting of {known}", "a my.cnf or OPTIONS file of it")
+    return current
+
+
+def _assigned(
     assignments: Iterable[str], engines: tuple[Engine, ...]
 ) -> dict[Engine, dict[str, Setting]]:
-    """`--set` by engine. A knob must belong to one of the engines at least."""
     fixed: dict[Engine, dict[str, Setting]] = {engine: {} for engine in engines}
     for assignment in assignments:
         name, equals, text = assignment.partition("=")
@@ -65,21 +94,20 @@ def fixed_settings(
         for engine in owners:
             knob = knobs.catalogue(engine)[name]
             fixed[engine][name] = knobs.parse_value(knob, text, f"--set {name}")
-    for engine, settings in fixed.items():
-        knobs.check(engine, settings, "--set")
     return fixed
 
 
-def _near(name: str, engines: tuple[Engine, ...]) -> str:
-    from difflib import get_close_matches
+def durability_knobs(engines: tuple[Engine, ...]) -> tuple[str, ...]:
+    """The knobs that a search leaves alone unless the user opens them."""
+    return tuple(
+        knob.name
+        for engine in engines
+        for knob in knobs.catalogue(engine).values()
+        if knob.durability
+    )
 
+
+def _near(name: str, engines: tuple[Engine, ...]) -> str:
     known = [knob for engine in engines for knob in knobs.catalogue(engine)]
     near = get_close_matches(name, known, n=3)
     return ", ".join(near) if near else f"a knob of {' or '.join(engines)}"
-
-
-def existing_parent(option: str, path: Path) -> Path:
-    """The path, once it is known that a file can be made there."""
-    if path.is_dir():
-        raise InputError(option, None, f"{path}, a folder", "the name of a file")
-    return path

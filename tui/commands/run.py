@@ -54,7 +54,7 @@ def run(
     one = problem.chosen_engines(engine, chosen)[0]
     if engine is None and len(chosen.engines) > 1:
         narrate(f"running the {one} engine; --engine chooses another")
-    tried = problem.current_settings(current, one) | problem.fixed_settings(settings or (), (one,))[one]
+    tried = problem.current_by_engine(current, settings or (), (one,)).get(one, {})
     setup = Setup(chosen, choose_scale(chosen), seconds, clock)
     trial = Store(results).add_trial(_watched(setup, one, tried, seed))
     _report(trial, as_json)
