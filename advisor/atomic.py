@@ -13,14 +13,14 @@ from advisor.errors import InputError, WorkError
 def write_text(path: Path | str, text: str, force: bool) -> None:
     """Writes `text` as UTF-8 to `path`.
 
-    Raises `InputError` if the file exists and `force` is false, or if the path cannot be written; `WorkError` if the
-    disk is full. In every case the old content, or its absence, is kept.
+    Raises `InputError` if the file exists and `force` is false, or if the path cannot be written;
+    `WorkError` if the disk is full. In every case the old content, or its absence, is kept.
     """
     target = Path(path)
     if target.is_dir():
-        raise InputError(f"{target}: is a directory, a file name is needed")
+        raise InputError(target, None, "a folder", "the name of a file")
     if target.exists() and not force:
-        raise InputError(f"{target}: exists already; --force overwrites it")
+        raise InputError(target, None, "a file that exists already", "a new name, or --force")
     # A link keeps pointing where it pointed: its target is replaced.
     target = target.resolve()
     try:
@@ -29,7 +29,7 @@ def write_text(path: Path | str, text: str, force: bool) -> None:
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise WorkError(f"{path}: {_reason(error)}") from error
-        raise InputError(f"{path}: cannot be written: {_reason(error)}") from error
+        raise InputError(path, None, _reason(error), "a path that can be written") from error
 
 
 def _replace(target: Path, content: bytes) -> None:

@@ -1,7 +1,7 @@
 """The bridge to the Rust core: start a run, watch it, stop it, and get its report.
 
-Everything above this file sees plain dictionaries and this library's own errors. The core is found through the `Core`
-protocol, so that a test hands in a closed-form one.
+Everything above this file sees plain dictionaries and this library's own errors. The core is found
+through the `Core` protocol, so that a test hands in a closed-form one.
 """
 
 from __future__ import annotations
@@ -67,14 +67,15 @@ def run(
 ) -> Report:
     """Carries out one run and returns its report.
 
-    `on_interval` is called in this thread for every interval; `cancelled` is asked about ten times a second. Raises
-    `InputError` for a spec that the core refuses, `DiskFull` or `WorkError` for a run that failed, and `Cancelled`.
+    `on_interval` is called in this thread for every interval; `cancelled` is asked about ten times
+    a second. Raises `InputError` for a spec that the core refuses, `DiskFull` or `WorkError` for a
+    run that failed, and `Cancelled`.
     """
     core = core or load()
     try:
         return _carry_out(core.Run(spec), on_interval, cancelled)
     except core.SpecError as error:
-        raise InputError(_refusal(error)) from error
+        raise _refusal(error) from error
     except core.RunCancelled as error:
         raise Cancelled("the run was cancelled") from error
     except core.RunError as error:
@@ -106,12 +107,9 @@ def _carry_out(
     return run.report()
 
 
-def _refusal(error: Exception) -> str:
-    match error.args:
-        case (field, found, accepted):
-            return f"{field}: found {found}, accepted: {accepted}"
-        case _:
-            return str(error)
+def _refusal(error: Exception) -> InputError:
+    field, found, accepted = error.args
+    return InputError("run", field, found, accepted)
 
 
 def _failure(error: Exception) -> WorkError:

@@ -1,8 +1,8 @@
-"""What one trial was and what it measured: the record that travels from `evaluate` to the store, the search, the
-recommendation and the screens.
+"""What one trial was and what it measured: the record that travels from `evaluate` to the store,
+the search, the recommendation and the screens.
 
-Settings are always in the user's full-size units and complete (defaults included). `metrics` uses the vocabulary of
-the core's report; what was not measured is absent.
+Settings are always in the user's full-size units and complete (defaults included). `metrics` uses
+the vocabulary of the core's report; what was not measured is absent.
 """
 
 from __future__ import annotations
@@ -12,19 +12,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-Engine = Literal["lsm", "btree"]
+from advisor.knobs import Engine, Setting, Settings
+
 Clock = Literal["measured", "simulated"]
-Setting = bool | int | float | str
-Settings = Mapping[str, Setting]
 
 Outcome = Literal["finished", "failed", "rejected"]
-"""`failed`: the run ended with an error. `rejected`: the settings do not fit the memory; nothing was run."""
+"""`failed`: the run ended with an error. `rejected`: the settings do not fit the memory; nothing
+was run."""
 
 Role = Literal["run", "default", "current", "rule", "search", "repeat", "ablation"]
-"""Why a trial was made: a single run, the engine's defaults, the user's settings, a rule of thumb, a proposal of the
-sampler, a second look at settings already tried, or the reversal of a change."""
-
-ENGINES: tuple[Engine, ...] = ("lsm", "btree")
+"""Why a trial was made: a single run, the engine's defaults, the user's settings, a rule of thumb,
+a proposal of the sampler, a second look at settings already tried, or the reversal of a change."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +44,8 @@ class Trial:
     bytes_by_purpose: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     intervals: tuple[Mapping[str, Any], ...] = ()
     notes: tuple[str, ...] = ()
-    """What the reader must know to judge the numbers, such as a knob that hit its floor when scaled."""
+    """What the reader must know to judge the numbers, such as a knob that hit its floor when
+    scaled."""
     error: str | None = None
     budget_bytes: int | None = None
     """Memory that the settings need at full size, by the catalogue's formula."""

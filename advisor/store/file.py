@@ -1,8 +1,9 @@
 """Opening the results file late and closing it early, so that several processes can share it.
 
-DuckDB lets one process write at a time, and keeps readers out meanwhile. An operation here holds the file for some tens
-of milliseconds; whoever finds it held tries again a few times before giving up. Within this process a lock per thread of
-work does the same, because DuckDB refuses two connections with different rights to one file.
+DuckDB lets one process write at a time, and keeps readers out meanwhile. An operation here holds
+the file for some tens of milliseconds; whoever finds it held tries again a few times before giving
+up. Within this process a lock per thread of work does the same, because DuckDB refuses two
+connections with different rights to one file.
 """
 
 from __future__ import annotations
@@ -24,11 +25,13 @@ if TYPE_CHECKING:
     import duckdb
 
 PATIENCE_SECONDS = 5.0
+WRITABLE = "a path that can be written"
 _in_this_process = threading.RLock()
 
 
 def default_path() -> Path:
-    """`$TUNEBENCH_RESULTS`, else `tunebench/results.duckdb` under `$XDG_DATA_HOME` or `~/.local/share`."""
+    """`$TUNEBENCH_RESULTS`, else `tunebench/results.duckdb` under `$XDG_DATA_HOME` or
+    `~/.local/share`."""
     chosen = os.environ.get("TUNEBENCH_RESULTS")
     if chosen:
         return Path(chosen).expanduser()
@@ -38,11 +41,14 @@ def default_path() -> Path:
 
 
 @contextmanager
-def writing(path: Path, patience_s: float = PATIENCE_SECONDS) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection inside one transaction: committed at the end of the block, rolled back if it raises.
+def writing(
+    path: Path, patience_s: float = PATIENCE_SECONDS
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection inside one transaction: committed at the end of the block, rolled back if it
+    raises.
 
-    Creates the file and brings its tables up to date. Raises `InputError` if another process keeps the file or if it is
-    no results file, `WorkError` if the disk is full.
+    Creates the file and brings its tables up to date. Raises `InputError` if another process keeps
+    the file or if it is no results file, `WorkError` if the disk is full.
     """
     import duckdb
 
@@ -63,7 +69,9 @@ def writing(path: Path, patience_s: float = PATIENCE_SECONDS) -> Iterator[duckdb
 
 
 @contextmanager
-def reading(path: Path, patience_s: float = PATIENCE_SECONDS) -> Iterator[duckdb.DuckDBPyConnection]:
+def reading(
+    path: Path, patience_s: float = PATIENCE_SECONDS
+) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection that can neither change the file nor touch any other. The file must exist."""
     with _in_this_process, _worded(path):
         connection = _open(path, True, patience_s)
@@ -82,7 +90,9 @@ def reading(path: Path, patience_s: float = PATIENCE_SECONDS) -> Iterator[duckdb
 def _open(path: Path, read_only: bool, patience_s: float) -> duckdb.DuckDBPyConnection:
     import duckdb
 
-    config = {"enable_external_access": "false"} if read_only else {}
+    config: dict[str, str | bool | int | float | list[str]] = {}
+    if read_only:
+        config["enable_external_access"] = False
     give_up = time.monotonic() + patience_s
     while True:
         try:
@@ -103,9 +113,12 @@ def _bring_up_to_date(connection: duckdb.DuckDBPyConnection, path: Path) -> None
 def _refuse_newer(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     version = schema.version_of(connection)
     if version > len(schema.MIGRATIONS):
+        known = len(schema.MIGRATIONS)
         raise InputError(
-            f"{path}: written by a newer tunebench (tables of version {version}, this one reads up to "
-            f"{len(schema.MIGRATIONS)})"
+            path,
+            None,
+            f"results of a newer tunebench (version {version})",
+            f"results of version {known} or older",
         )
 
 
@@ -121,7 +134,9 @@ def _make_folder(path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"{path}: the folder cannot be made: {error.strerror}") from error
+        raise InputError(
+            path, None, f"a folder that cannot be made ({error.strerror})", WRITABLE
+        ) from error
 
 
 @contextmanager
@@ -141,13 +156,19 @@ def _in_our_words(path: Path, message: str) -> TunebenchError:
     holder = re.search(r"\(PID (\d+)\)", message)
     if "Could not set lock" in message:
         who = f"process {holder.group(1)}" if holder else "another process"
-        return InputError(f"{path}: the results are held by {who}; wait for it or name another file with --results")
+        return InputError(
+            path, None, f"results held by {who}", "its end, or another file with --results"
+        )
     if "not a valid DuckDB database" in message or "Is a directory" in message:
-        return InputError(f"{path}: is not a results file")
-    if any(sign in message for sign in ("No space left", "File too large", "disk full", "Disk quota")):
+        return InputError(
+            path, None, "something else than results", "a DuckDB file made by tunebench"
+        )
+    if any(
+        sign in message for sign in ("No space left", "File too large", "disk full", "Disk quota")
+    ):
         return WorkError(f"{path}: the disk is full; what was stored before is kept")
     if "Cannot open file" in message or "Permission denied" in message:
-        return InputError(f"{path}: cannot be opened: {_first_line(message)}")
+        return InputError(path, None, _first_line(message), WRITABLE)
     return WorkError(f"{path}: {_first_line(message)}")
 
 

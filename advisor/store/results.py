@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from advisor.errors import InputError
-from advisor.store import file
-from advisor.store.schema import INTERVAL_COLUMNS
+from advisor.store import file, rows
 from advisor.trial import Trial
-
-if TYPE_CHECKING:
-    import duckdb
-
-TRIAL_COLUMNS = (
-    "id", "study", "number", "engine", "role", "outcome", "error", "workload", "settings", "seed", "clock",
-    "seconds", "scale", "budget_bytes", "wall_seconds", "started", "core_version", "host", "notes",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -66,18 +56,22 @@ class Table:
 class Store:
     """The results file at `path`; the file is made at the first write."""
 
-    def __init__(self, path: Path | str | None = None, *, patience_s: float = file.PATIENCE_SECONDS) -> None:
+    def __init__(
+        self, path: Path | str | None = None, *, patience_s: float = file.PATIENCE_SECONDS
+    ) -> None:
         self.path = Path(path) if path is not None else file.default_path()
         self._patience_s = patience_s
 
     def add_study(self, record: StudyRecord) -> None:
         """Stores a new study. Raises `InputError` if the name is taken."""
         with file.writing(self.path, self._patience_s) as connection:
-            taken = connection.execute("SELECT 1 FROM study WHERE name = ?", [record.name]).fetchall()
+            taken = connection.execute(
+                "SELECT 1 FROM study WHERE name = ?", [record.name]
+            ).fetchall()
             if taken:
-                raise InputError(f"study {record.name}: exists already in {self.path}")
-            with connection.appender("study") as rows:
-                rows.append_row(
+                raise InputError(self.path, record.name, "a study of this name", "a new name")
+            with connection.appender("study") as studies:
+                studies.append_row(
                     record.name,
                     datetime.now(UTC).replace(tzinfo=None),
                     record.workload,
@@ -92,12 +86,12 @@ class Store:
 
     def study(self, name: str) -> StudyRecord | None:
         """The study of this name."""
-        rows = self._read(
-            "SELECT name, workload, goal, engines, clock, seed, identity, core_version, host, created "
-            "FROM study WHERE name = ?",
+        found = self._read(
+            "SELECT name, workload, goal, engines, clock, seed, identity, core_version, host, "
+            "created FROM study WHERE name = ?",
             [name],
         )
-        for row in rows:
+        for row in found:
             return StudyRecord(
                 name=row[0],
                 workload=row[1],
@@ -114,9 +108,10 @@ class Store:
 
     def studies(self) -> list[StudySummary]:
         """All studies, the newest first."""
-        rows = self._read(
-            "SELECT s.name, s.created, s.workload, s.goal, s.engines, s.clock, count(t.id), max(t.started) "
-            "FROM study s LEFT JOIN trial t ON t.study = s.name GROUP BY ALL ORDER BY s.created DESC",
+        found = self._read(
+            "SELECT s.name, s.created, s.workload, s.goal, s.engines, s.clock, count(t.id), "
+            "max(t.started) FROM study s LEFT JOIN trial t ON t.study = s.name "
+            "GROUP BY ALL ORDER BY s.created DESC",
             [],
         )
         return [
@@ -130,17 +125,20 @@ class Store:
                 trials=row[6],
                 last_trial=row[7].isoformat(timespec="seconds") if row[7] else None,
             )
-            for row in rows
+            for row in found
         ]
 
     def add_trial(self, trial: Trial, study: str | None = None) -> Trial:
-        """Stores a trial with all it measured in one transaction, and returns it with its number in the study."""
+        """Stores a trial with all it measured in one transaction, and returns it with its number in
+        the study."""
         with file.writing(self.path, self._patience_s) as connection:
             taken = connection.execute(
-                "SELECT coalesce(max(number), -1) + 1 FROM trial WHERE study IS NOT DISTINCT FROM ?", [study]
+                "SELECT coalesce(max(number), -1) + 1 FROM trial "
+                "WHERE study IS NOT DISTINCT FROM ?",
+                [study],
             ).fetchall()
             numbered = trial.numbered(int(taken[0][0]))
-            _append_trial(connection, numbered, study)
+            rows.append(connection, numbered, study)
         return numbered
 
     def trials(self, study: str | None) -> list[Trial]:
@@ -156,32 +154,38 @@ class Store:
         found = self._trials("starts_with(id::VARCHAR, ?) ORDER BY id LIMIT 2", [id_prefix.lower()])
         if len(found) != 1:
             what = "no trial" if not found else "more than one trial"
-            raise InputError(f"{what} in {self.path} has an id that begins with {id_prefix!r}")
+            raise InputError(
+                self.path, None, f"{what} whose id begins with {id_prefix!r}", "the id of one trial"
+            )
         return found[0]
 
     def best(self, study: str, metric: str, *, maximize: bool = True) -> Trial | None:
-        """The finished trial of a study with the best value of one metric, constraints not looked at."""
+        """The finished trial of a study with the best value of one metric, constraints not looked
+        at."""
         order = "DESC" if maximize else "ASC"
         found = self._trials(
-            "study = ? AND outcome = 'finished' AND id IN (SELECT trial FROM trial_metric WHERE metric = ?) "
-            f"ORDER BY (SELECT any_value(value) FROM trial_metric WHERE metric = ? AND trial = id) {order} LIMIT 1",
+            "study = ? AND id IN (SELECT trial FROM trial_metric WHERE metric = ?) "
+            "ORDER BY (SELECT any_value(value) FROM trial_metric WHERE metric = ? AND trial = id) "
+            f"{order} LIMIT 1",
             [study, metric, metric],
         )
         return found[0] if found else None
 
     def sql(self, text: str) -> Table:
-        """The answer to one query. The query can read this file and nothing else, and change nothing."""
+        """The answer to one query. The query can read this file and nothing else, and change
+        nothing."""
         import duckdb
 
         if not self.path.exists():
-            raise InputError(f"{self.path}: there are no results yet")
+            raise InputError(self.path, None, "no results yet", "a results file")
         with file.reading(self.path, self._patience_s) as connection:
             try:
                 cursor = connection.execute(text)
                 columns = tuple(column[0] for column in cursor.description or ())
                 return Table(columns, tuple(cursor.fetchall()))
             except duckdb.Error as error:
-                raise InputError(f"--sql: {str(error).strip().splitlines()[0]}") from error
+                message = str(error).strip().splitlines()[0]
+                raise InputError("--sql", None, message, "one query that only reads") from error
 
     def _read(self, query: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]:
         if not self.path.exists():
@@ -193,105 +197,4 @@ class Store:
         if not self.path.exists():
             return []
         with file.reading(self.path, self._patience_s) as connection:
-            rows = connection.execute(
-                f"SELECT {', '.join(TRIAL_COLUMNS)} FROM trial WHERE {which}", parameters
-            ).fetchall()
-            measured = _Measured(connection, [row[0] for row in rows])
-        return [_trial(dict(zip(TRIAL_COLUMNS, row, strict=True)), measured) for row in rows]
-
-
-def _append_trial(connection: duckdb.DuckDBPyConnection, trial: Trial, study: str | None) -> None:
-    with connection.appender("trial", columns=list(TRIAL_COLUMNS)) as rows:
-        rows.append_row(
-            trial.id,
-            study,
-            trial.number,
-            trial.engine,
-            trial.role,
-            trial.outcome,
-            trial.error,
-            trial.workload,
-            json.dumps(dict(trial.settings), sort_keys=True),
-            trial.seed,
-            trial.clock,
-            trial.seconds,
-            trial.scale,
-            trial.budget_bytes,
-            trial.wall_seconds,
-            datetime.fromisoformat(trial.started).replace(tzinfo=None),
-            trial.core_version,
-            trial.host,
-            list(trial.notes),
-        )
-    _append(connection, "trial_metric", ((trial.id, *pair) for pair in trial.metrics.items()))
-    _append(connection, "trial_operation", _long_form(trial.id, trial.by_operation))
-    _append(connection, "trial_bytes", _long_form(trial.id, trial.bytes_by_purpose))
-    _append(
-        connection,
-        "trial_interval",
-        (
-            (trial.id, sequence, *(interval.get(column) for column in INTERVAL_COLUMNS))
-            for sequence, interval in enumerate(trial.intervals)
-        ),
-    )
-
-
-def _long_form(trial: str, table: Mapping[str, Mapping[str, float]]) -> Iterable[tuple[object, ...]]:
-    return ((trial, name, metric, value) for name, row in table.items() for metric, value in row.items())
-
-
-def _append(connection: duckdb.DuckDBPyConnection, table: str, rows: Iterable[tuple[object, ...]]) -> None:
-    with connection.appender(table) as appender:
-        appender.append_rows(rows)
-
-
-class _Measured:
-    """What belongs to some trials in the other tables, fetched with one query each."""
-
-    def __init__(self, connection: duckdb.DuckDBPyConnection, ids: list[object]) -> None:
-        self.metrics: dict[object, dict[str, float]] = defaultdict(dict)
-        self.operations: dict[object, dict[str, dict[str, float]]] = defaultdict(dict)
-        self.bytes: dict[object, dict[str, dict[str, float]]] = defaultdict(dict)
-        self.intervals: dict[object, list[dict[str, Any]]] = defaultdict(list)
-        wanted = "WHERE trial IN (SELECT unnest(?::UUID[]))"
-        for trial, metric, value in connection.execute(
-            f"SELECT trial, metric, value FROM trial_metric {wanted}", [ids]
-        ).fetchall():
-            self.metrics[trial][metric] = value
-        for table, into in (("trial_operation", self.operations), ("trial_bytes", self.bytes)):
-            for trial, name, metric, value in connection.execute(f"SELECT * FROM {table} {wanted}", [ids]).fetchall():
-                into[trial].setdefault(name, {})[metric] = value
-        columns = ", ".join(INTERVAL_COLUMNS)
-        for trial, *values in connection.execute(
-            f"SELECT trial, {columns} FROM trial_interval {wanted} ORDER BY trial, sequence", [ids]
-        ).fetchall():
-            pairs = zip(INTERVAL_COLUMNS, values, strict=True)
-            self.intervals[trial].append({name: value for name, value in pairs if value is not None})
-
-
-def _trial(row: Mapping[str, Any], measured: _Measured) -> Trial:
-    key = row["id"]
-    return Trial(
-        engine=row["engine"],
-        settings=json.loads(row["settings"]),
-        role=row["role"],
-        outcome=row["outcome"],
-        seed=row["seed"],
-        clock=row["clock"],
-        seconds=row["seconds"],
-        scale=row["scale"],
-        metrics=measured.metrics[key],
-        by_operation=measured.operations[key],
-        bytes_by_purpose=measured.bytes[key],
-        intervals=tuple(measured.intervals[key]),
-        notes=tuple(row["notes"]),
-        error=row["error"],
-        budget_bytes=row["budget_bytes"],
-        workload=row["workload"],
-        wall_seconds=row["wall_seconds"],
-        started=row["started"].isoformat(),
-        core_version=row["core_version"],
-        host=row["host"],
-        number=row["number"],
-        id=str(key),
-    )
+            return rows.fetch(connection, which, parameters)
