@@ -1,4 +1,5 @@
-"""The workbench: themes, keys, the palette, and which screen comes first. Everything else lives in the screens."""
+"""The workbench: themes, keys, the palette, and which screen comes first. Everything else lives in
+the screens."""
 
 import asyncio
 import signal

@@ -90,9 +90,9 @@ def open_workbench(
 
         raise InputError("the workbench needs a terminal; try `tunebench --help` for the commands")
     from tui.app import Workbench
-    from tui.session import Session
+    from tui.session import LibrarySession
 
-    workbench = Workbench(Session(results))
+    workbench = Workbench(LibrarySession(results))
     workbench.run()
     raise typer.Exit(workbench.return_code or 0)
 

@@ -1,7 +1,8 @@
 """How numbers are written, in the commands and on the screens alike.
 
-The names on the left are the ones of the report, of DuckDB and of `--json`; this table adds what a reader needs: a
-short label and a unit. A number that was not measured is written as a dash, never as zero.
+The names on the left are the ones of the report, of DuckDB and of `--json`; this table adds what a
+reader needs: a short label and a unit. A number that was not measured is written as a dash, never
+as zero.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,7 +12,7 @@ from math import isfinite
 from advisor import goal
 from advisor.sizes import format_size
 
-NOT_MEASURED = "–"
+NOT_MEASURED = "-"
 ENGINE_TITLES = {"lsm": "LSM", "btree": "B-tree"}
 CLOCK_TITLES = {"measured": "measured on this machine", "simulated": "simulated"}
 
@@ -51,7 +52,7 @@ def duration(seconds: float) -> str:
 
 
 def _times(value: float) -> str:
-    return f"{value:.2f}×"
+    return f"{value:.2f}x"
 
 
 def _percent(value: float) -> str:
@@ -126,16 +127,16 @@ def value(name: str, number: float | None) -> str:
 
 
 def difference(before: float | None, after: float | None) -> str:
-    """`after` against `before`: `+112 %`, `−8 %`, `3.4×` when it more than tripled."""
+    """`after` against `before`: `+112 %`, `-8 %`, `3.4x` when it more than tripled."""
     if before is None or after is None or before <= 0:
         return ""
     ratio = after / before
     if ratio >= 3:
-        return f"{ratio:.1f}×"
+        return f"{ratio:.1f}x"
     percent = round(100 * (ratio - 1))
     if percent == 0:
         return "same"
-    return f"+{percent} %" if percent > 0 else f"\N{MINUS SIGN}{-percent} %"
+    return f"+{percent} %" if percent > 0 else f"-{-percent} %"
 
 
 def is_better(name: str, before: float | None, after: float | None) -> bool | None:

@@ -1,4 +1,5 @@
-"""From a filled-in form to a question for the library, with a message for every field that is wrong."""
+"""From a filled-in form to a question for the library, with a message for every field that is
+wrong."""
 
 from collections.abc import Callable
 from pathlib import Path

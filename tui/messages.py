@@ -1,6 +1,5 @@
-"""What the study thread tells the screen. Messages of intervals may replace one another, so that a fast core cannot
-flood the screen; a finished trial is never replaced.
-"""
+"""What the study thread tells the screen. Messages of intervals may replace one another, so that a
+fast core cannot flood the screen; a finished trial is never replaced."""
 
 from collections.abc import Mapping
 from typing import Any

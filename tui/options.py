@@ -58,11 +58,17 @@ DATA = Annotated[
 ]
 MEMORY = Annotated[
     str | None,
-    typer.Option("--memory", metavar="SIZE", help="Memory for the engine, in place of the profile's."),
+    typer.Option(
+        "--memory", metavar="SIZE", help="Memory for the engine, in place of the profile's."
+    ),
 ]
 HARDWARE = Annotated[
     str | None,
-    typer.Option("--hardware", metavar="NAME", help="Hardware, in place of the profile's: a shipped name or a file."),
+    typer.Option(
+        "--hardware",
+        metavar="NAME",
+        help="Hardware, in place of the profile's: a shipped name or a file.",
+    ),
 ]
 CLIENTS = Annotated[
     int | None,
@@ -96,11 +102,17 @@ STUDY = Annotated[
 ]
 FROM = Annotated[
     Path | None,
-    typer.Option("--from", metavar="FILE", help="The current settings: a my.cnf or an OPTIONS file."),
+    typer.Option(
+        "--from", metavar="FILE", help="The current settings: a my.cnf or an OPTIONS file."
+    ),
 ]
 TO = Annotated[
     str | None,
-    typer.Option("--to", metavar="DIALECT", help="The product and version to write for, such as mariadb-10.11."),
+    typer.Option(
+        "--to",
+        metavar="DIALECT",
+        help="The product and version to write for, such as mariadb-10.11.",
+    ),
 ]
 OUTPUT = Annotated[
     Path | None, typer.Option("-o", "--output", metavar="FILE", help="The file to write.")

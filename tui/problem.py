@@ -1,10 +1,12 @@
-"""From what the user said to what the library takes: a profile with the changes of the options, and settings.
+"""From what the user said to what the library takes: a profile with the changes of the options, and
+settings.
 
 An error names the option, not the field that it ends up in.
 """
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from advisor import dialects, imports, knobs
 from advisor.errors import InputError
 from advisor.knobs import ENGINES, Engine, Setting
 from advisor.profile import Profile, load
+from advisor.store import Store
 from advisor.trial import Clock
 
 
@@ -42,7 +45,10 @@ def clock_of(simulate: bool, hardware: str | None) -> Clock:
     """The clock that `--simulate` asks for. Other hardware can only be simulated."""
     if hardware is not None and not simulate:
         raise InputError(
-            "--hardware", None, f"{hardware!r} without --simulate", "a measured run is on this machine"
+            "--hardware",
+            None,
+            f"{hardware!r} without --simulate",
+            "a measured run is on this machine",
         )
     return "simulated" if simulate else "measured"
 
@@ -52,8 +58,8 @@ def current_by_engine(
 ) -> dict[Engine, dict[str, Setting]]:
     """The current settings: those of `--from`, over them those of `--set`.
 
-    An engine about which neither says anything is absent: it starts from its defaults. What a product's file does not
-    say is what the product does when its file is silent.
+    An engine about which neither says anything is absent: it starts from its defaults. What a
+    product's file does not say is what the product does when its file is silent.
     """
     current = _from_file(path, engines) if path is not None else {}
     for engine, settings in _assigned(assignments, engines).items():
@@ -111,3 +117,9 @@ def _near(name: str, engines: tuple[Engine, ...]) -> str:
     known = [knob for engine in engines for knob in knobs.catalogue(engine)]
     near = get_close_matches(name, known, n=3)
     return ", ".join(near) if near else f"a knob of {' or '.join(engines)}"
+
+
+def new_study_name(profile: str, store: Store) -> str:
+    """The profile's name with the next free number."""
+    taken = {study.name for study in store.studies()}
+    return next(name for n in count(1) if (name := f"{profile}-{n}") not in taken)

@@ -1,17 +1,24 @@
 """The one thread that runs a study while the screen stays alive.
 
-It is a daemon, not a worker of the app: quitting must not wait for a trial. It only posts messages, and a closed screen
-simply stops listening.
+It is a daemon, not a worker of the app: quitting must not wait for a trial. It only posts messages,
+and a closed screen simply stops listening.
 """
 
 from collections.abc import Callable, Mapping
-from threading import Event, Thread
+from dataclasses import dataclass
+from threading import Lock, Thread
 from typing import Any
 
 from textual.message import Message
 
 from tui.messages import IntervalSeen, StudyEnded, TrialFinished, TrialStarted
 from tui.views import Plan, Session, TrialView, Watcher
+
+
+@dataclass(frozen=True)
+class _Controls:
+    stop: Callable[[], None]
+    cancel: Callable[[], None]
 
 
 class StudyThread:
@@ -21,8 +28,9 @@ class StudyThread:
         self._session = session
         self._plan = plan
         self._post = post
-        self._stopping = Event()
-        self._cancelled = Event()
+        self._lock = Lock()
+        self._asked: list[Callable[[_Controls], None]] = []
+        self._controls: _Controls | None = None
         self._thread = Thread(target=self._run, name="study", daemon=True)
 
     def start(self) -> None:
@@ -31,12 +39,11 @@ class StudyThread:
 
     def stop(self) -> None:
         """End the study after the running trial."""
-        self._stopping.set()
+        self._ask(lambda controls: controls.stop())
 
     def cancel(self) -> None:
         """End the running trial too; what it measured is dropped."""
-        self._stopping.set()
-        self._cancelled.set()
+        self._ask(lambda controls: controls.cancel())
 
     def join(self, timeout_s: float) -> bool:
         """Wait for the thread; True when it is over."""
@@ -45,11 +52,10 @@ class StudyThread:
 
     def _run(self) -> None:
         watcher = Watcher(
+            attach=self._attach,
             started=self._started,
             interval=self._interval,
             finished=self._finished,
-            stopping=self._stopping.is_set,
-            cancelled=self._cancelled.is_set,
         )
         try:
             outcome = self._session.tune(self._plan, watcher)
@@ -57,6 +63,20 @@ class StudyThread:
             self._post(StudyEnded(None, plain_words(error)))
         else:
             self._post(StudyEnded(outcome, ""))
+
+    def _ask(self, wish: "Callable[[_Controls], None]") -> None:
+        """Pass a wish on to the study, at once or as soon as there is one."""
+        with self._lock:
+            if self._controls is None:
+                self._asked.append(wish)
+                return
+        wish(self._controls)
+
+    def _attach(self, stop: Callable[[], None], cancel: Callable[[], None]) -> None:
+        with self._lock:
+            self._controls = _Controls(stop, cancel)
+        for wish in self._asked:
+            wish(self._controls)
 
     def _started(self, number: int, engine: str) -> None:
         self._post(TrialStarted(number, engine))

@@ -1,7 +1,7 @@
 """The two faces of the workbench: one theme for dark terminals, one for light ones.
 
-Amber marks what is best or recommended, teal the LSM engine, violet the B-tree: the charts and tables use the same
-three everywhere.
+Amber marks what is best or recommended, teal the LSM engine, violet the B-tree: the charts and
+tables use the same three everywhere.
 """
 
 from textual.theme import Theme

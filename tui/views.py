@@ -1,7 +1,7 @@
 """What the screens show and ask for, as plain values.
 
-A screen knows these and a `Session`, never the library behind it; so a test can drive the whole workbench with a
-session of its own.
+A screen knows these and a `Session`, never the library behind it; so a test can drive the whole
+workbench with a session of its own.
 """
 
 from collections.abc import Callable, Mapping
@@ -67,7 +67,8 @@ class Plan:
 
 @dataclass(frozen=True)
 class TrialView:
-    """One trial. `score` orders trials, higher is better; None when it failed or broke a limit of the goal."""
+    """One trial. `score` orders trials, higher is better; None when it failed or broke a limit of
+    the goal."""
 
     number: int
     engine: str
@@ -88,6 +89,14 @@ class Change:
 
 
 @dataclass(frozen=True)
+class NumberColumn:
+    """The numbers of one configuration."""
+
+    title: str
+    metrics: Mapping[str, float]
+
+
+@dataclass(frozen=True)
 class Outcome:
     """What a study found out."""
 
@@ -97,9 +106,8 @@ class Outcome:
     goal: str
     clock: str
     trials: int
-    before_title: str
-    before: Mapping[str, float]
-    after: Mapping[str, float]
+    columns: tuple[NumberColumn, ...] = ()
+    """What was compared; the recommended settings last."""
     changes: tuple[Change, ...] = ()
     notes: tuple[str, ...] = ()
     details: Any = None
@@ -110,8 +118,8 @@ class StudyView:
     """A stored study in the list of results."""
 
     name: str
-    profile: str
-    started: str
+    workload: str
+    created: str
     trials: int
     clock: str
     goal: str
@@ -130,11 +138,12 @@ class DialectView:
 class Watcher:
     """Called from the thread of the study as it goes."""
 
+    attach: Callable[[Callable[[], None], Callable[[], None]], None]
+    """Takes what stops the study after its running trial, and what cancels that trial too. Both may
+    be called from any thread."""
     started: Callable[[int, str], None]
     interval: Callable[[Mapping[str, Any]], None]
     finished: Callable[[TrialView], None]
-    stopping: Callable[[], bool]
-    cancelled: Callable[[], bool]
 
 
 class Session(Protocol):

@@ -1,4 +1,5 @@
-"""What the tests of the terminal share: the workbench over a scripted session, and pictures of it as text."""
+"""What the tests of the terminal share: the workbench over a scripted session, and pictures of it
+as text."""
 
 import os
 from collections.abc import Callable, Iterator

@@ -1,6 +1,7 @@
 """A session without engines: fixed profiles, a scripted study, results in memory.
 
-The study waits at a gate before each trial, so that a test decides when the next one ends and nothing depends on time.
+The study waits at a gate before each trial, so that a test decides when the next one ends and
+nothing depends on time.
 """
 
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from tui.views import (
     Change,
     DialectView,
     FormProblems,
+    NumberColumn,
     Outcome,
     Plan,
     ProfileView,
@@ -52,7 +54,9 @@ PROFILES = [
 ]
 
 
-def _metrics(ops: float, p99: float, write_kb: float, reads: float, space: float) -> dict[str, float]:
+def _metrics(
+    ops: float, p99: float, write_kb: float, reads: float, space: float
+) -> dict[str, float]:
     return {
         "ops_per_s": ops,
         "p99_us": p99,
@@ -74,9 +78,7 @@ TRIALS = [
         _metrics(38655, 1240, 1.9, 0.41, 1.12),
         "write_buffer_size=256MiB bloom_bits=10 max_background_jobs=4",
     ),
-    TrialView(
-        6, "btree", 14020, _metrics(14020, 3900, 6.2, 0.6, 1.5), "innodb_log_file_size=2GiB"
-    ),
+    TrialView(6, "btree", 14020, _metrics(14020, 3900, 6.2, 0.6, 1.5), "innodb_log_file_size=2GiB"),
 ]
 
 OUTCOME = Outcome(
@@ -86,12 +88,13 @@ OUTCOME = Outcome(
     goal="maximize ops_per_s subject to p99_us <= 5000",
     clock="measured",
     trials=6,
-    before_title="defaults",
-    before=TRIALS[0].metrics,
-    after=TRIALS[4].metrics,
+    columns=(
+        NumberColumn("default", TRIALS[0].metrics),
+        NumberColumn("recommended", TRIALS[4].metrics),
+    ),
     changes=(
-        Change("write_buffer_size", "64 MiB", "256 MiB", "without it: −21 % ops/s, write/op +38 %"),
-        Change("bloom_bits", "0", "10", "without it: reads/op 2.1×"),
+        Change("write_buffer_size", "64 MiB", "256 MiB", "without it: -21 % ops/s, write/op +38 %"),
+        Change("bloom_bits", "0", "10", "without it: reads/op 2.1x"),
         Change("max_background_jobs", "2", "4", "without it: 3.2 s of stalls"),
     ),
     notes=("Ran at 1/64 of the data size; 3 runs of each column.",),
@@ -105,6 +108,7 @@ class FakeSession:
     results: list[StudyView] = field(default_factory=list)
     failure: Exception | None = None
     exported: list[tuple[str, Path, bool]] = field(default_factory=list)
+    stopping: Event = field(default_factory=Event)
     cancelled: Event = field(default_factory=Event)
     _gate: Semaphore = field(default_factory=lambda: Semaphore(0))
 
@@ -125,6 +129,7 @@ class FakeSession:
         return Plan(profile.name, "ops_per_s", profile.goal, "measured", len(TRIALS))
 
     def tune(self, plan: Plan, watcher: Watcher) -> Outcome:
+        watcher.attach(self.stopping.set, self.cancelled.set)
         for trial in TRIALS:
             watcher.started(trial.number, trial.engine)
             for step in range(1, 21):
@@ -132,13 +137,12 @@ class FakeSession:
                     {"phase": "run", "ops_per_s": 1000.0 * step, "p99_us": 1500.0, "t_s": step / 10}
                 )
             while not self._gate.acquire(timeout=0.01):
-                if watcher.cancelled():
-                    self.cancelled.set()
+                if self.cancelled.is_set():
                     raise RuntimeError("cancelled")
             if self.failure is not None:
                 raise self.failure
             watcher.finished(trial)
-            if watcher.stopping():
+            if self.stopping.is_set():
                 break
         return OUTCOME
 

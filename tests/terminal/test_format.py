@@ -14,11 +14,11 @@ from tui import format as fmt
         ("p99_us", 1240.0, "1.24 ms"),
         ("max_us", 2_100_000.0, "2.10 s"),
         ("write_kb_per_op", 0.617, "0.62 KB"),
-        ("space_amp", 1.234, "1.23×"),
+        ("space_amp", 1.234, "1.23x"),
         ("cache_hit_ratio", 0.9871, "98.7 %"),
         ("memory_bytes", 3 * 2**30, "3GiB"),
-        ("reads_per_op", None, "–"),
-        ("reads_per_op", float("nan"), "–"),
+        ("reads_per_op", None, "-"),
+        ("reads_per_op", float("nan"), "-"),
     ],
 )
 def test_a_metric_is_written_with_its_unit(name: str, number: float | None, written: str) -> None:
@@ -33,16 +33,14 @@ def test_every_metric_of_the_library_has_a_label_and_a_way_of_writing() -> None:
     ("before", "after", "written"),
     [
         (100.0, 212.0, "+112 %"),
-        (100.0, 92.0, "\N{MINUS SIGN}8 %"),
-        (100.0, 340.0, "3.4×"),
+        (100.0, 92.0, "-8 %"),
+        (100.0, 340.0, "3.4x"),
         (100.0, 100.2, "same"),
         (None, 5.0, ""),
         (0.0, 5.0, ""),
     ],
 )
-def test_a_difference_reads_at_a_glance(
-    before: float | None, after: float, written: str
-) -> None:
+def test_a_difference_reads_at_a_glance(before: float | None, after: float, written: str) -> None:
     assert fmt.difference(before, after) == written
 
 

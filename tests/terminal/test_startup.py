@@ -1,9 +1,10 @@
-"""The command line answers at once: what is slow to import is imported by the commands that need it."""
+"""The command line answers at once: what is slow to import is imported by the commands that need
+it."""
 
 import subprocess
 import sys
 
-HEAVY = ("textual", "optuna", "duckdb", "numpy", "pydantic", "advisor.profile", "advisor._core")
+HEAVY = ("textual", "optuna", "duckdb", "numpy", "advisor.profile", "advisor._core")
 
 
 def _modules_after(statement: str) -> set[str]:

@@ -73,7 +73,7 @@ async def test_a_trial_that_did_not_fit_is_last_and_says_why(
         await _open_study(pilot, session)
         await _finish_trials(pilot, session, 4)
         last = workbench.screen.query_one("#trials", DataTable).get_row_at(3)
-        assert str(last[2]) == "–"
+        assert str(last[2]) == "-"
         assert str(last[-1]) == "needs 19 GiB, memory is 16 GiB"
 
 
@@ -82,7 +82,9 @@ async def test_the_running_trial_shows_its_newest_interval(
 ) -> None:
     async with workbench.run_test(size=SIZE) as pilot:
         await _open_study(pilot, session)
-        await until(pilot, lambda: "trial 1/6 · LSM · measuring · 20,000 ops/s" in text_of(workbench))
+        await until(
+            pilot, lambda: "trial 1/6 · LSM · measuring · 20,000 ops/s" in text_of(workbench)
+        )
 
 
 async def test_the_chart_joins_with_the_first_trial(

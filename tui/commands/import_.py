@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 def import_(
     file: Annotated[
         Path,
-        typer.Argument(
-            metavar="FILE", help="A my.cnf, an OPTIONS file, or a RocksDB directory."
-        ),
+        typer.Argument(metavar="FILE", help="A my.cnf, an OPTIONS file, or a RocksDB directory."),
     ],
     profile: Annotated[
         str | None,

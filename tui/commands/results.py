@@ -58,7 +58,10 @@ def _query(store: "Store", sql: str, as_json: bool) -> None:
     if as_json:
         print_json([dict(zip(answer.columns, row, strict=True)) for row in answer.rows])
         return
-    numbers = [all(isinstance(row[i], int | float) for row in answer.rows) for i in range(len(answer.columns))]
+    numbers = [
+        all(isinstance(row[i], int | float) for row in answer.rows)
+        for i in range(len(answer.columns))
+    ]
     columns = [Column(title, right) for title, right in zip(answer.columns, numbers, strict=True)]
     print_table(columns, [[_cell(value) for value in row] for row in answer.rows])
 
@@ -72,7 +75,9 @@ def _list(store: "Store", as_json: bool) -> None:
 
     studies, runs = store.studies(), [run for run in store.runs(LATEST_RUNS) if run.role == "run"]
     if as_json:
-        print_json({"file": store.path, "studies": studies, "runs": [_document(run) for run in runs]})
+        print_json(
+            {"file": store.path, "studies": studies, "runs": [_document(run) for run in runs]}
+        )
         return
     if not studies and not runs:
         narrate(f"nothing is stored in {store.path} yet")
@@ -86,9 +91,7 @@ def _list(store: "Store", as_json: bool) -> None:
             Column("clock"),
             Column("goal"),
         ]
-        rows = [
-            [s.name, s.workload, s.created, str(s.trials), s.clock, s.goal] for s in studies
-        ]
+        rows = [[s.name, s.workload, s.created, str(s.trials), s.clock, s.goal] for s in studies]
         print_table(columns, rows)
     if runs:
         if studies:
@@ -124,9 +127,7 @@ def _document(trial: "Trial") -> dict[str, object]:
     return document
 
 
-def _print_trials(
-    trials: list["Trial"], title: str, identify: Callable[["Trial"], str]
-) -> None:
+def _print_trials(trials: list["Trial"], title: str, identify: Callable[["Trial"], str]) -> None:
     from tui.output import Column, print_table
 
     columns = [Column(title, right=title == "trial"), Column("engine"), Column("why")]

@@ -1,4 +1,5 @@
-"""Choose a product and a place, and write the file. A file that exists is replaced only on a second yes."""
+"""Choose a product and a place, and write the file. A file that exists is replaced only on a second
+yes."""
 
 from pathlib import Path
 from typing import ClassVar
@@ -55,7 +56,10 @@ class ExportDialog(ModalScreen[str | None]):
             )
         self._proposed = _place(dialects[0])
         yield Field(
-            "path", "file", help_text="Where to write. The report goes beside it.", value=self._proposed
+            "path",
+            "file",
+            help_text="Where to write. The report goes beside it.",
+            value=self._proposed,
         )
 
     @on(Select.Changed, "#dialect")

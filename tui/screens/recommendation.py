@@ -33,7 +33,7 @@ class RecommendationScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         outcome = self._outcome
         clock = fmt.CLOCK_TITLES.get(outcome.clock, outcome.clock)
-        yield TitleBar(f"{outcome.study} › recommendation", clock)
+        yield TitleBar(f"{outcome.study} / recommendation", clock)
         with Vertical(id="recommendation-body"):
             yield Static(id="verdict")
             with Horizontal(id="recommendation-top"):
@@ -62,9 +62,7 @@ class RecommendationScreen(Screen[None]):
             (engine, "bold " + colour(variables, outcome.engine)), "  ", outcome.verdict
         )
         self.query_one("#verdict", Static).update(verdict)
-        self.query_one(Comparison).show(
-            outcome.before_title, outcome.before, "recommended", outcome.after
-        )
+        self.query_one(Comparison).show(outcome.columns)
         self.query_one("#notes", Static).update(_notes(outcome))
         if outcome.changes:
             table = self.query_one(ChangesTable)

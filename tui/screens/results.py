@@ -54,7 +54,7 @@ class ResultsScreen(Screen[None]):
     def on_mount(self) -> None:
         table = self.query_one(StudiesTable)
         table.display = False
-        for name in ("study", "profile", "started"):
+        for name in ("study", "workload", "created"):
             table.add_column(name)
         table.add_column(Text("trials", justify="right"))
         table.add_column("clock")
@@ -85,8 +85,8 @@ class ResultsScreen(Screen[None]):
         for study in studies:
             table.add_row(
                 Text(study.name),
-                Text(study.profile),
-                Text(study.started),
+                Text(study.workload),
+                Text(study.created),
                 Text(str(study.trials), justify="right"),
                 Text(study.clock),
                 Text(study.goal),

@@ -79,9 +79,7 @@ class StudyScreen(Screen[None]):
     async def _add_chart(self) -> None:
         """The chart brings NumPy: it joins once the rest is on the screen."""
         module = await to_thread(import_module, "tui.widgets.trial_chart")
-        chart: TrialChart = module.TrialChart(
-            id="chart", less_is_better=self._plan.less_is_better
-        )
+        chart: TrialChart = module.TrialChart(id="chart", less_is_better=self._plan.less_is_better)
         chart.display = False
         await self.query_one("#chart-panel").mount(chart)
         self._chart = chart
@@ -136,9 +134,7 @@ class StudyScreen(Screen[None]):
         if value is None:
             return
         start = self._trials[0].metrics.get(self._plan.metric)
-        self.query_one(BestSoFar).show(
-            self._plan.metric, value, trial.engine, trial.number, start
-        )
+        self.query_one(BestSoFar).show(self._plan.metric, value, trial.engine, trial.number, start)
 
     @on(StudyEnded)
     def _study_ended(self, event: StudyEnded) -> None:

@@ -1,4 +1,5 @@
-"""The number to watch: the best score of the study, in digits that can be read from across the room."""
+"""The number to watch: the best score of the study, in digits that can be read from across the
+room."""
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -29,7 +30,7 @@ class BestSoFar(Vertical):
         """Show a new best: the metric of the goal, its value, and where it was found."""
         written = fmt.value(metric, number)
         digits, _, unit = written.partition(" ")
-        self.query_one("#best-digits", Digits).update(digits.rstrip("×"))
+        self.query_one("#best-digits", Digits).update(digits.rstrip("x"))
         label = fmt.label(metric)
         self.query_one("#best-unit", Static).update(f"{unit} {label}".strip())
         lines = [f"{fmt.ENGINE_TITLES.get(engine, engine)}, trial {trial}"]

@@ -1,12 +1,13 @@
 """Before and after, one line per number, coloured by whether the change is welcome."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 
 from rich.table import Table
 from rich.text import Text
 from textual.widgets import Static
 
 from tui import format as fmt
+from tui.views import NumberColumn
 
 
 class Comparison(Static):
@@ -15,30 +16,25 @@ class Comparison(Static):
     HELP = """\
     ## Before and after
 
-    Both columns were run with the same workload, data and duration.
+    All columns were run with the same workload, data and duration.
     A dash means that the number was not measured.
     """
 
-    def show(
-        self,
-        before_title: str,
-        before: Mapping[str, float],
-        after_title: str,
-        after: Mapping[str, float],
-    ) -> None:
-        """Fill in the two columns."""
+    def show(self, columns: Sequence[NumberColumn]) -> None:
+        """Fill in the columns; the last is compared with the one before it."""
         variables = self.app.theme_variables
         table = Table(box=None, padding=(0, 2, 0, 0), expand=False, header_style="dim")
         table.add_column("")
-        for title in (before_title, after_title, ""):
+        for title in (*(column.title for column in columns), ""):
             table.add_column(title, justify="right")
         for name in fmt.COMPARED:
-            old, new = before.get(name), after.get(name)
+            numbers = [column.metrics.get(name) for column in columns]
+            *_, old, new = [None, None, *numbers]
             welcome = fmt.is_better(name, old, new)
             key = {True: "text-success", False: "text-error", None: "foreground"}[welcome]
             table.add_row(
                 Text(fmt.label(name), style="dim"),
-                fmt.value(name, old),
+                *(fmt.value(name, number) for number in numbers[:-1]),
                 Text(fmt.value(name, new), style="bold"),
                 Text(fmt.difference(old, new), style=variables.get(key, "")),
             )

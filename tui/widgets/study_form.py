@@ -1,4 +1,5 @@
-"""The few things to decide before a study starts. An empty field keeps the profile's own value, shown in grey."""
+"""The few things to decide before a study starts. An empty field keeps the profile's own value,
+shown in grey."""
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal, VerticalScroll
@@ -11,13 +12,25 @@ from tui.widgets.field import Field
 
 ENGINES = (("LSM and B-tree", "both"), ("LSM only", "lsm"), ("B-tree only", "btree"))
 FIELDS = (
-    ("data", "data size", "How much data the workload has, such as `200GiB`. Trials run a scaled-down copy."),
+    (
+        "data",
+        "data size",
+        "How much data the workload has, such as `200GiB`. Trials run a scaled-down copy.",
+    ),
     ("memory", "memory", "What the engine may use for its caches and buffers, such as `8GiB`."),
     ("clients", "clients", "How many clients work at the same time."),
     ("goal", "goal", "What is best, such as `maximize ops_per_s subject to p99_us <= 5000`."),
     ("trials", "trials", "How many settings are tried. 20 gives a first answer, 60 a good one."),
-    ("seconds", "seconds per trial", "Length of the measured phase. Longer is steadier, and slower."),
-    ("current", "current settings", "Optional: your `my.cnf` or `OPTIONS` file; the advice starts from it."),
+    (
+        "seconds",
+        "seconds per trial",
+        "Length of the measured phase. Longer is steadier, and slower.",
+    ),
+    (
+        "current",
+        "current settings",
+        "Optional: your `my.cnf` or `OPTIONS` file; the advice starts from it.",
+    ),
 )
 
 
@@ -70,7 +83,8 @@ class StudyFormView(VerticalScroll):
         self.query_one(Select).value = engines[0] if len(engines) == 1 else "both"
 
     def complain(self, problems: dict[str, str]) -> list[str]:
-        """Show each problem under its field and go to the first; answers the ones that have no field."""
+        """Show each problem under its field and go to the first; answers the ones that have no
+        field."""
         fields = {field.field_name: field for field in self.query(Field)}
         for name, field in fields.items():
             field.complain(problems.get(name, ""))

@@ -25,7 +25,8 @@ class CountAxis(NumericAxisFormatter):
 
 
 class TrialChart(PlotWidget):
-    """Dots coloured by engine and a step line of the best value. It takes no keys: there is nothing to edit in it."""
+    """Dots coloured by engine and a step line of the best value. It takes no keys: there is nothing
+    to edit in it."""
 
     can_focus = False
 
@@ -68,7 +69,8 @@ class TrialChart(PlotWidget):
 
 
 def best_steps(points: Sequence[Point], *, less_is_better: bool) -> list[tuple[int, float]]:
-    """Corners of the line that follows the best trial so far; trials outside the limits do not count."""
+    """Corners of the line that follows the best trial so far; trials outside the limits do not
+    count."""
     steps: list[tuple[int, float]] = []
     for number, _, value, within in points:
         if not within:
