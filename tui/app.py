@@ -28,7 +28,7 @@ class Workbench(App[None]):
         Binding("f2", "light_or_dark", "Light/dark", show=False),
         Binding("ctrl+q", "quit", "Quit", priority=True),
     ]
-    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]]] = [
+    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012
         (0, "-narrow"),
         (NARROW_COLUMNS, "-wide"),
     ]

@@ -88,7 +88,9 @@ def open_workbench(
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         from advisor.errors import InputError
 
-        raise InputError("the workbench needs a terminal; try `tunebench --help` for the commands")
+        raise InputError(
+            "tunebench", None, "no terminal", "a terminal, or a command: see tunebench --help"
+        )
     from tui.app import Workbench
     from tui.session import LibrarySession
 
@@ -98,7 +100,7 @@ def open_workbench(
 
 
 def main() -> None:
-    """The console script. A defect of tunebench itself still ends in one line, not in a traceback."""
+    """The console script. Even a defect of tunebench ends in one line, not in a traceback."""
     try:
         app()
     except Exception as error:

@@ -3,9 +3,10 @@ wrong."""
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from advisor.errors import InputError
+from advisor.knobs import Engine, Setting
 from advisor.profile import Profile, load
 from advisor.search import Bounds, Question
 from tui import problem
@@ -40,8 +41,9 @@ def question_of(form: StudyForm) -> tuple[Question, Bounds]:
     engines = problem.chosen_engines(form.engine, profile)
     trials = reading.of("trials", lambda: _whole(form.trials), None)
     seconds = reading.of("seconds", lambda: _seconds(form.seconds), None)
+    nothing: dict[Engine, dict[str, Setting]] = {}
     current = reading.of(
-        "current", lambda: problem.current_by_engine(_file(form.current), (), engines), {}
+        "current", lambda: problem.current_by_engine(_file(form.current), (), engines), nothing
     )
     if reading.problems:
         raise FormProblems(reading.problems)
@@ -58,7 +60,7 @@ def question_of(form: StudyForm) -> tuple[Question, Bounds]:
 def _with(reading: _Reading, profile: Profile, field: str, text: str) -> Profile:
     if not text:
         return profile
-    value = _whole(text) if field == "clients" and text.isdecimal() else text
+    value: Any = int(text) if field == "clients" and text.isdecimal() else text
     return reading.of(field, lambda: profile.with_changes(**{field: value}), profile)
 
 

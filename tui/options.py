@@ -48,7 +48,7 @@ SET = Annotated[
     typer.Option(
         "--set",
         metavar="KNOB=VALUE",
-        help="A current setting by the engine's own name, over those of --from; repeatable. Sizes may say 16MiB.",
+        help="A current setting by its name, over those of --from; repeatable.",
         show_default=False,
     ),
 ]
@@ -90,11 +90,11 @@ SIMULATE = Annotated[
     bool,
     typer.Option(
         "--simulate/--measure",
-        help="Run under the virtual clock on the profile's hardware, or on this machine's own disk.",
+        help="Run under the virtual clock on the profile's hardware, or on this machine.",
     ),
 ]
 SEED = Annotated[
-    int | None, typer.Option("--seed", min=0, help="Seed of the random numbers of a run or search.")
+    int, typer.Option("--seed", min=0, help="Seed of the random numbers of a run or search.")
 ]
 STUDY = Annotated[
     str | None,

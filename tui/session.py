@@ -1,4 +1,4 @@
-"""The library as the workbench sees it: profiles and forms in, trials and advice out, as plain values.
+"""The library as the workbench sees it: profiles and forms in, trials and advice out.
 
 What is heavy (Optuna, DuckDB) is imported by the methods that need it, after the first paint.
 """
@@ -23,11 +23,12 @@ from tui.views import (
 )
 
 if TYPE_CHECKING:
+    from advisor.recommend import Recommendation
+
     from advisor.goal import Goal
     from advisor.knobs import Setting
     from advisor.profile import Profile
-    from advisor.recommend import Recommendation
-    from advisor.search import Bounds, Event, Question, Study
+    from advisor.search import Bounds, Event, Question
     from advisor.store import Store
     from advisor.trial import Trial
 
@@ -81,8 +82,8 @@ class LibrarySession:
     def tune(self, plan: Plan, watcher: Watcher) -> Outcome:
         """Run the study in the calling thread, until done or asked to stop."""
         import optuna
-
         from advisor.recommend import recommend
+
         from advisor.search import Study
         from tui.problem import new_study_name
 
@@ -128,6 +129,7 @@ class LibrarySession:
     def outcome(self, study: str) -> Outcome:
         """The recommendation of a stored study."""
         from advisor.recommend import recommend
+
         from advisor.search import Study
 
         return outcome_of(recommend(Study.load(study, self._store()), measure=False), "")
@@ -159,7 +161,7 @@ class LibrarySession:
 
 
 def outcome_of(advice: Recommendation, current: str) -> Outcome:
-    """A recommendation as the screens show it; `current` is the user's own file, if there is one."""
+    """A recommendation as the screens show it; `current` names the user's own file, if any."""
     from advisor.knobs import catalogue
     from tui.delivery import medians, verdict
 

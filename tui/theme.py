@@ -70,5 +70,5 @@ DEFAULT_COLOURS = {"lsm": "#4fb3a6", "btree": "#a991d4", "best": "#e0a458"}
 
 
 def colour(variables: dict[str, str], name: str) -> str:
-    """A named colour of the current theme; ours where the user chose a theme that does not name it."""
+    """A named colour of the current theme; ours where the theme does not name it."""
     return variables.get(name) or DEFAULT_COLOURS.get(name, "default")

@@ -46,7 +46,7 @@ def text_of(app: App[None]) -> str:
 
 
 async def until(pilot: Pilot[None], holds: Callable[[], bool]) -> None:
-    """Wait for something that another thread brings about; the patience only bounds a failing test."""
+    """Wait for what another thread brings about; the patience only bounds a failing test."""
     for _ in range(500):
         if holds():
             return

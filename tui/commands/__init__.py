@@ -1,1 +1,1 @@
-"""One module per command; what they share sits in `tui.options`, `tui.narration` and `tui.tables`."""
+"""One module per command; what they share is in `tui.options`, `tui.problem`, `tui.output`."""

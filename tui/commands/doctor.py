@@ -48,7 +48,10 @@ class Finding:
 
 
 def doctor(results: RESULTS = None, as_json: JSON = False) -> None:
-    """Say what this machine can do and what is missing. Exit code 1 when no run is possible."""
+    """Say what this machine can do and what is missing.
+
+    The exit code is 1 when nothing can be run.
+    """
     from tui.output import print_json
 
     findings = [_core(), _processors(), _memory(), *_disk(), _results(results), *_real_engines()]

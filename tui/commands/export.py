@@ -23,8 +23,10 @@ def export(
     results: RESULTS = None,
     as_json: JSON = False,
 ) -> None:
-    """Write the recommendation of a stored study in any dialect: to a file with -o, else to
-    stdout."""
+    """Write the advice of a stored study in any dialect.
+
+    It goes to a file with -o, else to stdout.
+    """
     from advisor.errors import InputError
     from advisor.search import Study
     from advisor.store import Store

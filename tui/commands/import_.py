@@ -33,8 +33,11 @@ def import_(
     force: FORCE = False,
     as_json: JSON = False,
 ) -> None:
-    """Show the settings of a file that are understood and those that are not. With -o, write a
-    profile whose engine and memory are the file's."""
+    """Show what a my.cnf or OPTIONS file sets.
+
+    Settings that are not understood are listed with the reason. With -o, a profile is written
+    whose engine and memory are the file's.
+    """
     from advisor import imports
     from advisor.errors import InputError
     from tui.output import narrate, print_json
@@ -47,8 +50,9 @@ def import_(
     found = imports.read(file)
     if output is not None and profile is not None:
         from advisor.atomic import write_text
+        from tui.profile_text import profile_text
 
-        write_text(output, _profile(file, profile).to_toml(), force=force)
+        write_text(output, profile_text(_profile(file, profile)), force=force)
         narrate(f"wrote {output}")
     if as_json:
         print_json(_document(found))

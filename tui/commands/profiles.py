@@ -72,5 +72,7 @@ def _list(profiles: list["Profile"]) -> None:
 
 
 def _show(profile: "Profile") -> None:
+    from tui.profile_text import profile_text
+
     typer.echo(typer.style(profile.name, bold=True))
-    typer.echo(profile.to_toml())
+    typer.echo(profile_text(profile))

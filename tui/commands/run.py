@@ -42,7 +42,7 @@ def run(
     results: RESULTS = None,
     as_json: JSON = False,
 ) -> None:
-    """Run one workload on one engine and report what was measured."""
+    """Run one workload on one engine and report it."""
     from advisor.evaluate import Setup, choose_scale
     from advisor.store import Store
     from tui import problem

@@ -62,7 +62,9 @@ def tune(
     results: RESULTS = None,
     as_json: JSON = False,
 ) -> None:
-    """Search for the best engine and settings, recommend them, and write the file.
+    """Search for the best engine and settings.
+
+    Prints the recommendation; with -o also writes the file, and a report beside it.
 
     Ctrl-C ends the search after the running trial and recommends from what was measured; a second
     Ctrl-C drops the running trial.

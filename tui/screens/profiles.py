@@ -1,4 +1,4 @@
-"""Where everything starts: choose a workload, adjust the few numbers that matter, start the study."""
+"""Where everything starts: choose a workload, adjust its numbers, start the study."""
 
 from typing import ClassVar
 
@@ -23,8 +23,9 @@ class ProfileList(OptionList):
     HELP = """\
     ## Profiles
 
-    A profile is a workload with its sizes, its hardware and a goal. Choose the one nearest to yours, then
-    change its numbers in the form. Profile files (`*.toml`) of the current folder are listed too.
+    A profile is a workload with its sizes, its hardware and a goal. Choose the one nearest to
+    yours, then change its numbers in the form. Profile files (`*.toml`) of the
+    current folder are listed too.
     """
 
 

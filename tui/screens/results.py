@@ -22,7 +22,8 @@ class StudiesTable(DataTable[Text]):
     HELP = """\
     ## Studies
 
-    Every study of this results file, the newest first. Its trials are shown below; Enter opens its advice.
+    Every study of this results file, the newest first. Its trials are shown below; Enter opens
+    its advice.
     """
 
 

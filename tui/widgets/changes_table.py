@@ -15,7 +15,8 @@ class ChangesTable(DataTable[Text]):
     HELP = """\
     ## Changes
 
-    Only settings that pay for themselves are listed: a change whose reversal costs nothing was dropped.
+    Only settings that pay for themselves are listed: a change whose reversal costs nothing was
+    dropped.
     The last column says what the change was measured to buy.
     """
 

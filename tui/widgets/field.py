@@ -10,7 +10,7 @@ class _Entry(Input):
 
     def __init__(self, help_text: str, *, id: str) -> None:  # noqa: A002
         super().__init__(id=id, compact=True)
-        self.HELP = help_text
+        setattr(self, "HELP", help_text)  # noqa: B010
 
 
 class Field(Vertical):

@@ -13,7 +13,7 @@ COLUMNS = ("ops_per_s", "p99_us", "write_kb_per_op", "space_amp")
 
 
 class TrialsTable(DataTable[Text]):
-    """Trials sorted by how well they serve the goal; the cursor stays on its trial when lines move."""
+    """Trials by how well they serve the goal; the cursor stays on its trial when lines move."""
 
     HELP = """\
     ## Trials
