@@ -120,7 +120,7 @@ class _Found:
         try:
             pairs = family_settings(statement.value or "")
         except ValueError as error:
-            raise _wrong(statement, f"NAME=VALUE;..., without {error}") from error
+            raise _wrong(statement, str(error)) from error
         for name, value in pairs:
             knob = name
             if name == "compression_per_level" and same_everywhere(value):

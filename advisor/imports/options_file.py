@@ -10,10 +10,10 @@ from advisor.errors import InputError
 from advisor.imports.imported import Ignored, Imported, Product, Refused, settle
 from advisor.imports.rocksdb_text import (
     ASSUMED_BLOOM,
+    check_braces,
     family_settings,
     option,
     same_everywhere,
-    split_options,
 )
 from advisor.knobs import Setting, catalogue
 
@@ -156,8 +156,7 @@ class _Found:
         elif name in catalogue("lsm"):
             self._knob(name, value)
         else:
-            if value.startswith("{"):
-                split_options(value[1:-1] if value.endswith("}") else value)
+            check_braces(value)
             self.ignored.append(Ignored(name, value, _NOT_A_KNOB))
 
     def _knob(self, name: str, value: str) -> None:

@@ -18,24 +18,33 @@ ASSUMED_BLOOM = "bloomfilter:10:false"
 def split_options(text: str) -> list[tuple[str, str]]:
     """`a=1;b={c=2;d=3};` to pairs; a value in braces stays whole, without its own braces.
 
-    Raises `ValueError` for braces that do not match and for a part without `=`.
+    Raises `ValueError` that says what is accepted, for braces that do not match and for a part
+    without `=`.
     """
+    check_braces(text)
     pairs, start, depth = [], 0, 0
     for place, letter in enumerate(text + ";"):
         if letter == "{":
             depth += 1
         elif letter == "}":
             depth -= 1
-            if depth < 0:
-                raise ValueError("a closing brace without an opening one")
         elif letter == ";" and depth == 0:
             part = text[start:place].strip()
             start = place + 1
             if part:
                 pairs.append(_pair(part))
-    if depth:
-        raise ValueError("an opening brace that is not closed")
     return pairs
+
+
+def check_braces(text: str) -> None:
+    """Raises `ValueError` unless every opening brace has its closing one."""
+    depth = 0
+    for letter in text:
+        depth += {"{": 1, "}": -1}.get(letter, 0)
+        if depth < 0:
+            break
+    if depth:
+        raise ValueError("a closing brace for every opening brace")
 
 
 def family_settings(text: str) -> list[tuple[str, str]]:
@@ -71,7 +80,7 @@ def same_everywhere(text: str) -> str | None:
 def _pair(part: str) -> tuple[str, str]:
     name, equals, value = part.partition("=")
     if not equals or not name.strip():
-        raise ValueError(f"{part!r}, which is not name=value")
+        raise ValueError("NAME=VALUE;NAME=VALUE;...")
     value = value.strip()
     if value.startswith("{") and value.endswith("}"):
         value = value[1:-1].strip()
