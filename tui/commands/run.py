@@ -52,9 +52,9 @@ def run(
     changes = {"data": data, "memory": memory, "clients": clients, "hardware": hardware}
     chosen = problem.changed_profile(profile, changes)
     one = problem.chosen_engines(engine, chosen)[0]
+    tried = problem.current_by_engine(current, settings or (), (one,)).get(one, {})
     if engine is None and len(chosen.engines) > 1:
         narrate(f"running the {one} engine; --engine chooses another")
-    tried = problem.current_by_engine(current, settings or (), (one,)).get(one, {})
     setup = Setup(chosen, choose_scale(chosen), seconds, clock)
     trial = Store(results).add_trial(_watched(setup, one, tried, seed))
     _report(trial, as_json)
