@@ -148,14 +148,13 @@ def verdict(advice: Recommendation) -> str:
     if advice.verdict is not None:
         return advice.verdict.text
     if advice.gain is not None:
-        return f"{advice.gain.words(advice.goal)} against the {advice.basis}"
+        return f"{advice.engine}: {advice.gain.words(advice.goal)} against the {advice.basis}"
     return f"the best settings of {advice.engine}"
 
 
 def print_advice(advice: Recommendation) -> None:
     """The verdict, the numbers side by side, and the changes."""
-    title = fmt.ENGINE_TITLES[advice.engine]
-    typer.echo(f"{typer.style(title, bold=True)}  {verdict(advice)}")
+    typer.echo(typer.style(verdict(advice), bold=True))
     clock = fmt.CLOCK_TITLES[advice.clock]
     typer.echo(typer.style(f"{advice.goal}, {len(advice.trials)} trials, {clock}", dim=True))
     typer.echo()

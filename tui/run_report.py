@@ -46,7 +46,7 @@ def _print_operations(operations: Mapping[str, Mapping[str, float]]) -> None:
     print_table(
         columns,
         [
-            [name, fmt.count(row.get("count", 0))]
+            [name, _whole(row.get("count"))]
             + [fmt.value(latency, row.get(latency)) for latency in latencies]
             for name, row in operations.items()
         ],

@@ -171,7 +171,7 @@ def outcome_of(advice: Recommendation, current: str) -> Outcome:
             change.knob,
             knobs[change.knob].show(change.current),
             knobs[change.knob].show(change.recommended),
-            change.evidence,
+            change.evidence.removeprefix(f"{advice.clock}: "),
         )
         for change in advice.changes
     ]
@@ -220,9 +220,9 @@ def _changed(trial: Trial, question: Question) -> str:
     base: Mapping[str, Setting] = question.base(trial.engine)
     knobs = catalogue(trial.engine)
     words = [
-        f"{name}={knobs[name].show(value)}"
-        for name, value in trial.settings.items()
-        if value != base.get(name)
+        f"{name}={knob.show(trial.settings[name])}"
+        for name, knob in knobs.items()
+        if name in trial.settings and trial.settings[name] != base.get(name)
     ]
     return " ".join(words) or "nothing"
 

@@ -17,6 +17,7 @@ class StudyNarration:
         self._goal = goal
         self._line = LiveLine()
         self._trial = ""
+        self._best = ""
 
     def __enter__(self) -> Self:
         return self
@@ -41,7 +42,8 @@ class StudyNarration:
             case TrialFinished():
                 self._finished(event)
             case BestChanged(score=score):
-                self._say(f"{'':>12}  new best: {self._written(score)}")
+                self._best = self._written(score)
+                self._say(f"{'':>14}  new best: {self._best}")
 
     def _finished(self, event: TrialFinished) -> None:
         trial = event.trial
@@ -53,6 +55,8 @@ class StudyNarration:
             words.append(f"{fmt.value('ops_per_s', trial.metrics.get('ops_per_s'))} ops/s")
         if self._goal.metric != "p99_us":
             words.append(f"p99 {fmt.value('p99_us', trial.metrics.get('p99_us')):>8}")
+        if self._best:
+            words.append(f"best so far {self._best}")
         words += [f"breaks {limit}" for limit in self._goal.broken(trial.metrics)]
         self._say(f"{self._trial}  {'  '.join(words)}")
 

@@ -3,10 +3,12 @@ as text."""
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from textual.app import App
+from textual.css.query import NoMatches
 from textual.pilot import Pilot
 from textual.widgets import Input
 
@@ -46,10 +48,14 @@ def text_of(app: App[None]) -> str:
 
 
 async def until(pilot: Pilot[None], holds: Callable[[], bool]) -> None:
-    """Wait for what another thread brings about; the patience only bounds a failing test."""
+    """Wait for what another thread brings about; the patience only bounds a failing test.
+
+    A widget that is not there yet counts as not yet.
+    """
     for _ in range(500):
-        if holds():
-            return
+        with suppress(NoMatches):
+            if holds():
+                return
         await pilot.pause(0.01)
     raise AssertionError(f"did not happen; the screen shows\n{text_of(pilot.app)}")
 

@@ -84,7 +84,7 @@ TRIALS = [
 OUTCOME = Outcome(
     study="linkbench-1",
     engine="lsm",
-    verdict="2.8 times the throughput of the B-tree, with a third of its writes",
+    verdict="lsm wins over btree: +176% ops_per_s (noise 4.3%), 38,655 against 14,020",
     goal="maximize ops_per_s subject to p99_us <= 5000",
     clock="measured",
     trials=6,

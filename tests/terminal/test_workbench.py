@@ -21,6 +21,7 @@ async def _open_study(pilot, session: FakeSession) -> None:
     await until(pilot, lambda: pilot.app.screen.query_one(OptionList).option_count > 0)
     await pilot.press("ctrl+s")
     await until(pilot, lambda: isinstance(pilot.app.screen, StudyScreen))
+    await until(pilot, lambda: bool(pilot.app.screen.query_one("#trials")))
 
 
 async def _finish_trials(pilot, session: FakeSession, count: int) -> None:

@@ -56,12 +56,8 @@ class RecommendationScreen(Screen[None]):
 
     def on_mount(self) -> None:
         outcome = self._outcome
-        engine = fmt.ENGINE_TITLES.get(outcome.engine, outcome.engine)
-        variables = self.app.theme_variables
-        verdict = Text.assemble(
-            (engine, "bold " + colour(variables, outcome.engine)), "  ", outcome.verdict
-        )
-        self.query_one("#verdict", Static).update(verdict)
+        style = "bold " + colour(self.app.theme_variables, outcome.engine)
+        self.query_one("#verdict", Static).update(Text(outcome.verdict, style=style))
         self.query_one(Comparison).show(outcome.columns)
         self.query_one("#notes", Static).update(_notes(outcome))
         if outcome.changes:

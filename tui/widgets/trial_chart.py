@@ -17,8 +17,12 @@ Point = tuple[int, str, float, bool]
 class CountAxis(NumericAxisFormatter):
     """Axis labels as `48k`; the library's own write `48000.0`."""
 
-    def get_ticks(self, min_: float, max_: float, max_ticks: int = 4) -> list[float]:
-        return super().get_ticks(min_, max_, max_ticks)
+    def __init__(self, most_ticks: int) -> None:
+        super().__init__()
+        self._most_ticks = most_ticks
+
+    def get_ticks(self, min_: float, max_: float, max_ticks: int = 8) -> list[float]:
+        return super().get_ticks(min_, max_, min(max_ticks, self._most_ticks))
 
     def get_labels_for_ticks(self, ticks: Sequence[float]) -> list[str]:
         return [fmt.short_count(tick) for tick in ticks]
@@ -39,8 +43,8 @@ class TrialChart(PlotWidget):
         super().on_mount()
         self.margin_top = 1
         self.margin_bottom = 2
-        self.set_x_formatter(CountAxis())
-        self.set_y_formatter(CountAxis())
+        self.set_x_formatter(CountAxis(8))
+        self.set_y_formatter(CountAxis(4))
         self.app.theme_changed_signal.subscribe(self, lambda _theme: self._draw())
 
     def show(self, points: Sequence[Point]) -> None:
