@@ -27,7 +27,7 @@ def parse_size(text: str) -> int:
     size = Decimal(number) * base ** UNITS.index(unit.upper())
     if not unit and size != int(size):
         raise ValueError(f"{text!r} is not a whole number of bytes")
-    return round(size)
+    return int(size.to_integral_value())
 
 
 def format_size(size: int) -> str:
