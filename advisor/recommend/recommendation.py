@@ -126,16 +126,20 @@ class Recommendation:
         return dialects.write(dialect, self.lines(dialect), self.about())
 
 
-def recommend(study: Study, *, measure: bool = True) -> Recommendation:
-    """The recommendation of a study, finished or not.
+def recommend(
+    study: Study, *, measure: bool = True, engine: Engine | None = None
+) -> Recommendation:
+    """The recommendation of a study, finished or not; with `engine`, the best of that engine alone,
+    which then carries no verdict.
 
     With `measure`, what is left of the study's bounds is first spent on reverting changes and on
     repeating the result; stored trials then decide. Raises `WorkError` if no trial has finished.
     """
     if measure:
-        chosen = _choose(study, may_run=True)
+        chosen = _choose(study, engine, may_run=True)
         _settle(chosen.bench, [chosen.pruned.settings, chosen.base])
-    return _explain(study, _choose(study, may_run=False))
+    engines = study.engines if engine is None else (engine,)
+    return _explain(study, _choose(study, engine, may_run=False), engines)
 
 
 @dataclass(frozen=True)
@@ -150,14 +154,15 @@ class _Choice:
     bench: StudyBench
 
 
-def _choose(study: Study, *, may_run: bool) -> _Choice:
+def _choose(study: Study, engine: Engine | None, *, may_run: bool) -> _Choice:
     goal = study.goal
     # The ablation's own trials must not change how it is judged when it is read again.
     searched = [trial for trial in study.trials if trial.role != "ablation"]
-    order = ranked(candidates(searched), goal)
+    eligible = [trial for trial in searched if engine in (None, trial.engine)]
+    order = ranked(candidates(eligible), goal)
     if not order:
         raise WorkError(f"study {study.name}: no trial has measured {goal.metric} yet")
-    winner = best(searched, goal) or order[0]
+    winner = best(eligible, goal) or order[0]
     noise = noise_of(candidates(searched), goal.metric)
     base = study.question.base(winner.engine)
     bench = StudyBench(study, winner.engine, may_run=may_run)
@@ -165,7 +170,7 @@ def _choose(study: Study, *, may_run: bool) -> _Choice:
     return _Choice(order, winner, base, noise, pruned, bench)
 
 
-def _explain(study: Study, chosen: _Choice) -> Recommendation:
+def _explain(study: Study, chosen: _Choice, engines: tuple[Engine, ...]) -> Recommendation:
     goal, clock, winner = study.goal, study.question.clock, chosen.winner
     base, noise, pruned, bench = chosen.base, chosen.noise, chosen.pruned, chosen.bench
     final = bench.known(pruned.settings) or winner
@@ -189,7 +194,7 @@ def _explain(study: Study, chosen: _Choice) -> Recommendation:
         ),
         columns=tuple(_columns(bench.known(knobs.defaults(winner.engine)), known_base, final)),
         gain=compare(goal, noise, final, known_base) if known_base else None,
-        verdict=engine_verdict(goal, noise, [winner, *chosen.order], study.engines),
+        verdict=engine_verdict(goal, noise, [winner, *chosen.order], engines),
         noise=noise,
         broken=tuple(str(limit) for limit in goal.broken(final.metrics())),
         notes=tuple(_notes(study, final)),
