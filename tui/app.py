@@ -16,6 +16,7 @@ from tui.views import Session
 
 TERMINATED = 143
 NARROW_COLUMNS = 100
+SHORT_LINES = 30
 
 
 class Workbench(App[None]):
@@ -28,6 +29,7 @@ class Workbench(App[None]):
         Binding("f2", "light_or_dark", "Light/dark", show=False),
         Binding("ctrl+q", "quit", "Quit", priority=True),
     ]
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (SHORT_LINES, "-tall")]  # noqa: RUF012
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012
         (0, "-narrow"),
         (NARROW_COLUMNS, "-wide"),

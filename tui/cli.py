@@ -4,6 +4,7 @@ Commands import the library inside their functions, so that `tunebench --help` a
 """
 
 import os
+import signal
 import sys
 from typing import Annotated, Any
 
@@ -20,6 +21,7 @@ from tui.commands.tune import tune
 from tui.options import RESULTS
 
 INTERRUPTED = 130
+TERMINATED = 143
 
 
 class _PlainFailures(TyperGroup):
@@ -101,6 +103,8 @@ def open_workbench(
 
 def main() -> None:
     """The console script. Even a defect of tunebench ends in one line, not in a traceback."""
+    # As an exception it lets a run stop its threads and remove its files.
+    signal.signal(signal.SIGTERM, lambda _signal, _frame: sys.exit(TERMINATED))
     try:
         app()
     except Exception as error:

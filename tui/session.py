@@ -19,15 +19,15 @@ from tui.views import (
     StudyForm,
     StudyView,
     TrialView,
+    UsualBounds,
     Watcher,
 )
 
 if TYPE_CHECKING:
-    from advisor.recommend import Recommendation
-
     from advisor.goal import Goal
     from advisor.knobs import Setting
     from advisor.profile import Profile
+    from advisor.recommend import Recommendation
     from advisor.search import Bounds, Event, Question
     from advisor.store import Store
     from advisor.trial import Trial
@@ -63,6 +63,13 @@ class LibrarySession:
                 views.append(ProfileView(path.name, problem=str(error)))
         return views
 
+    def usual_bounds(self) -> UsualBounds:
+        """The bounds of a study whose form leaves them open; loads the search."""
+        from advisor.search import Bounds
+
+        bounds = Bounds()
+        return UsualBounds(bounds.planned, bounds.measured_seconds())
+
     def plan(self, form: StudyForm) -> Plan:
         """Check a form; raises `FormProblems`."""
         from tui.forms import question_of
@@ -82,8 +89,8 @@ class LibrarySession:
     def tune(self, plan: Plan, watcher: Watcher) -> Outcome:
         """Run the study in the calling thread, until done or asked to stop."""
         import optuna
-        from advisor.recommend import recommend
 
+        from advisor.recommend import recommend
         from advisor.search import Study
         from tui.problem import new_study_name
 
@@ -129,7 +136,6 @@ class LibrarySession:
     def outcome(self, study: str) -> Outcome:
         """The recommendation of a stored study."""
         from advisor.recommend import recommend
-
         from advisor.search import Study
 
         return outcome_of(recommend(Study.load(study, self._store()), measure=False), "")
@@ -247,9 +253,6 @@ def _tell(event: Event, question: Question, watcher: Watcher) -> None:
 
 
 def _profile_view(name: str, profile: Profile) -> ProfileView:
-    from advisor.search.plan import Bounds
-
-    bounds = Bounds()
     return ProfileView(
         name=name,
         text=profile.text,
@@ -260,8 +263,6 @@ def _profile_view(name: str, profile: Profile) -> ProfileView:
         clients=profile.clients,
         goal=str(profile.goal),
         engines=profile.engines,
-        seconds=bounds.measured_seconds(),
-        trials=bounds.planned,
     )
 
 

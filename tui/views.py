@@ -23,9 +23,15 @@ class ProfileView:
     clients: int | None = None
     goal: str = ""
     engines: tuple[str, ...] = ()
-    seconds: float | None = None
-    trials: int | None = None
     problem: str = ""
+
+
+@dataclass(frozen=True)
+class UsualBounds:
+    """What bounds a study when the form says nothing."""
+
+    trials: int | None
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -147,10 +153,14 @@ class Watcher:
 
 
 class Session(Protocol):
-    """What the workbench asks of the library. Every method but `tune` answers quickly."""
+    """What the workbench asks of the library. All but `tune` and `usual_bounds` answer quickly."""
 
     def profiles(self) -> list[ProfileView]:
         """The profiles that ship and those in the current folder."""
+
+    def usual_bounds(self) -> UsualBounds:
+        """The bounds of a study whose form leaves them open. Loads the search, which takes a
+        moment: not for the thread of the screen."""
 
     def plan(self, form: StudyForm) -> Plan:
         """Check a form; raises `FormProblems`."""

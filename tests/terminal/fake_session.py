@@ -19,6 +19,7 @@ from tui.views import (
     StudyForm,
     StudyView,
     TrialView,
+    UsualBounds,
     Watcher,
 )
 
@@ -35,8 +36,6 @@ PROFILES = [
         clients=16,
         goal="maximize ops_per_s subject to p99_us <= 5000",
         engines=("lsm", "btree"),
-        seconds=2.0,
-        trials=6,
     ),
     ProfileView(
         name="insert-benchmark",
@@ -47,8 +46,6 @@ PROFILES = [
         clients=4,
         goal="minimize write_kb_per_op",
         engines=("lsm",),
-        seconds=2.0,
-        trials=6,
     ),
     ProfileView(name="broken.toml", problem="broken.toml: goal: found 'fast', accepted: a goal"),
 ]
@@ -118,6 +115,9 @@ class FakeSession:
 
     def profiles(self) -> list[ProfileView]:
         return PROFILES
+
+    def usual_bounds(self) -> UsualBounds:
+        return UsualBounds(6, 2.0)
 
     def plan(self, form: StudyForm) -> Plan:
         problems = {}

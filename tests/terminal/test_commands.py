@@ -2,6 +2,7 @@
 
 import json
 import re
+import signal
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from typer.testing import CliRunner, Result
 from advisor import core
 from advisor.profile import load, shipped
 from advisor.store import Store
-from tests.support.fake_core import FakeCore
+from tests.support.fake_core import FakeCore, FakeRun
 from tui.cli import app
 from tui.profile_text import profile_text
 
@@ -207,6 +208,43 @@ def test_a_study_resumes_by_its_name_and_refuses_another_question(fake: FakeCore
     told = document("tune", "linkbench", "--trials", 6, "--study", "mine", "--seconds", 1)
     assert told["trials"] >= 6
     assert "mine" in refused("tune", "linkbench", "--study", "mine", "--clients", 3)
+
+
+def test_an_interrupt_ends_the_study_after_its_trial_and_tells_what_was_measured(
+    fake: FakeCore, own_results: Path
+) -> None:
+    def interrupt_the_third(spec: object) -> None:
+        if len(fake.specs) == 3:
+            signal.raise_signal(signal.SIGINT)
+
+    fake.fail = interrupt_the_third
+    result = invoke("tune", "linkbench", "--trials", 20, "--study", "mine")
+    assert result.exit_code == 130
+    assert "recommended" in result.stdout
+    assert len(Store(own_results).trials("mine")) == 3
+
+
+def test_a_second_interrupt_drops_the_running_trial(fake: FakeCore, own_results: Path) -> None:
+    def interrupt_twice(self: FakeRun) -> list[dict[str, object]]:
+        if len(fake.specs) == 3:
+            signal.raise_signal(signal.SIGINT)
+        return []
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(FakeRun, "poll", interrupt_twice)
+        result = invoke("tune", "linkbench", "--trials", 20, "--study", "mine")
+    assert result.exit_code == 130
+    assert len(Store(own_results).trials("mine")) == 2
+
+
+def test_an_interrupted_run_leaves_no_traceback(fake: FakeCore) -> None:
+    def interrupt(spec: object) -> None:
+        raise KeyboardInterrupt
+
+    fake.fail = interrupt
+    result = invoke("run", "linkbench", "--engine", "lsm")
+    assert (result.exit_code, result.stdout) == (130, "")
+    assert result.stderr.strip() == "tunebench: interrupted"
 
 
 def test_export_writes_a_stored_study_to_stdout(fake: FakeCore) -> None:

@@ -17,6 +17,7 @@ async def test_the_profiles(workbench: Workbench, snapshot: SnapshotAssertion) -
     async with workbench.run_test(size=SIZE) as pilot:
         await until(pilot, lambda: workbench.screen.query_one(OptionList).option_count == 3)
         await until(pilot, lambda: "1 billion ids" in text_of(workbench))
+        await until(pilot, lambda: "seconds per trial   2" in text_of(workbench))
         assert text_of(workbench) == snapshot
 
 

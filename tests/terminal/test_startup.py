@@ -27,6 +27,9 @@ def test_printing_the_help_loads_nothing_heavy() -> None:
     assert not _modules_after(statement).intersection(HEAVY)
 
 
-def test_the_workbench_paints_before_the_search_and_the_charts_are_loaded() -> None:
-    loaded = _modules_after("import tui.app, tui.screens.study, tui.session")
+def test_the_workbench_shows_its_profiles_before_the_search_and_the_charts_are_loaded() -> None:
+    loaded = _modules_after(
+        "import tui.app, tui.screens.study, tui.session\n"
+        "assert tui.session.LibrarySession().profiles()"
+    )
     assert not loaded.intersection({"optuna", "duckdb", "numpy", "textual_plot"})

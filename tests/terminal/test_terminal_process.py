@@ -112,3 +112,26 @@ def test_a_closed_pipe_ends_a_listing_without_a_traceback(tmp_path: Path) -> Non
     )
     os.close(writer)
     assert "Traceback" not in done.stderr
+
+
+TERMINATED_IN_A_RUN = """
+import os, signal
+from advisor import core
+from tests.support.fake_core import FakeCore
+from tui.cli import main
+fake = FakeCore(fail=lambda spec: os.kill(os.getpid(), signal.SIGTERM))
+core.load = lambda: fake
+main()
+"""
+
+
+def test_a_terminated_run_removes_its_files(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", TERMINATED_IN_A_RUN, "run", "linkbench", "--engine", "lsm"],
+        capture_output=True,
+        env=environment(TMPDIR=str(tmp_path), PYTHONPATH=os.pathsep.join(sys.path)),
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (143, "")
+    assert list(tmp_path.glob("tunebench-*")) == []

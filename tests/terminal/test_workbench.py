@@ -251,3 +251,12 @@ async def test_a_narrow_terminal_keeps_every_part_reachable(
         await _open_study(pilot, session)
         await _finish_trials(pilot, session, 2)
         assert workbench.screen.query_one("#trials", DataTable).region.height >= 3
+
+
+async def test_the_palette_leads_to_the_results(workbench: Workbench) -> None:
+    async with workbench.run_test(size=SIZE) as pilot:
+        await until(pilot, lambda: workbench.screen.query_one(OptionList).option_count > 0)
+        await pilot.press("ctrl+p", *"results")
+        await until(pilot, lambda: "Browse the stored studies" in text_of(workbench))
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(workbench.screen, ResultsScreen))

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from textual import on
+from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
@@ -71,6 +71,12 @@ class ProfilesScreen(Screen[None]):
             profiles.focus()
         else:
             self.query_one(ProfileDetails).update("No profiles were found.")
+        self._read_usual_bounds()
+
+    @work(thread=True, exit_on_error=False)
+    def _read_usual_bounds(self) -> None:
+        usual = self._session.usual_bounds()
+        self.app.call_from_thread(self.query_one(StudyFormView).offer_usual, usual)
 
     @on(OptionList.OptionHighlighted)
     def _show_profile(self, event: OptionList.OptionHighlighted) -> None:

@@ -7,7 +7,7 @@ from textual.message import Message
 from textual.widgets import Button, Checkbox, Input, Label, Select
 
 from advisor.sizes import format_size
-from tui.views import ProfileView, StudyForm
+from tui.views import ProfileView, StudyForm, UsualBounds
 from tui.widgets.field import Field
 
 ENGINES = (("LSM and B-tree", "both"), ("LSM only", "lsm"), ("B-tree only", "btree"))
@@ -72,15 +72,19 @@ class StudyFormView(VerticalScroll):
             "memory": format_size(profile.memory_bytes) if profile.memory_bytes else "",
             "clients": str(profile.clients or ""),
             "goal": profile.goal,
-            "trials": str(profile.trials or ""),
-            "seconds": f"{profile.seconds:g}" if profile.seconds else "",
             "current": "the engine's defaults",
         }
         for field in self.query(Field):
-            field.placeholder = kept[field.field_name]
+            field.placeholder = kept.get(field.field_name, field.placeholder)
             field.complain("")
         engines = profile.engines or ("lsm", "btree")
         self.query_one(Select).value = engines[0] if len(engines) == 1 else "both"
+
+    def offer_usual(self, usual: UsualBounds) -> None:
+        """Show what holds while trials and seconds are left empty."""
+        shown = {"trials": str(usual.trials or ""), "seconds": f"{usual.seconds:g}"}
+        for field in self.query(Field):
+            field.placeholder = shown.get(field.field_name, field.placeholder)
 
     def complain(self, problems: dict[str, str]) -> list[str]:
         """Show each problem under its field and go to the first; answers the ones that have no
