@@ -53,7 +53,9 @@ async def test_from_a_profile_to_a_written_file(fake: FakeCore, tmp_path: Path) 
 
 
 def test_a_form_names_every_field_that_is_wrong() -> None:
-    form = StudyForm("linkbench", data="much", clients="0", goal="faster", trials="ten", seconds="-1")
+    form = StudyForm(
+        "linkbench", data="much", clients="0", goal="faster", trials="ten", seconds="-1"
+    )
     with pytest.raises(FormProblems) as wrong:
         LibrarySession().plan(form)
     assert set(wrong.value.problems) == {"data", "clients", "goal", "trials", "seconds"}

@@ -18,6 +18,7 @@ async def test_the_profiles(workbench: Workbench, snapshot: SnapshotAssertion) -
         await until(pilot, lambda: workbench.screen.query_one(OptionList).option_count == 3)
         await until(pilot, lambda: "1 billion ids" in text_of(workbench))
         await until(pilot, lambda: "seconds per trial   2" in text_of(workbench))
+        await pilot.pause()
         assert text_of(workbench) == snapshot
 
 
@@ -33,6 +34,7 @@ async def test_a_study_after_three_trials(
         await until(pilot, lambda: workbench.screen.query_one(DataTable).row_count == 3)
         await until(pilot, lambda: "trial 4/6 · LSM · measuring" in text_of(workbench))
         await until(pilot, lambda: text_of(workbench).count("●") == 3)
+        await pilot.pause()
         assert text_of(workbench) == snapshot
 
 
@@ -42,6 +44,7 @@ async def test_the_advice(
     async with workbench.run_test(size=SIZE) as pilot:
         workbench.push_screen(RecommendationScreen(session, OUTCOME))
         await until(pilot, lambda: "max_background_jobs" in text_of(workbench))
+        await pilot.pause()
         assert text_of(workbench) == snapshot
 
 
@@ -51,6 +54,7 @@ async def test_the_advice_on_a_narrow_terminal(
     async with workbench.run_test(size=(80, 24)) as pilot:
         workbench.push_screen(RecommendationScreen(session, OUTCOME))
         await until(pilot, lambda: "max_background_jobs" in text_of(workbench))
+        await pilot.pause()
         assert text_of(workbench) == snapshot
 
 
@@ -61,6 +65,7 @@ async def test_the_export_dialog(
         await until(pilot, lambda: workbench.screen.query_one(OptionList).option_count == 3)
         workbench.push_screen(ExportDialog(session, OUTCOME))
         await until(pilot, lambda: "tuned/my.cnf" in text_of(workbench))
+        await pilot.pause()
         assert text_of(workbench) == snapshot
 
 
@@ -73,5 +78,6 @@ async def test_the_results(session: FakeSession, snapshot: SnapshotAssertion) ->
         app.push_screen(ResultsScreen(session))
         await until(pilot, lambda: isinstance(app.screen, ResultsScreen))
         await until(pilot, lambda: app.screen.query_one("#trials", DataTable).row_count == 6)
+        await pilot.pause()
         await pilot.pause()
         assert text_of(app) == snapshot
