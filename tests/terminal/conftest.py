@@ -60,6 +60,16 @@ async def until(pilot: Pilot[None], holds: Callable[[], bool]) -> None:
     raise AssertionError(f"did not happen; the screen shows\n{text_of(pilot.app)}")
 
 
+async def picture(pilot: Pilot[None]) -> str:
+    """The screen as text, once the footer is there and nothing moves any more."""
+    before = ""
+    await until(pilot, lambda: "palette" in text_of(pilot.app))
+    while (now := text_of(pilot.app)) != before:
+        before = now
+        await pilot.pause(0.05)
+    return now
+
+
 def environment(**changes: str) -> dict[str, str]:
     """The environment of a command started as a process."""
     return {**os.environ, "COLUMNS": "100", **changes}

@@ -3,7 +3,7 @@
 from syrupy.assertion import SnapshotAssertion
 from textual.widgets import DataTable, OptionList
 
-from tests.terminal.conftest import SIZE, text_of, until
+from tests.terminal.conftest import SIZE, picture, text_of, until
 from tests.terminal.fake_session import OUTCOME, FakeSession
 from tui.app import Workbench
 from tui.screens.export import ExportDialog
@@ -18,8 +18,7 @@ async def test_the_profiles(workbench: Workbench, snapshot: SnapshotAssertion) -
         await until(pilot, lambda: workbench.screen.query_one(OptionList).option_count == 3)
         await until(pilot, lambda: "1 billion ids" in text_of(workbench))
         await until(pilot, lambda: "seconds per trial   2" in text_of(workbench))
-        await pilot.pause()
-        assert text_of(workbench) == snapshot
+        assert await picture(pilot) == snapshot
 
 
 async def test_a_study_after_three_trials(
@@ -34,8 +33,7 @@ async def test_a_study_after_three_trials(
         await until(pilot, lambda: workbench.screen.query_one(DataTable).row_count == 3)
         await until(pilot, lambda: "trial 4/6 · LSM · measuring" in text_of(workbench))
         await until(pilot, lambda: text_of(workbench).count("●") == 3)
-        await pilot.pause()
-        assert text_of(workbench) == snapshot
+        assert await picture(pilot) == snapshot
 
 
 async def test_the_advice(
@@ -44,8 +42,7 @@ async def test_the_advice(
     async with workbench.run_test(size=SIZE) as pilot:
         workbench.push_screen(RecommendationScreen(session, OUTCOME))
         await until(pilot, lambda: "max_background_jobs" in text_of(workbench))
-        await pilot.pause()
-        assert text_of(workbench) == snapshot
+        assert await picture(pilot) == snapshot
 
 
 async def test_the_advice_on_a_narrow_terminal(
@@ -54,8 +51,7 @@ async def test_the_advice_on_a_narrow_terminal(
     async with workbench.run_test(size=(80, 24)) as pilot:
         workbench.push_screen(RecommendationScreen(session, OUTCOME))
         await until(pilot, lambda: "max_background_jobs" in text_of(workbench))
-        await pilot.pause()
-        assert text_of(workbench) == snapshot
+        assert await picture(pilot) == snapshot
 
 
 async def test_the_export_dialog(
@@ -65,8 +61,7 @@ async def test_the_export_dialog(
         await until(pilot, lambda: workbench.screen.query_one(OptionList).option_count == 3)
         workbench.push_screen(ExportDialog(session, OUTCOME))
         await until(pilot, lambda: "tuned/my.cnf" in text_of(workbench))
-        await pilot.pause()
-        assert text_of(workbench) == snapshot
+        assert await picture(pilot) == snapshot
 
 
 async def test_the_results(session: FakeSession, snapshot: SnapshotAssertion) -> None:
@@ -78,6 +73,4 @@ async def test_the_results(session: FakeSession, snapshot: SnapshotAssertion) ->
         app.push_screen(ResultsScreen(session))
         await until(pilot, lambda: isinstance(app.screen, ResultsScreen))
         await until(pilot, lambda: app.screen.query_one("#trials", DataTable).row_count == 6)
-        await pilot.pause()
-        await pilot.pause()
-        assert text_of(app) == snapshot
+        assert await picture(pilot) == snapshot
