@@ -114,7 +114,7 @@ def evaluate(
         scale=setup.scale.factor,
         budget_bytes=need,
         workload=setup.profile.workload.kind,
-        started=datetime.now(UTC).isoformat(),
+        started=datetime.now(UTC).replace(tzinfo=None).isoformat(),
         core_version=core.VERSION,
         host=platform.node(),
     )

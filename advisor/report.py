@@ -197,6 +197,8 @@ def _limits(r: Recommendation) -> str:
         "a line marked `rule` was not measured",
         "trials last seconds: what builds up over days, such as fragmentation, is not in them",
     ]
+    if r.clock == "measured" and not r.profile.hardware.detect:
+        notes.append(f"the trials ran on the host above, not on {r.profile.hardware.name}")
     if r.clock == "measured":
         notes.append(
             "scaled data may stay in the cache of the system, where full-size data would not"

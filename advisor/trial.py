@@ -53,7 +53,7 @@ class Trial:
     wall_seconds: float = 0.0
     """Time that the trial took, loading included."""
     started: str = ""
-    """UTC, ISO 8601."""
+    """UTC without a zone, ISO 8601."""
     core_version: str = ""
     host: str = ""
     number: int = -1

@@ -24,8 +24,11 @@ from advisor.search.ranking import Candidate, loss
 
 LOOKS = 2
 """Runs of one reversal at most: a second one only where the first leaves a doubt."""
-DOUBT = 0.5
-"""A cost above this part of the noise bound, and within the bound, is looked at again."""
+DOUBT = (0.5, 2.0)
+"""A cost between these multiples of the noise bound is looked at again."""
+WORTH = 0.02
+"""A change that buys less of the goal's metric than this is not worth a line, however sure it
+is."""
 
 Fate = Literal["kept", "dropped", "unmeasured", "unlawful"]
 """`unmeasured`: it was not reverted on its own, for want of runs. `unlawful`: the old value does
@@ -141,7 +144,7 @@ class _Pruning:
             return False
         cost, bound = self._cost(seen), self._bound(seen)
         broken = self._goal.broken(seen.metrics()) if self._winner.feasible(self._goal) else ()
-        if cost <= bound and not broken:
+        if cost <= max(bound, WORTH) and not broken:
             self.settings = reverted
             self._note(knobs, Finding("", "dropped", cost, bound, len(knobs)))
             return True
@@ -161,8 +164,8 @@ class _Pruning:
         return seen
 
     def _is_doubtful(self, seen: Candidate) -> bool:
-        bound = self._bound(seen)
-        return DOUBT * bound < self._cost(seen) <= bound
+        low, high = DOUBT
+        return low < self._cost(seen) / self._bound(seen) < high
 
     def _cost(self, seen: Candidate) -> float:
         before, after = self._winner.score(self._goal), seen.score(self._goal)

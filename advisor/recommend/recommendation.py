@@ -8,7 +8,7 @@ from typing import Literal
 
 from advisor import dialects, knobs
 from advisor.dialects import About, Line
-from advisor.errors import WorkError
+from advisor.errors import InputError, WorkError
 from advisor.goal import Goal
 from advisor.knobs import Engine, Setting, Settings
 from advisor.noise import Noise, Spread
@@ -99,6 +99,9 @@ class Recommendation:
     def lines(self, dialect: str | None = None) -> list[Line]:
         """The lines to write: every change, and, for a dialect, also what its product would do
         otherwise by default."""
+        if dialect and dialects.engine_of(dialect) != self.engine:
+            accepted = ", ".join(dialects.for_engine(self.engine))
+            raise InputError("dialect", None, f"{dialect}, not a file of {self.engine}", accepted)
         default = knobs.defaults(self.engine)
         silent = dialects.product_defaults(dialect) if dialect else default
         changed = {change.knob: change for change in self.changes}
@@ -279,6 +282,8 @@ def _dropped(finding: Finding, winner: Candidate, base: Settings) -> Dropped:
     verb = "cost" if cost >= 0 else "gained"
     told = f"reverting it {many}{verb} {wording.percent(cost)}"
     reason = f"{told}: within noise (±{wording.percent(bound)})"
+    if cost > bound:
+        reason = f"{told}: too little for a line"
     if cost < -bound:
         reason = told
     return Dropped(finding.knob, winner.settings[finding.knob], base[finding.knob], reason)

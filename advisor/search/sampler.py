@@ -8,6 +8,7 @@ model.
 
 from __future__ import annotations
 
+import logging
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,8 +23,10 @@ from advisor.knobs import Settings
 from advisor.search.space import Axis, Space
 from advisor.trial import settings_key
 
-# Optuna's own handler writes to stderr, over a full-screen app.
+# Optuna's own handler writes to stderr, over a full-screen app; without any handler Python would
+# write its warnings there too.
 optuna.logging.disable_default_handler()
+logging.getLogger("optuna").addHandler(logging.NullHandler())
 
 STARTUP_TRIALS = 6
 """Trials before the model speaks; the seeds count among them."""

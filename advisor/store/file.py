@@ -2,8 +2,8 @@
 
 DuckDB lets one process write at a time, and keeps readers out meanwhile. An operation here holds
 the file for some tens of milliseconds; whoever finds it held tries again a few times before giving
-up. Within this process a lock per thread of work does the same, because DuckDB refuses two
-connections with different rights to one file.
+up. Threads of this process wait for one another, because DuckDB refuses two connections with
+different rights to one file.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ def append(connection: duckdb.DuckDBPyConnection, trial: Trial, study: str | Non
             trial.scale,
             trial.budget_bytes,
             trial.wall_seconds,
-            datetime.fromisoformat(trial.started).replace(tzinfo=None),
+            datetime.fromisoformat(trial.started),
             trial.core_version,
             trial.host,
             list(trial.notes),

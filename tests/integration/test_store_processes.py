@@ -1,4 +1,5 @@
-"""Several processes share the results; a killed one and a full disk lose at most the running trial."""
+"""Several processes share the results; a killed one and a full disk lose at most the running
+trial."""
 
 import os
 import resource

@@ -30,9 +30,7 @@ def test_blocks_and_pages_keep_their_size() -> None:
 def test_a_size_that_hits_its_floor_is_kept_there_and_reported() -> None:
     scaled = Scale(1 / 1024).settings("lsm", {"write_buffer_size": 16 * MIB})
     assert scaled.values["write_buffer_size"] == 64 * KIB
-    assert scaled.notes == (
-        "write_buffer_size: 16MiB hits the floor of the scale, ran as 64MiB",
-    )
+    assert scaled.notes == ("write_buffer_size: 16MiB hits the floor of the scale, ran as 64MiB",)
 
 
 def test_zero_stays_zero_because_it_means_none_or_derived() -> None:

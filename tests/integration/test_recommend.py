@@ -1,0 +1,190 @@
+"""A recommendation keeps what pays, takes the rest back, and claims no more than was measured."""
+
+from pathlib import Path
+
+import pytest
+
+from advisor import dialects, knobs, report
+from advisor.errors import InputError, WorkError
+from advisor.recommend import Recommendation, recommend
+from advisor.search import Question, Study
+from tests.support.fake_core import FakeCore
+from tests.support.problems import GIB, problem, study
+
+MIB = 1 << 20
+MATTERS = {"block_cache", "filter_policy", "compression", "max_background_jobs"}
+
+
+def run(folder: Path, **given: object) -> tuple[Study, Recommendation]:
+    found = study(folder, **given)  # type: ignore[arg-type]
+    found.run()
+    return found, recommend(found)
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Study, Recommendation]:
+    return run(tmp_path_factory.mktemp("study"), trials=60, core=FakeCore(noise=0.01))
+
+
+def test_what_matters_is_kept_with_its_measured_cost(
+    done: tuple[Study, Recommendation],
+) -> None:
+    _, found = done
+    kept = {change.knob: change for change in found.changes}
+    for knob in ("block_cache", "filter_policy"):
+        assert kept[knob].evidence.startswith("measured: reverting it cost")
+        assert (kept[knob].cost or 0) > 0.15
+
+
+def test_changes_that_buy_nothing_go_back(done: tuple[Study, Recommendation]) -> None:
+    _, found = done
+    assert found.dropped
+    assert not {change.knob for change in found.changes} - MATTERS
+    for dropped in found.dropped:
+        assert found.settings[dropped.knob] == dropped.kept == found.current[dropped.knob]
+        told = ("within noise", "too little for a line", "gained")
+        assert any(words in dropped.reason for words in told)
+
+
+def test_dropping_costs_no_more_than_noise(done: tuple[Study, Recommendation]) -> None:
+    made, found = done
+    best = made.best()
+    assert best is not None
+    recommended = found.columns[-1].metrics["ops_per_s"].median
+    assert recommended > 0.9 * best.metrics()["ops_per_s"]
+
+
+def test_the_engines_are_compared_with_noise(done: tuple[Study, Recommendation]) -> None:
+    _, found = done
+    assert found.verdict is not None and found.verdict.winner == "lsm"
+    assert found.verdict.comparison is not None and not found.verdict.comparison.within_noise
+    assert "lsm wins over btree: +" in found.verdict.text and "noise ±" in found.verdict.text
+
+
+def test_defaults_stand_beside_the_recommended_settings(
+    done: tuple[Study, Recommendation],
+) -> None:
+    _, found = done
+    assert [column.title for column in found.columns] == ["default", "recommended"]
+    assert found.columns[0].settings == knobs.defaults("lsm")
+    assert found.gain is not None and found.gain.gain > 1.0
+
+
+def test_stored_trials_tell_the_same_without_a_run(done: tuple[Study, Recommendation]) -> None:
+    made, found = done
+    core = FakeCore()
+    again = recommend(Study.load("test", made._store, core=core), measure=False)
+    assert core.specs == []
+    assert (again.settings, again.changes, again.dropped) == (
+        found.settings,
+        found.changes,
+        found.dropped,
+    )
+
+
+def test_the_bounds_hold_for_search_and_ablation_together(
+    done: tuple[Study, Recommendation],
+) -> None:
+    made, _ = done
+    assert len(made.trials) == 60
+
+
+@pytest.mark.parametrize("dialect", dialects.for_engine("lsm"))
+def test_the_file_carries_the_evidence(done: tuple[Study, Recommendation], dialect: str) -> None:
+    _, found = done
+    text = found.write(dialect)
+    assert "measured: reverting it cost" in text
+    assert "max_background_jobs" in text
+
+
+def test_a_products_own_default_is_overruled(done: tuple[Study, Recommendation]) -> None:
+    _, found = done
+    lines = {line.knob: line for line in found.lines("myrocks-mariadb-10.11")}
+    assert lines["level_compaction_dynamic_level_bytes"].value is True
+    assert lines["level_compaction_dynamic_level_bytes"].evidence.startswith("rule")
+    assert "level_compaction_dynamic_level_bytes" not in {line.knob for line in found.lines()}
+
+
+def test_a_file_of_the_other_engine_is_refused(done: tuple[Study, Recommendation]) -> None:
+    _, found = done
+    with pytest.raises(InputError):
+        found.write("mariadb-10.11")
+
+
+def test_the_difference_is_told_against_the_users_settings(tmp_path: Path) -> None:
+    current = {"block_cache": 1 * GIB, "filter_policy": "bloomfilter:10:false"}
+    question = Question(problem(), engines=("lsm",), current={"lsm": current})
+    _, found = run(tmp_path, question=question)
+    assert found.basis == "current settings"
+    assert found.current["block_cache"] == GIB
+    assert [column.title for column in found.columns] == ["default", "current", "recommended"]
+    assert "filter_policy" not in {change.knob for change in found.changes}
+    kept = {line.knob: line for line in found.lines()}
+    assert kept["filter_policy"].value == "bloomfilter:10:false"
+    assert found.verdict is None
+
+
+def test_settings_that_are_good_already_are_kept(tmp_path: Path) -> None:
+    current = {
+        "block_cache": 3700 * MIB,
+        "filter_policy": "bloomfilter:10:false",
+        "compression": "kLZ4Compression",
+        "max_background_jobs": 4,
+    }
+    question = Question(problem(), engines=("lsm",), current={"lsm": current})
+    _, found = run(tmp_path, question=question, core=FakeCore(noise=0.04))
+    assert found.changes == ()
+    assert found.settings == found.current
+    assert "keep the current settings" in report.markdown(found)
+
+
+def test_equal_engines_are_called_equal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tests.support import fake_core
+
+    monkeypatch.setattr(fake_core, "lsm", lambda spec: 10_000.0)
+    monkeypatch.setattr(fake_core, "btree", lambda spec: 10_000.0)
+    _, found = run(tmp_path, core=FakeCore(noise=0.05))
+    assert found.verdict is not None and found.verdict.comparison is not None
+    assert found.verdict.comparison.within_noise
+    assert "are equal, within noise" in found.verdict.text
+    assert found.changes == ()
+
+
+def test_what_no_trial_exercises_is_a_rule(tmp_path: Path) -> None:
+    question = Question(problem(), engines=("btree",))
+    _, found = run(tmp_path, question=question)
+    rules = [change for change in found.changes if change.knob == "innodb_log_buffer_size"]
+    assert [change.evidence[:5] for change in rules] == ["rule:"]
+    assert rules[0].cost is None
+    assert found.settings["innodb_log_buffer_size"] == 32 * MIB
+
+
+def test_changes_without_a_run_of_their_own_say_so(tmp_path: Path) -> None:
+    made = study(tmp_path, trials=40)
+    made.run()
+    found = recommend(made, measure=False)
+    assert found.changes
+    for change in found.changes:
+        assert change.evidence == "measured: with the other changes, not measured on its own"
+
+
+def test_a_simulated_study_never_claims_to_be_measured(tmp_path: Path) -> None:
+    question = Question(problem(), engines=("lsm",), clock="simulated")
+    _, found = run(tmp_path, question=question, trials=20)
+    assert "measured:" not in found.write("rocksdb-10.4")
+    assert all(change.evidence.startswith("simulated") for change in found.changes)
+
+
+def test_an_unreachable_limit_is_reported_and_the_nearest_settings_recommended(
+    tmp_path: Path,
+) -> None:
+    question = Question(problem(goal="maximize ops_per_s subject to p99_us <= 1"))
+    _, found = run(tmp_path, question=question, trials=20)
+    assert found.broken == ("p99_us <= 1",)
+    assert found.verdict is not None and "no engine reached p99_us <= 1" in found.verdict.text
+    assert "**Warning:** no settings kept p99_us <= 1" in report.markdown(found)
+
+
+def test_a_study_without_trials_recommends_nothing(tmp_path: Path) -> None:
+    with pytest.raises(WorkError, match="no trial"):
+        recommend(study(tmp_path))

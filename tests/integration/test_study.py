@@ -1,0 +1,285 @@
+"""Whole studies on a core whose best settings are known."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from advisor import knobs
+from advisor.core import DiskFull
+from advisor.errors import InputError
+from advisor.search import (
+    BestChanged,
+    Bounds,
+    Event,
+    IntervalSeen,
+    Question,
+    Study,
+    StudyFinished,
+    TrialFinished,
+    TrialStarted,
+)
+from advisor.store import Store
+from advisor.trial import settings_key
+from tests.support.fake_core import FakeCore, RunError
+from tests.support.problems import GIB, problem, study
+
+MIB = 1 << 20
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    found = study(tmp_path_factory.mktemp("finished"))
+    assert found.run() == "complete"
+    return found
+
+
+def test_a_study_finds_the_better_engine_and_what_matters(finished: Study) -> None:
+    found = finished
+    best = found.best()
+    assert best is not None and best.engine == "lsm"
+    default = next(t for t in found.trials if t.role == "default" and t.engine == "lsm")
+    assert best.metrics()["ops_per_s"] > 2.5 * default.metrics["ops_per_s"]
+    assert best.settings["filter_policy"] != "nullptr"
+    assert int(best.settings["block_cache"]) > 2 * GIB
+
+
+def test_a_goal_that_only_the_other_engine_reaches_makes_it_win(tmp_path: Path) -> None:
+    profile = problem(goal="maximize ops_per_s subject to write_kb_per_op <= 5")
+    lsm_like = FakeCore()
+
+    def swap(spec: Mapping[str, Any]) -> None:
+        if spec["engine"] == "lsm":
+            raise RunError("corruption", False)
+
+    lsm_like.fail = swap
+    found = study(tmp_path, question=Question(profile), core=lsm_like, trials=20)
+    found.run()
+    assert found.best() is None
+    free = problem(goal="maximize ops_per_s subject to write_kb_per_op <= 9")
+    other = study(tmp_path, question=Question(free), core=lsm_like, trials=20, name="free")
+    other.run()
+    best = other.best()
+    assert best is not None and best.engine == "btree"
+
+
+def test_seeds_are_defaults_current_settings_and_rules_of_both_engines(tmp_path: Path) -> None:
+    current = {"innodb_buffer_pool_size": 300 * MIB}
+    question = Question(problem(), current={"btree": current})
+    found = study(tmp_path, question=question)
+    found.run()
+    roles = [(t.engine, t.role) for t in found.trials]
+    assert roles[:2] == [("lsm", "default"), ("btree", "default")]
+    assert ("btree", "current") in roles[:4] and ("lsm", "current") not in roles
+    assert roles.count(("lsm", "rule")) == roles.count(("btree", "rule")) == 3
+    mine = next(t for t in found.trials if t.role == "current")
+    assert mine.settings == {**knobs.defaults("btree"), **current}
+
+
+def test_durability_stays_as_it_is_unless_opened(finished: Study) -> None:
+    found = finished
+    for trial in found.trials:
+        for name, knob in knobs.catalogue(trial.engine).items():
+            if knob.durability:
+                assert trial.settings[name] == knob.default
+
+
+def test_every_run_fits_the_memory(tmp_path: Path) -> None:
+    core = FakeCore()
+    found = study(tmp_path, question=Question(problem(memory="256MiB")), core=core)
+    found.run()
+    run = [trial for trial in found.trials if trial.outcome != "rejected"]
+    assert len(core.specs) == len(run) == 28
+    assert all((trial.budget_bytes or 0) <= 256 * MIB for trial in run)
+
+
+def test_current_settings_over_the_budget_are_rejected_without_a_run(tmp_path: Path) -> None:
+    core = FakeCore()
+    question = Question(problem(), current={"lsm": {"block_cache": 16 * GIB}})
+    found = study(tmp_path, question=question, core=core, trials=12)
+    found.run()
+    rejected = [t for t in found.trials if t.outcome == "rejected"]
+    assert [t.role for t in rejected] == ["current"]
+    assert len(core.specs) == len(found.trials) - 1
+
+
+def test_limits_of_the_goal_are_kept_by_the_best(tmp_path: Path) -> None:
+    profile = problem(goal="minimize reads_per_op subject to ops_per_s >= 12000, space_amp <= 1.2")
+    found = study(tmp_path, question=Question(profile))
+    found.run()
+    best = found.best()
+    assert best is not None and best.engine == "lsm"
+    assert best.metrics()["ops_per_s"] >= 12_000
+
+
+def test_the_best_and_the_defaults_are_repeated_with_fresh_seeds(finished: Study) -> None:
+    found = finished
+    best = found.best()
+    assert best is not None
+    repeats = [t for t in found.trials if t.role == "repeat"]
+    keys = [settings_key(t.engine, t.settings) for t in repeats]
+    assert settings_key(best.engine, best.settings) in keys
+    assert settings_key("lsm", knobs.defaults("lsm")) in keys
+    assert all(t.seed > found.question.seed for t in repeats)
+
+
+def test_no_settings_are_searched_twice(finished: Study) -> None:
+    found = finished
+    searched = [t for t in found.trials if t.role != "repeat"]
+    assert len({settings_key(t.engine, t.settings) for t in searched}) == len(searched)
+
+
+def test_the_same_seed_gives_the_same_study(tmp_path: Path) -> None:
+    one, two = study(tmp_path, name="one", trials=20), study(tmp_path, name="two", trials=20)
+    one.run()
+    two.run()
+    assert [t.settings for t in one.trials] == [t.settings for t in two.trials]
+
+
+def test_events_tell_the_whole_story(tmp_path: Path) -> None:
+    events: list[Event] = []
+    found = study(tmp_path, trials=10, events=events)
+    found.run()
+    started = [e for e in events if isinstance(e, TrialStarted)]
+    finished = [e for e in events if isinstance(e, TrialFinished)]
+    assert [e.number for e in started] == [e.trial.number for e in finished]
+    assert [e.trial for e in finished] == list(found.trials)
+    assert all(e.planned == 10 for e in started)
+    assert sum(isinstance(e, IntervalSeen) for e in events) == 3 * len(finished)
+    last = events[-1]
+    assert isinstance(last, StudyFinished) and last.ending == "complete"
+    bests = [e for e in events if isinstance(e, BestChanged)]
+    assert bests[0].previous_score is None and len(bests) >= 2
+
+
+def test_each_trial_is_stored_before_the_next_is_asked_for(tmp_path: Path) -> None:
+    stored: list[int] = []
+    store = Store(tmp_path / "results.duckdb")
+
+    def watch(event: Event) -> None:
+        if isinstance(event, TrialStarted):
+            stored.append(len(store.trials("test")))
+
+    found = Study(
+        "test",
+        Question(problem()),
+        store,
+        bounds=Bounds(trials=10),
+        directory=tmp_path,
+        core=FakeCore(),
+        watcher=watch,
+    )
+    found.run()
+    assert stored == list(range(len(stored)))
+
+
+def test_cancelling_inside_a_trial_drops_it_and_keeps_the_others(tmp_path: Path) -> None:
+    events: list[Event] = []
+    found = study(tmp_path, events=events)
+
+    def watch(event: Event) -> None:
+        events.append(event)
+        if isinstance(event, IntervalSeen) and event.number == 3:
+            found.cancel()
+
+    found._watcher = watch
+    assert found.run() == "cancelled"
+    assert len(found.trials) == len(Store(tmp_path / "results.duckdb").trials("test")) == 3
+    assert [path.name for path in tmp_path.iterdir()] == ["results.duckdb"]
+
+
+def test_stopping_lets_the_running_trial_end(tmp_path: Path) -> None:
+    found = study(tmp_path)
+
+    def watch(event: Event) -> None:
+        if isinstance(event, IntervalSeen) and event.number == 3:
+            found.stop()
+
+    found._watcher = watch
+    assert found.run() == "cancelled"
+    assert len(found.trials) == 4
+    assert found.measure("lsm", knobs.defaults("lsm"), "ablation", 1) is None
+
+
+def test_a_study_goes_on_under_its_name(tmp_path: Path) -> None:
+    first = study(tmp_path, trials=10)
+    first.run()
+    assert len(first.trials) == 7
+    core = FakeCore()
+    second = study(tmp_path, trials=30, core=core)
+    assert second.trials == first.trials
+    second.run()
+    assert len(core.specs) == 21 - 7
+    assert [t.number for t in second.trials] == list(range(21))
+    tried = [settings_key(t.engine, t.settings) for t in second.trials if t.role != "repeat"]
+    assert len(set(tried)) == len(tried)
+
+
+def test_a_stored_study_is_loaded_without_its_question(tmp_path: Path) -> None:
+    question = Question(problem(), current={"lsm": {"max_background_jobs": 4}}, seed=5)
+    first = study(tmp_path, question=question, trials=6)
+    first.run()
+    loaded = Study.load("test", first._store, core=FakeCore())
+    assert loaded.question == first.question
+    with pytest.raises(InputError, match="no study"):
+        Study.load("other", first._store, core=FakeCore())
+
+
+@pytest.mark.parametrize(
+    ("question", "part"),
+    [
+        (Question(problem(goal="minimize p99_us")), "profile"),
+        (Question(problem(memory="8GiB")), "profile"),
+        (Question(problem(), seed=2), "seed"),
+        (Question(problem(), engines=("lsm",)), "engines"),
+        (Question(problem(), clock="simulated"), "clock"),
+        (Question(problem(), current={"lsm": {"max_background_jobs": 4}}), "current"),
+    ],
+)
+def test_another_question_under_the_same_name_is_refused(
+    tmp_path: Path, question: Question, part: str
+) -> None:
+    study(tmp_path)
+    with pytest.raises(InputError, match="or a new name") as raised:
+        study(tmp_path, question=question)
+    assert raised.value.where == part
+    assert "\n" not in str(raised.value)
+
+
+def test_failed_trials_are_recorded_and_the_study_goes_on(tmp_path: Path) -> None:
+    def fail(spec: Mapping[str, Any]) -> None:
+        if spec["options"].get("compression") == "kNoCompression":
+            raise RunError("corruption in 7.sst", False)
+
+    found = study(tmp_path, core=FakeCore(fail=fail), trials=20)
+    assert found.run() == "complete"
+    failed = [t for t in found.trials if t.outcome == "failed"]
+    assert failed and all(t.error == "corruption in 7.sst" for t in failed)
+
+
+def test_a_full_disk_ends_the_study_and_keeps_the_results(tmp_path: Path) -> None:
+    core = FakeCore()
+
+    def fail(spec: Mapping[str, Any]) -> None:
+        if len(core.specs) == 4:
+            raise RunError("no space left", True)
+
+    core.fail = fail
+    found = study(tmp_path, core=core)
+    with pytest.raises(DiskFull):
+        found.run()
+    assert len(Store(tmp_path / "results.duckdb").trials("test")) == 3
+
+
+def test_a_study_of_one_engine_tries_no_other(tmp_path: Path) -> None:
+    found = study(tmp_path, question=Question(problem(), engines=("btree",)), trials=12)
+    found.run()
+    assert {t.engine for t in found.trials} == {"btree"}
+
+
+def test_optuna_writes_nothing_to_the_screen(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    study(tmp_path, trials=14).run()
+    assert capfd.readouterr() == ("", "")

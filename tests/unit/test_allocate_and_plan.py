@@ -1,0 +1,64 @@
+"""Trials go where they pay, the loser keeps its fair share, and bounds are kept."""
+
+import pytest
+
+from advisor.search.allocate import FAIR_SHARE, next_engine
+from advisor.search.plan import DEFAULT_TRIALS, Bounds, Spending
+
+BOTH = ("lsm", "btree")
+
+
+def test_engines_take_turns_without_a_leader() -> None:
+    assert next_engine(BOTH, {"lsm": 3, "btree": 2}, {"lsm": 100.0, "btree": 99.0}, True) == "btree"
+    assert next_engine(BOTH, {"lsm": 2, "btree": 3}, {"lsm": 100.0, "btree": 99.0}, True) == "lsm"
+
+
+@pytest.mark.parametrize(("maximize", "leader"), [(True, "lsm"), (False, "btree")])
+def test_the_leader_gets_the_next_trial(maximize: bool, leader: str) -> None:
+    scores = {"lsm": 200.0, "btree": 100.0}
+    assert next_engine(BOTH, {"lsm": 5, "btree": 5}, scores, maximize) == leader
+
+
+def test_the_other_engine_keeps_its_fair_share() -> None:
+    made = {"lsm": 0, "btree": 0}
+    for _ in range(100):
+        made[next_engine(BOTH, made, {"lsm": 200.0, "btree": 100.0}, True)] += 1
+    assert made["btree"] == pytest.approx(100 * FAIR_SHARE, abs=1)
+
+
+def test_an_engine_without_any_good_settings_does_not_lead() -> None:
+    assert next_engine(BOTH, {"lsm": 5, "btree": 5}, {"btree": 1.0}, True) == "btree"
+
+
+def test_without_bounds_a_study_has_forty_trials() -> None:
+    assert Bounds().planned == DEFAULT_TRIALS
+    assert Bounds(minutes=1).planned is None
+
+
+def test_forty_trials_by_default_stay_below_two_minutes_of_measuring() -> None:
+    assert DEFAULT_TRIALS * Bounds().measured_seconds() < 60
+
+
+def test_minutes_and_trials_together_give_the_length_of_a_trial() -> None:
+    assert Bounds(trials=60, minutes=10).measured_seconds() == 5.0
+    assert Bounds(trials=10_000, minutes=1).measured_seconds() == 0.3
+
+
+def test_trials_are_divided_over_the_phases() -> None:
+    spending = Spending(Bounds(trials=40))
+    given = {}
+    for phase in ("search", "repeat", "ablation"):
+        before = spending.trials
+        while spending.allows(phase):  # type: ignore[arg-type]
+            spending.trials += 1
+        given[phase] = spending.trials - before
+    assert given == {"search": 22, "repeat": 6, "ablation": 12}
+    assert spending.left() == 0
+
+
+def test_time_ends_a_study_too() -> None:
+    clock = iter([0.0, 30.0, 60.0, 60.0])
+    spending = Spending(Bounds(trials=100, minutes=1), now=lambda: next(clock))
+    assert spending.allows("search")
+    assert not spending.allows("ablation")
+    assert spending.is_out_of_time()

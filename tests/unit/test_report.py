@@ -1,0 +1,108 @@
+"""The report says what was asked, measured, changed and left open."""
+
+from pathlib import Path
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+from advisor import knobs, report
+from advisor.errors import InputError
+from advisor.noise import Noise, Spread
+from advisor.recommend import Change, Column, Comparison, Dropped, EngineVerdict, Recommendation
+from tests.support.problems import problem, trial
+
+MIB = 1 << 20
+BASE = knobs.defaults("lsm")
+BEST = {**BASE, "block_cache": 3072 * MIB, "filter_policy": "bloomfilter:10:false"}
+
+
+def recommendation() -> Recommendation:
+    profile = problem(goal="maximize ops_per_s subject to p99_us <= 5000")
+    measured = {
+        "ops_per_s": Spread(12000.0, 11800.0, 12100.0, 3),
+        "p99_us": Spread(1650.5, 1600.0, 1700.0, 3),
+        "space_amp": Spread(1.1, 1.1, 1.1, 3),
+    }
+    return Recommendation(
+        study="graph",
+        profile=profile,
+        goal=profile.goal,
+        clock="measured",
+        scale=1 / 320,
+        engine="lsm",
+        settings=BEST,
+        current=BASE,
+        basis="defaults",
+        changes=(
+            Change(
+                "block_cache",
+                BASE["block_cache"],
+                BEST["block_cache"],
+                "measured: reverting it cost 41% ops_per_s (noise ±3.0%)",
+                0.41,
+            ),
+            Change(
+                "filter_policy",
+                BASE["filter_policy"],
+                BEST["filter_policy"],
+                "measured: with the other changes, not measured on its own",
+            ),
+        ),
+        dropped=(
+            Dropped(
+                "block_size",
+                16384,
+                4096,
+                "reverting it with 2 others cost 0.5%: within noise (±2.7%)",
+            ),
+        ),
+        columns=(
+            Column("default", "lsm", BASE, measured, 3),
+            Column(
+                "recommended", "lsm", BEST, measured | {"ops_per_s": Spread(3e4, 3e4, 3e4, 1)}, 1
+            ),
+        ),
+        gain=Comparison(1.5, 0.03),
+        verdict=EngineVerdict(
+            "lsm",
+            "btree",
+            Comparison(1.0, 0.027),
+            "lsm wins over btree: +100% ops_per_s (noise ±2.7%), 30,000 against 15,000",
+        ),
+        noise=Noise(0.011, 8),
+        broken=(),
+        notes=("every trial ran at 1/320 of the data",),
+        trials=(
+            trial(number=0, role="default", settings=BASE),
+            trial(number=1, settings=BEST),
+            trial(
+                number=2, engine="btree", outcome="failed", metrics={}, error="corruption | in x"
+            ),
+        ),
+    )
+
+
+def test_the_report_of_a_study(snapshot: SnapshotAssertion) -> None:
+    assert report.markdown(recommendation()) == snapshot
+
+
+def test_the_report_is_not_written_over_another(tmp_path: Path) -> None:
+    path = tmp_path / "report.md"
+    report.write(recommendation(), path)
+    with pytest.raises(InputError, match="--force"):
+        report.write(recommendation(), path)
+    report.write(recommendation(), path, force=True)
+    assert path.read_text(encoding="utf-8").startswith("# Tuning report: graph\n")
+
+
+@pytest.mark.parametrize(
+    ("values", "drawn"),
+    [
+        ([], ""),
+        ([0.0, 0.0], "▁▁"),
+        ([0.0, 5.0, 10.0], "▁▅█"),
+        ([1.0] * 1000, "█" * report.SPARK_WIDTH),
+    ],
+)
+def test_sparklines_start_at_zero(values: list[float], drawn: str) -> None:
+    assert report.sparkline(values) == drawn
