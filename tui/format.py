@@ -41,16 +41,6 @@ def latency(microseconds: float) -> str:
     return f"{microseconds:.0f} µs"
 
 
-def duration(seconds: float) -> str:
-    """`7 s`, `3 min 05 s`, `2 h 10 min`."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02} s"
-    return f"{whole // 3600} h {whole % 3600 // 60:02} min"
-
-
 def _times(value: float) -> str:
     return f"{value:.2f}x"
 

@@ -51,13 +51,6 @@ def test_less_latency_and_more_throughput_are_welcome() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "written"), [(7.2, "7 s"), (185, "3 min 05 s"), (7800, "2 h 10 min")]
-)
-def test_a_duration_uses_two_units_at_most(seconds: float, written: str) -> None:
-    assert fmt.duration(seconds) == written
-
-
-@pytest.mark.parametrize(
     ("value", "written"), [(48213, "48.2k"), (1.3e6, "1.3M"), (0.25, "0.25"), (0, "0")]
 )
 def test_axis_labels_are_short(value: float, written: str) -> None:

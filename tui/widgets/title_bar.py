@@ -17,8 +17,3 @@ class TitleBar(Horizontal):
         yield Static("tunebench", classes="program", markup=False)
         yield Static(self._place, classes="place", markup=False)
         yield Static(self._badge, classes="badge", markup=False)
-
-    def rename(self, place: str, badge: str) -> None:
-        """Change both texts."""
-        self.query_one(".place", Static).update(place)
-        self.query_one(".badge", Static).update(badge)
