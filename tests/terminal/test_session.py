@@ -1,0 +1,123 @@
+"""The workbench over the real library, with the closed-form core below it."""
+
+from pathlib import Path
+
+import pytest
+from textual.widgets import DataTable, Input, OptionList
+
+from advisor import core
+from advisor.store import Store
+from tests.support.fake_core import FakeCore
+from tests.terminal.conftest import SIZE, text_of, until
+from tui.app import Workbench
+from tui.profile_text import profile_text
+from tui.session import LibrarySession
+from tui.views import FormProblems, StudyForm, TrialView, Watcher
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> FakeCore:
+    fake = FakeCore()
+    monkeypatch.setattr(core, "load", lambda: fake)
+    return fake
+
+
+def watcher(seen: list[TrialView]) -> Watcher:
+    return Watcher(
+        attach=lambda stop, cancel: None,
+        started=lambda number, engine: None,
+        interval=lambda interval: None,
+        finished=seen.append,
+    )
+
+
+async def test_from_a_profile_to_a_written_file(fake: FakeCore, tmp_path: Path) -> None:
+    app = Workbench(LibrarySession())
+    target = tmp_path / "OPTIONS"
+    async with app.run_test(size=SIZE) as pilot:
+        await until(pilot, lambda: app.screen.query_one(OptionList).option_count > 0)
+        profiles = app.screen.query_one(OptionList)
+        profiles.highlighted = profiles.get_option_index("linkbench")
+        app.screen.query_one("#input-trials", Input).value = "8"
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: "press a for the advice" in text_of(app))
+        assert app.screen.query_one("#trials", DataTable).row_count >= 7
+        await pilot.press("a")
+        await until(pilot, lambda: "wins over" in text_of(app))
+        await pilot.press("e")
+        await until(pilot, lambda: bool(app.screen.query("#input-path")))
+        app.screen.query_one("#input-path", Input).value = str(target)
+        await pilot.click("#write")
+        await until(pilot, lambda: (tmp_path / "report.md").exists())
+    assert "[DBOptions]" in target.read_text()
+
+
+def test_a_form_names_every_field_that_is_wrong() -> None:
+    form = StudyForm(
+        "linkbench", data="much", clients="0", goal="faster", trials="ten", seconds="-1"
+    )
+    with pytest.raises(FormProblems) as wrong:
+        LibrarySession().plan(form)
+    assert set(wrong.value.problems) == {"data", "clients", "goal", "trials", "seconds"}
+
+
+def test_an_empty_form_asks_what_the_profile_asks() -> None:
+    plan = LibrarySession().plan(StudyForm("linkbench"))
+    assert plan.goal == "maximize ops_per_s"
+    assert plan.trials == LibrarySession().usual_bounds().trials
+
+
+def test_trials_count_from_one_and_say_what_differs(fake: FakeCore) -> None:
+    session, seen = LibrarySession(), []
+    session.tune(session.plan(StudyForm("linkbench", trials="4", engine="lsm")), watcher(seen))
+    assert [trial.number for trial in seen][:3] == [1, 2, 3]
+    assert seen[0].changed == "the defaults"
+    assert "block_cache=" in seen[1].changed
+
+
+def test_a_stored_study_gives_the_same_advice_again(fake: FakeCore) -> None:
+    session = LibrarySession()
+    told = session.tune(session.plan(StudyForm("linkbench", trials="8")), watcher([]))
+    again = session.outcome(told.study)
+    assert (again.engine, again.changes, again.columns) == (told.engine, told.changes, told.columns)
+
+
+def test_a_stopped_study_still_gives_advice(fake: FakeCore, own_results: Path) -> None:
+    session = LibrarySession()
+    stops = []
+    stopping = Watcher(
+        attach=lambda stop, cancel: stops.append(stop),
+        started=lambda number, engine: None,
+        interval=lambda interval: None,
+        finished=lambda trial: stops[0]() if trial.number == 2 else None,
+    )
+    told = session.tune(session.plan(StudyForm("linkbench", trials="30")), stopping)
+    assert told.trials == 2
+    assert len(Store(own_results).trials(told.study)) == 2
+
+
+def test_the_users_own_file_decides_which_product_comes_first(
+    fake: FakeCore, tmp_path: Path
+) -> None:
+    mine = tmp_path / "my.cnf"
+    mine.write_text("[mysqld]\nrocksdb_block_cache_size=1G\n")
+    session = LibrarySession()
+    form = StudyForm("linkbench", trials="4", engine="lsm", current=str(mine))
+    told = session.tune(session.plan(form), watcher([]))
+    assert session.dialects(told)[0].name == "myrocks-mariadb-10.11"
+
+
+def test_profiles_of_the_current_folder_are_listed_and_mistakes_explained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from advisor.profile import load
+
+    text = profile_text(load("linkbench"))
+    (tmp_path / "good.toml").write_text(text)
+    (tmp_path / "bad.toml").write_text(text.replace("clients = ", "clients = -"))
+    (tmp_path / "pyproject.toml").write_text("[project]\n")
+    monkeypatch.chdir(tmp_path)
+    local = {one.name: one for one in LibrarySession().profiles() if one.name.endswith(".toml")}
+    assert set(local) == {"good.toml", "bad.toml"}
+    assert local["good.toml"].problem == ""
+    assert "clients" in local["bad.toml"].problem
