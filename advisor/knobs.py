@@ -1,0 +1,399 @@
+"""The knob catalogue: what every setting of the two engines is, what it accepts, and what it costs
+in memory.
+
+The single source is `profiles/engines/{lsm,btree}.toml`; ranges, texts, search spaces and the names
+in the products' files all come from there. Settings are plain dicts from knob name to value.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+import tomllib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, Literal, get_args
+
+from advisor.data import data_path
+from advisor.errors import InputError
+from advisor.sizes import format_size, parse_size
+
+Engine = Literal["lsm", "btree"]
+Setting = bool | int | float | str
+Settings = Mapping[str, Setting]
+Kind = Literal["size", "integer", "number", "switch", "word", "text"]
+Change = Literal["dynamic", "restart", "rebuild"]
+
+ENGINES: tuple[Engine, ...] = get_args(Engine)
+
+_SWITCHES = {"on": True, "true": True, "1": True, "yes": True}
+_SWITCHES |= {"off": False, "false": False, "0": False, "no": False}
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """A knob in one product: its name and place in the file, and where the product differs from the
+    catalogue.
+    """
+
+    name: str
+    place: str = ""
+    default: Setting | None = None
+    low: float | None = None
+    high: float | None = None
+    choices: tuple[Setting, ...] | None = None
+    multiple: int = 1
+    """Granularity: the product rounds down to a multiple of this."""
+    change: Change | None = None
+    since: str = ""
+    """First version that has the setting, where it is younger than the product's line."""
+    remark: str = ""
+    absent: str = ""
+    """Why the product's file has no such setting, and what stands in for it; empty when it has."""
+
+
+@dataclass(frozen=True)
+class SearchRange:
+    """The values of one knob that a search walks: `choices`, or numbers from `low` to `high`, both
+    included.
+    """
+
+    knob: str
+    choices: tuple[Setting, ...] = ()
+    low: float = 0
+    high: float = 0
+    log: bool = False
+    integer: bool = True
+    at_least: str | None = None
+    """A knob whose value is a lower bound too; it comes earlier in the same search space, or is not
+    searched.
+    """
+    budget_share: float | None = None
+    """A size never takes more than this part of the memory budget."""
+
+
+@dataclass(frozen=True)
+class Knob:
+    """One setting of an engine."""
+
+    name: str
+    engine: Engine
+    text: str
+    type: Kind
+    default: Setting
+    change: Change
+    abstract: str = ""
+    unit: str = ""
+    low: float | None = None
+    high: float | None = None
+    choices: tuple[Setting, ...] | None = None
+    pattern: str = ""
+    at_least: str | None = None
+    search: SearchRange | None = None
+    scales: bool = False
+    """True for sizes that shrink with the data."""
+    durability: bool = False
+    """True where a change may cost committed data in a crash: never changed unless the user opens
+    it.
+    """
+    spellings: Mapping[str, Spelling] = field(default_factory=dict)
+    """By dialect."""
+    accepts: str = ""
+
+    @property
+    def accepted(self) -> str:
+        """What may be given, in words."""
+        if self.type == "switch":
+            return "true or false"
+        if self.choices is not None:
+            return "one of " + ", ".join(self.show(choice) for choice in self.choices)
+        if self.type == "text":
+            return self.accepts
+        noun = {"size": "a size", "integer": "a whole number"}.get(self.type, "a number")
+        return f"{noun} from {self.show(self.low or 0)} to {self.show(self.high or 0)}"
+
+    def show(self, value: Setting) -> str:
+        """A value as a person reads it."""
+        if isinstance(value, bool):
+            return "on" if value else "off"
+        if self.type == "size" and isinstance(value, int | float):
+            return format_size(int(value))
+        return f"{value:g}" if isinstance(value, float) else str(value)
+
+    def normal(self, value: object) -> Setting | None:
+        """The value in the knob's own type, or None if the knob does not accept it."""
+        if self.type == "switch":
+            return value if isinstance(value, bool) else None
+        if self.type in ("word", "text"):
+            return value if isinstance(value, str) and self._admits(value) else None
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return None
+        if self.type == "number":
+            return float(value) if self._admits(float(value)) else None
+        if value != value or value in (math.inf, -math.inf) or value != int(value):
+            return None
+        return int(value) if self._admits(int(value)) else None
+
+    def _admits(self, value: str | float) -> bool:
+        if self.choices is not None:
+            return value in self.choices
+        if isinstance(value, str):
+            return re.fullmatch(self.pattern, value) is not None
+        return self.low is not None and self.high is not None and self.low <= value <= self.high
+
+
+@cache
+def catalogue(engine: Engine) -> Mapping[str, Knob]:
+    """Every knob of the engine by name, in the order of the catalogue."""
+    path = data_path("profiles", "engines", f"{engine}.toml")
+    with path.open("rb") as file:
+        tables = tomllib.load(file)
+    return {name: _knob(engine, name, table) for name, table in tables.items()}
+
+
+def defaults(engine: Engine) -> dict[str, Setting]:
+    """The engine's settings when none are given."""
+    return {name: knob.default for name, knob in catalogue(engine).items()}
+
+
+def check(
+    engine: Engine, settings: Mapping[str, Any], source: str = "settings"
+) -> dict[str, Setting]:
+    """The settings in their knobs' own types. Raises `InputError` for the first one that the engine
+    does not accept.
+
+    Absent knobs take their defaults where one knob bounds another.
+    """
+    knobs = catalogue(engine)
+    checked: dict[str, Setting] = {}
+    for name, value in settings.items():
+        if name not in knobs:
+            raise InputError(source, name, f"an unknown knob of {engine}", _close(name, knobs))
+        normal = knobs[name].normal(value)
+        if normal is None:
+            raise InputError(source, name, repr(value), knobs[name].accepted)
+        checked[name] = normal
+    complete = defaults(engine) | checked
+    for name, knob in knobs.items():
+        if knob.at_least is None or _number(complete, name) >= _number(complete, knob.at_least):
+            continue
+        given = "" if name in checked else " (the default)"
+        bound = f"at least {knob.at_least}, which is {knob.show(complete[knob.at_least])}"
+        raise InputError(source, name, knob.show(complete[name]) + given, bound)
+    return checked
+
+
+def parse_value(knob: Knob, text: str, source: str = "value") -> Setting:
+    """A value as people write it: `16MiB`, `on`, `kzstd`. Raises `InputError`."""
+    value: object = text.strip()
+    if knob.type == "switch":
+        value = _SWITCHES.get(text.strip().lower())
+    elif knob.type == "word":
+        words = {str(choice).lower(): choice for choice in knob.choices or ()}
+        value = words.get(text.strip().lower())
+    elif knob.type == "size":
+        value = _read(parse_size, text)
+    elif knob.type in ("integer", "number"):
+        value = _read(int, text)
+        if value is None:
+            value = _read(float, text)
+    normal = None if value is None else knob.normal(value)
+    if normal is None:
+        raise InputError(source, knob.name, repr(text), knob.accepted)
+    return normal
+
+
+def searchable(
+    engine: Engine, *, memory_budget: int | None = None, include: Collection[str] = ()
+) -> dict[str, SearchRange]:
+    """What a search walks, sizes cut to the memory budget; a knob comes after the one that bounds
+    it.
+
+    Knobs that are not searched by default, durability among them, take part only when `include`
+    names them.
+    """
+    knobs = catalogue(engine)
+    for name in include:
+        if name not in knobs:
+            raise InputError("search", name, f"an unknown knob of {engine}", _close(name, knobs))
+    ranges = {
+        name: knob.search or _whole_range(knob)
+        for name, knob in knobs.items()
+        if name in include or (knob.search is not None and not knob.durability)
+    }
+    if memory_budget is not None:
+        ranges = {name: _within(known, memory_budget) for name, known in ranges.items()}
+    return {name: ranges[name] for name in sorted(ranges, key=lambda name: _depth(knobs, name))}
+
+
+def memory_parts(
+    engine: Engine, settings: Mapping[str, Any], *, clients: int, data_bytes: int, keys: int
+) -> dict[str, int]:
+    """Memory that the settings need at full size, by what needs it. Absent knobs take their
+    defaults.
+
+    `data_bytes` is the uncompressed data. LSM = cache + memtables + filters and indexes outside of
+    the cache + buffers of compactions and iterators; B-tree = 1.08 x pool (page descriptors and
+    hashes) + log buffer + connections.
+    """
+    complete = defaults(engine) | check(engine, settings)
+    if engine == "btree":
+        return {
+            "cache": round(_number(complete, "innodb_buffer_pool_size") * POOL_OVERHEAD),
+            "log buffer": int(_number(complete, "innodb_log_buffer_size")),
+            "clients": clients * CONNECTION_BYTES,
+        }
+    return _lsm_parts(complete, clients, data_bytes, keys)
+
+
+def memory_bytes(
+    engine: Engine, settings: Mapping[str, Any], *, clients: int, data_bytes: int, keys: int
+) -> int:
+    """Memory that the settings need at full size: the sum of `memory_parts`."""
+    parts = memory_parts(engine, settings, clients=clients, data_bytes=data_bytes, keys=keys)
+    return sum(parts.values())
+
+
+def largest_cache(
+    engine: Engine,
+    settings: Mapping[str, Any],
+    *,
+    budget: int,
+    clients: int,
+    data_bytes: int,
+    keys: int,
+) -> int | None:
+    """The cache (`CACHE_KNOB`) that fills the budget beside all else in the settings, in whole MiB;
+    None if none fits.
+    """
+    parts = memory_parts(engine, settings, clients=clients, data_bytes=data_bytes, keys=keys)
+    rest = budget - sum(parts.values()) + parts["cache"]
+    size = int(rest / (POOL_OVERHEAD if engine == "btree" else 1)) // MIB * MIB
+    knob = catalogue(engine)[CACHE_KNOB[engine]]
+    return None if size < (knob.low or 0) else min(size, int(knob.high or size))
+
+
+MIB = 1 << 20
+CACHE_KNOB: Mapping[Engine, str] = {"lsm": "block_cache", "btree": "innodb_buffer_pool_size"}
+
+POOL_OVERHEAD = 1.08
+"""Memory per byte of buffer pool: knobs.md, rule 7."""
+
+CONNECTION_BYTES = 292 * 1024 + 16 * 1024 + 128 * 1024
+"""Thread stack, network buffer and read buffer of one connection, at MariaDB 10.11's defaults."""
+
+INDEX_ENTRY_BYTES = 28
+"""Separator key and block handle: knobs.md, rule 2, for keys of about 16 bytes."""
+
+ITERATOR_READAHEAD_BYTES = 256 * 1024
+"""What an iterator reads ahead at most, `max_auto_readahead_size`."""
+
+WRITER_BYTES = 1 << 20
+"""Buffer of a file that is being written, `writable_file_max_buffer_size`."""
+
+
+def _lsm_parts(settings: Settings, clients: int, data_bytes: int, keys: int) -> dict[str, int]:
+    block_size = int(_number(settings, "block_size"))
+    bits = re.fullmatch(r"bloomfilter:(\d+):false", str(settings["filter_policy"]))
+    filters = keys * int(bits[1]) // 8 if bits else 0
+    if settings["optimize_filters_for_hits"]:
+        filters //= 10  # the last level, nine tenths of the keys, has none
+    indexes = data_bytes // block_size * INDEX_ENTRY_BYTES
+    if settings["cache_index_and_filter_blocks"]:
+        filters = indexes = 0
+    jobs = int(_number(settings, "max_background_jobs"))
+    flushes = max(1, jobs // 4)
+    compactions = max(1, jobs - flushes)
+    # One compaction reads all of level 0 and the base level, the others two levels each.
+    inputs = int(_number(settings, "level0_file_num_compaction_trigger")) + 1
+    inputs += 2 * (compactions - 1)
+    readahead = int(_number(settings, "compaction_readahead_size"))
+    memtables = _number(settings, "write_buffer_size")
+    memtables *= _number(settings, "max_write_buffer_number")
+    per_client = ITERATOR_READAHEAD_BYTES + block_size * int(_number(settings, "num_levels"))
+    return {
+        "cache": int(_number(settings, "block_cache")),
+        "memtables": int(memtables),
+        "filters": filters,
+        "indexes": indexes,
+        "compactions": inputs * readahead + (compactions + flushes) * WRITER_BYTES,
+        "clients": clients * per_client,
+    }
+
+
+def _knob(engine: Engine, name: str, table: dict[str, Any]) -> Knob:
+    kind: Kind = table["type"]
+    dialects = table.pop("in")
+    search = table.pop("search", None)
+    known = {key: _value(kind, key, value) for key, value in table.items()}
+    if kind == "size":
+        known.setdefault("unit", "bytes")
+    spellings = {
+        dialect: Spelling(
+            **({"name": name} | {key: _value(kind, key, value) for key, value in one.items()})
+        )
+        for dialect, one in dialects.items()
+    }
+    walk = None
+    if search is not None:
+        fields = {key: _value(kind, key, value) for key, value in search.items()}
+        bound = known.get("at_least")
+        walk = SearchRange(name, integer=kind != "number", at_least=bound, **fields)
+    return Knob(name=name, engine=engine, search=walk, spellings=spellings, **known)
+
+
+def _value(kind: Kind, key: str, value: Any) -> Any:
+    if key == "choices":
+        return tuple(_value(kind, "choice", choice) for choice in value)
+    sizes = ("default", "low", "high", "choice", "multiple")
+    if kind == "size" and key in sizes and isinstance(value, str):
+        return parse_size(value)
+    return value
+
+
+def _whole_range(knob: Knob) -> SearchRange:
+    choices = (False, True) if knob.type == "switch" else knob.choices
+    if choices is not None:
+        return SearchRange(knob.name, choices=choices)
+    if knob.low is None or knob.high is None:
+        raise InputError("search", knob.name, "a knob whose values cannot be listed", "other knobs")
+    return SearchRange(
+        knob.name,
+        low=knob.low,
+        high=knob.high,
+        log=knob.low > 0,
+        integer=knob.type != "number",
+        at_least=knob.at_least,
+    )
+
+
+def _within(known: SearchRange, memory_budget: int) -> SearchRange:
+    if known.budget_share is None:
+        return known
+    high = max(known.low, min(known.high, int(memory_budget * known.budget_share)))
+    return SearchRange(**{**vars(known), "high": high})
+
+
+def _depth(knobs: Mapping[str, Knob], name: str) -> int:
+    bound = knobs[name].at_least
+    return 0 if bound is None else 1 + _depth(knobs, bound)
+
+
+def _number(settings: Settings, name: str) -> float:
+    value = settings[name]
+    assert isinstance(value, int | float), f"{name} is a number in the catalogue"
+    return value
+
+
+def _read(parse: Any, text: str) -> Any:
+    try:
+        return parse(text)
+    except ValueError:
+        return None
+
+
+def _close(name: str, knobs: Mapping[str, Knob]) -> str:
+    near = difflib.get_close_matches(name, knobs, n=3)
+    return "such as " + ", ".join(near) if near else "one of " + ", ".join(knobs)
