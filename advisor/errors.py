@@ -1,5 +1,4 @@
-"""The errors that the library raises on purpose. Each knows the exit code that a command ends with.
-"""
+"""The errors that the library raises on purpose, each with the exit code of a command."""
 
 from __future__ import annotations
 

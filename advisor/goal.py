@@ -1,0 +1,166 @@
+"""What the user wants: the vocabulary of metrics, and a goal over them written as a sentence."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from advisor.errors import InputError
+from advisor.sizes import parse_size
+
+Direction = Literal["maximize", "minimize"]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One number of a report."""
+
+    name: str
+    unit: str
+    better: Literal["higher", "lower"]
+    text: str
+
+    @property
+    def direction(self) -> Direction:
+        return "maximize" if self.better == "higher" else "minimize"
+
+
+METRICS: Mapping[str, Metric] = {
+    metric.name: metric
+    for metric in (
+        Metric("ops_per_s", "ops/s", "higher", "Operations per second."),
+        Metric("p50_us", "us", "lower", "Half of the operations are faster than this."),
+        Metric("p95_us", "us", "lower", "95% of the operations are faster than this."),
+        Metric("p99_us", "us", "lower", "99% of the operations are faster than this."),
+        Metric("p999_us", "us", "lower", "99.9% of the operations are faster than this."),
+        Metric("max_us", "us", "lower", "The slowest operation."),
+        Metric("reads_per_op", "reads", "lower", "Storage reads per operation."),
+        Metric("read_kb_per_op", "KB", "lower", "KB read from storage per operation."),
+        Metric("write_kb_per_op", "KB", "lower", "KB written to storage per operation."),
+        Metric("write_amp", "ratio", "lower", "Bytes written to storage per user byte written."),
+        Metric("read_amp", "ratio", "lower", "Blocks or pages asked for per operation."),
+        Metric("space_amp", "ratio", "lower", "Bytes on disk per live user byte."),
+        Metric("flash_waf", "ratio", "lower", "Bytes that the flash writes per byte it is given."),
+        Metric("cpu_us_per_op", "us", "lower", "CPU time per operation."),
+        Metric("cache_hit_ratio", "ratio", "higher", "Part of the lookups that the cache answers."),
+        Metric(
+            "bloom_false_positive_ratio",
+            "ratio",
+            "lower",
+            "Part of the filter checks for absent keys that answer maybe.",
+        ),
+        Metric("stall_s", "s", "lower", "Seconds that writers waited for background work."),
+        Metric("disk_bytes", "bytes", "lower", "Bytes on disk."),
+        Metric("memory_bytes", "bytes", "lower", "Memory of the engine."),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A bound that a metric must keep: at most for what should be low, at least for what should be
+    high.
+    """
+
+    metric: str
+    value: float
+
+    @property
+    def sign(self) -> str:
+        return "<=" if METRICS[self.metric].better == "lower" else ">="
+
+    def kept(self, metrics: Mapping[str, float]) -> bool:
+        """Whether the metric was measured and keeps the bound."""
+        return self.metric in metrics and self.excess(metrics[self.metric]) <= 0
+
+    def excess(self, value: float) -> float:
+        """How far the value is beyond the bound, as a part of it; 0 or less when it is kept."""
+        beyond = value - self.value if self.sign == "<=" else self.value - value
+        return beyond / abs(self.value) if self.value else beyond
+
+    def __str__(self) -> str:
+        return f"{self.metric} {self.sign} {self.value:.12g}"
+
+
+@dataclass(frozen=True)
+class Goal:
+    """One metric to maximize or minimize, and bounds on others."""
+
+    metric: str
+    limits: tuple[Limit, ...] = ()
+
+    @property
+    def direction(self) -> Direction:
+        return METRICS[self.metric].direction
+
+    def kept(self, metrics: Mapping[str, float]) -> bool:
+        """Whether every bound is kept."""
+        return all(limit.kept(metrics) for limit in self.limits)
+
+    def broken(self, metrics: Mapping[str, float]) -> tuple[Limit, ...]:
+        """The bounds that are not kept; an absent metric keeps none."""
+        return tuple(limit for limit in self.limits if not limit.kept(metrics))
+
+    def __str__(self) -> str:
+        text = f"{self.direction} {self.metric}"
+        return f"{text} subject to {', '.join(map(str, self.limits))}" if self.limits else text
+
+
+_GOAL = re.compile(r"(?P<verb>\S+)\s+(?P<metric>\S+)(?:\s+subject\s+to\s+(?P<limits>.+))?", re.I)
+_LIMIT = re.compile(r"(?P<metric>\w+)\s*(?P<sign><=|>=|<|>|=)\s*(?P<value>\S+(?:\s\w+)?)")
+_DURATION = re.compile(r"([0-9.]+)\s*(us|ms|s)")
+_EXAMPLE = "such as: maximize ops_per_s subject to p99_us <= 5000, space_amp <= 2"
+
+
+def parse_goal(text: str, source: str = "goal", where: str | None = None) -> Goal:
+    """Reads `maximize ops_per_s subject to p99_us <= 5000, space_amp <= 2`. Raises `InputError`.
+
+    Values of `*_bytes` may be sizes (`4GiB`), those of `*_us` durations (`5ms`).
+    """
+    match = _GOAL.fullmatch(text.strip())
+    if match is None:
+        raise InputError(source, where, repr(text), _EXAMPLE)
+    metric = _metric(match["metric"], source, where)
+    if match["verb"].lower() != metric.direction:
+        raise InputError(source, where, repr(match["verb"]), f"{metric.direction} {metric.name}")
+    parts = re.split(r",|\band\b", match["limits"]) if match["limits"] else []
+    return Goal(metric.name, tuple(_limit(part.strip(), source, where) for part in parts))
+
+
+def _metric(name: str, source: str, where: str | None) -> Metric:
+    if name in METRICS:
+        return METRICS[name]
+    near = difflib.get_close_matches(name, METRICS, n=3)
+    raise InputError(source, where, f"the metric {name!r}", ", ".join(near or METRICS))
+
+
+def _limit(text: str, source: str, where: str | None) -> Limit:
+    match = _LIMIT.fullmatch(text)
+    if match is None:
+        raise InputError(source, where, f"the bound {text!r}", "such as p99_us <= 5000")
+    metric = _metric(match["metric"], source, where)
+    value = _number(metric, match["value"])
+    if value is None:
+        kind = {"bytes": "a size such as 4GiB", "us": "microseconds, or a time such as 5ms"}
+        accepted = kind.get(metric.unit, "a number")
+        raise InputError(source, where, f"the value {match['value']!r} of {metric.name}", accepted)
+    limit = Limit(metric.name, value)
+    if match["sign"] != limit.sign:
+        raise InputError(source, where, f"the bound {text!r}", f"{metric.name} {limit.sign} VALUE")
+    return limit
+
+
+def _number(metric: Metric, text: str) -> float | None:
+    try:
+        if metric.unit == "bytes":
+            return parse_size(text)
+        duration = _DURATION.fullmatch(text) if metric.unit == "us" else None
+        if duration:
+            return float(duration[1]) * {"us": 1, "ms": 1_000, "s": 1_000_000}[duration[2]]
+        number = float(text)
+    except ValueError:
+        return None
+    return number if number == number and abs(number) != float("inf") else None
