@@ -1,0 +1,211 @@
+"""One trial: a profile and settings become a spec for the core, and its report becomes a `Trial`.
+
+Settings come in full-size units and stay so in the trial; only the spec is scaled. Settings that do
+not fit the profile's memory are rejected without a run. A run that fails is a trial that failed;
+what stops everything (a full disk, a refused spec, a cancellation) is raised.
+"""
+
+from __future__ import annotations
+
+import platform
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from advisor import core as bridge
+from advisor import knobs
+from advisor.core import Core, DiskFull, Interval, Report, Spec
+from advisor.errors import InputError, WorkError
+from advisor.knobs import Engine, Settings
+from advisor.profile import Profile
+from advisor.scale import MIB, Scale
+from advisor.sizes import format_size
+from advisor.trial import Clock, Role, Trial
+
+WARMUP_SHARE = 0.25
+"""Warm-up before the measured phase, as a part of its length."""
+INTERVAL_MS = 100
+MEMORY_SLACK = 1.2
+"""A run may grow this far past its scaled budget: allocators round up, and sizes are checked a
+little late."""
+UNSCALED_MEMORY_BYTES = 32 * MIB
+"""Buffers of compactions, iterators and clients keep their size however small the data is."""
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What all trials of a study share."""
+
+    profile: Profile
+    scale: Scale
+    seconds: float
+    """Length of the measured phase."""
+    clock: Clock = "measured"
+    directory: Path | None = None
+    """Where scratch folders are made; the system's folder for temporary files if absent."""
+    core: Core | None = None
+    """The compiled core if absent."""
+
+
+def choose_scale(profile: Profile) -> Scale:
+    """The scale for a profile. It does not depend on the settings tried, so that trials can be
+    compared."""
+    return Scale.choose(
+        profile.data_bytes, {engine: knobs.defaults(engine) for engine in profile.engines}
+    )
+
+
+def needed_memory(profile: Profile, engine: Engine, settings: Settings) -> int:
+    """Memory that the settings need for the profile's data at full size, bytes."""
+    return knobs.memory_bytes(
+        engine,
+        settings,
+        clients=profile.clients,
+        data_bytes=profile.data_bytes,
+        keys=profile.units,
+    )
+
+
+def evaluate(
+    setup: Setup,
+    engine: Engine,
+    settings: Settings,
+    *,
+    seed: int,
+    role: Role = "run",
+    on_interval: Callable[[Interval], None] | None = None,
+    cancelled: Callable[[], bool] | None = None,
+) -> Trial:
+    """Tries settings once. Absent knobs take their defaults.
+
+    Raises `InputError` for settings that the engine does not accept or a folder that cannot be
+    used, `DiskFull`, and `Cancelled`.
+    """
+    complete = {**knobs.defaults(engine), **knobs.check(engine, settings)}
+    core = setup.core or bridge.load()
+    need = needed_memory(setup.profile, engine, complete)
+    trial = Trial(
+        engine=engine,
+        settings=complete,
+        role=role,
+        outcome="finished",
+        seed=seed,
+        clock=setup.clock,
+        seconds=setup.seconds,
+        scale=setup.scale.factor,
+        budget_bytes=need,
+        workload=setup.profile.workload.kind,
+        started=datetime.now(UTC).isoformat(),
+        core_version=core.VERSION,
+        host=platform.node(),
+    )
+    if need > setup.profile.memory_bytes:
+        memory = format_size(setup.profile.memory_bytes)
+        error = f"needs {format_size(need)} of memory, the profile has {memory}"
+        return replace(trial, outcome="rejected", error=error)
+    return _run(trial, setup, core, on_interval, cancelled)
+
+
+def _run(
+    trial: Trial,
+    setup: Setup,
+    core: Core,
+    on_interval: Callable[[Interval], None] | None,
+    cancelled: Callable[[], bool] | None,
+) -> Trial:
+    scaled = setup.scale.settings(trial.engine, trial.settings)
+    trial = replace(trial, notes=scaled.notes)
+    began = time.monotonic()
+    with _scratch(setup) as directory:
+        spec = _spec(trial, setup, scaled.values, directory)
+        try:
+            report = bridge.run(spec, on_interval=on_interval, cancelled=cancelled, core=core)
+        except DiskFull:
+            raise
+        except WorkError as error:
+            return replace(
+                trial,
+                outcome="failed",
+                error=str(error),
+                wall_seconds=time.monotonic() - began,
+            )
+    return _measured(trial, report, setup.scale, time.monotonic() - began)
+
+
+def _spec(trial: Trial, setup: Setup, options: Settings, directory: Path | None) -> Spec:
+    profile, scale = setup.profile, setup.scale
+    data_bytes = scale.size(profile.data_bytes)
+    needed = knobs.memory_bytes(
+        trial.engine,
+        options,
+        clients=profile.clients,
+        data_bytes=data_bytes,
+        keys=profile.workload.units(data_bytes),
+    )
+    budget = max(scale.size(profile.memory_bytes), needed)
+    spec: dict[str, Any] = {
+        "engine": trial.engine,
+        "options": dict(options),
+        "workload": profile.workload.spec(data_bytes),
+        "clients": profile.clients,
+        "seed": trial.seed,
+        "seconds": trial.seconds,
+        "warmup_seconds": trial.seconds * WARMUP_SHARE,
+        "interval_ms": INTERVAL_MS,
+        "clock": trial.clock,
+        "memory_limit": int(budget * MEMORY_SLACK) + UNSCALED_MEMORY_BYTES,
+    }
+    if directory is None:
+        spec["hardware"] = profile.hardware.model_dump(mode="json", exclude_none=True)
+    else:
+        spec["directory"] = str(directory)
+    return spec
+
+
+@contextmanager
+def _scratch(setup: Setup) -> Iterator[Path | None]:
+    """A folder of its own for one run, removed whatever happens. The simulation needs none."""
+    if setup.clock == "simulated":
+        yield None
+        return
+    try:
+        made = Path(tempfile.mkdtemp(prefix="tunebench-", dir=setup.directory))
+    except OSError as error:
+        place = setup.directory or tempfile.gettempdir()
+        reason = error.strerror or str(error)
+        raise InputError(place, None, reason, "a folder for temporary files") from error
+    try:
+        yield made
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+def _measured(trial: Trial, report: Report, scale: Scale, wall_seconds: float) -> Trial:
+    return replace(
+        trial,
+        metrics=scale.carry_back(_numbers(report["metrics"])),
+        by_operation={name: _numbers(row) for name, row in report.get("by_operation", {}).items()},
+        bytes_by_purpose={name: _numbers(row) for name, row in report.get("bytes", {}).items()},
+        intervals=tuple(_interval(row, scale) for row in report.get("intervals", ())),
+        wall_seconds=wall_seconds,
+    )
+
+
+def _interval(row: Interval, scale: Scale) -> Interval:
+    present = {name: value for name, value in row.items() if value is not None}
+    sizes = {name: value for name, value in present.items() if isinstance(value, int | float)}
+    return present | {
+        name: round(value) if name.endswith("_bytes") else value
+        for name, value in scale.carry_back(sizes).items()
+    }
+
+
+def _numbers(row: dict[str, Any]) -> dict[str, float]:
+    """Only what was measured: the core leaves out or nulls the rest."""
+    return {name: float(value) for name, value in row.items() if value is not None}

@@ -1,0 +1,111 @@
+"""Shrinking a profile and its settings to a size that runs in seconds, and carrying the results
+back.
+
+Data, caches, memtables, files, levels and logs shrink by one factor; rows, blocks, pages and the
+rates of the device stay. What depends on ratios (levels, hit ratios, reads and writes per
+operation, space) then carries over as it is, and only sizes are multiplied back.
+
+A size that would fall below what the engine accepts is kept at that floor. The run is then unlike
+the full size in this one respect, so every such clamp is noted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from advisor import knobs
+from advisor.knobs import Engine, Knob, Setting, Settings
+
+MIB = 1 << 20
+SMALLEST_DATA, LARGEST_DATA = 40 * MIB, 64 * MIB
+"""Data of a scaled run: enough for several levels, little enough to load and run in about two
+seconds."""
+
+MEMTABLE_BLOCKS = 200
+CACHE_BLOCKS = 2000
+"""A memtable that holds fewer blocks, or a cache fewer, behaves by chance; where the data allows,
+runs are larger."""
+
+_MULTIPLIED = ("disk_bytes", "memory_bytes")
+_UNIT_KNOB: Mapping[Engine, str] = {"lsm": "block_size", "btree": "innodb_page_size"}
+_MEMTABLE_KNOB = "write_buffer_size"
+
+
+@dataclass(frozen=True)
+class ScaledSettings:
+    """Settings as the core gets them, and what could not shrink as far as it should."""
+
+    values: Mapping[str, Setting]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Scale:
+    """One factor, above 0 and at most 1 (full size)."""
+
+    factor: float
+
+    @classmethod
+    def choose(cls, data_bytes: int, settings: Mapping[Engine, Settings]) -> Scale:
+        """The factor for this much data: as small as keeps memtables and caches of these settings
+        meaningful, between `SMALLEST_DATA` and `LARGEST_DATA` of scaled data. Data smaller than
+        that runs at full size."""
+        if data_bytes <= SMALLEST_DATA:
+            return cls(1.0)
+        wanted = max(
+            (_meaningful_factor(engine, given) for engine, given in settings.items()), default=0.0
+        )
+        low, high = SMALLEST_DATA / data_bytes, min(1.0, LARGEST_DATA / data_bytes)
+        return cls(min(max(wanted, low), high))
+
+    def size(self, full: float) -> int:
+        """A full-size number of bytes or rows at this scale, at least 1."""
+        return max(1, round(full * self.factor))
+
+    def settings(self, engine: Engine, settings: Settings) -> ScaledSettings:
+        """Full-size settings as the core gets them."""
+        values, notes = dict(settings), []
+        for name, knob in knobs.catalogue(engine).items():
+            if not knob.scales or name not in values:
+                continue
+            values[name], note = self._shrunk(knob, values[name])
+            if note:
+                notes.append(note)
+        return ScaledSettings(values, tuple(notes))
+
+    def carry_back(self, metrics: Mapping[str, float]) -> dict[str, float]:
+        """Metrics of a scaled run as of the full size."""
+        return {
+            name: value / self.factor if name in _MULTIPLIED else value
+            for name, value in metrics.items()
+        }
+
+    def _shrunk(self, knob: Knob, full: Setting) -> tuple[Setting, str | None]:
+        assert isinstance(full, int | float) and knob.low is not None, "knobs that scale are sizes"
+        # A size of 0 means "none" or "derived from another", and stays that at any scale.
+        if full == 0 or self.factor == 1.0:
+            return full, None
+        shrunk = round(full * self.factor)
+        floor = max(1, int(knob.low))
+        if shrunk >= floor:
+            return shrunk, None
+        stands_for = knob.show(round(floor / self.factor))
+        return (
+            floor,
+            f"{knob.name}: {knob.show(full)} hits the floor of the scale, ran as {stands_for}",
+        )
+
+
+def _meaningful_factor(engine: Engine, settings: Settings) -> float:
+    unit = _bytes(settings, _UNIT_KNOB[engine])
+    factors = [CACHE_BLOCKS * unit / max(1, _bytes(settings, knobs.CACHE_KNOB[engine]))]
+    if engine == "lsm":
+        factors.append(MEMTABLE_BLOCKS * unit / max(1, _bytes(settings, _MEMTABLE_KNOB)))
+    return max(factors)
+
+
+def _bytes(settings: Settings, name: str) -> int:
+    value = settings[name]
+    assert isinstance(value, int), f"{name} is a size"
+    return value

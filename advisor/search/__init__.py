@@ -1,0 +1,37 @@
+"""The search for the best engine and settings.
+
+question = Question(profile, current={"btree": settings})
+study = Study("mine", question, Store(), bounds=Bounds(trials=40), watcher=print)
+study.run()
+"""
+
+from advisor.search.events import (
+    BestChanged,
+    Ending,
+    Event,
+    IntervalSeen,
+    StudyFinished,
+    TrialFinished,
+    TrialStarted,
+    Watcher,
+)
+from advisor.search.plan import Bounds
+from advisor.search.question import Question, stored_question
+from advisor.search.ranking import Candidate
+from advisor.search.study import Study
+
+__all__ = [
+    "BestChanged",
+    "Bounds",
+    "Candidate",
+    "Ending",
+    "Event",
+    "IntervalSeen",
+    "Question",
+    "Study",
+    "StudyFinished",
+    "TrialFinished",
+    "TrialStarted",
+    "Watcher",
+    "stored_question",
+]

@@ -1,0 +1,118 @@
+"""What a study is asked, and whether a stored study of the same name was asked the same."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from advisor import knobs
+from advisor.core import Core
+from advisor.errors import InputError
+from advisor.knobs import Engine, Settings
+from advisor.profile import Profile
+from advisor.search.plan import Bounds
+from advisor.store import Store, StudyRecord
+from advisor.trial import Clock
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a study is asked. None of it may differ when a study is resumed."""
+
+    profile: Profile
+    engines: tuple[Engine, ...] = ()
+    """Engines to compare; empty for those of the profile."""
+    current: Mapping[Engine, Settings] = field(default_factory=dict)
+    """The user's settings by engine, in full-size units, as far as they are known."""
+    opened: tuple[str, ...] = ()
+    """Knobs that are searched although they are not by default, such as those of durability."""
+    clock: Clock = "measured"
+    seed: int = 1
+    seconds: float | None = None
+    """Length of the measured phase of a trial; derived from the bounds if absent."""
+
+    def base(self, engine: Engine) -> Settings:
+        """What a recommendation is compared with: the user's settings, or the defaults of the
+        engine."""
+        return self.current.get(engine) or knobs.defaults(engine)
+
+    def settled(self, bounds: Bounds, stored: StudyRecord | None) -> Question:
+        """The question with nothing left open. Raises `InputError` for settings that an engine does
+        not accept."""
+        engines = self.engines or self.profile.engines
+        current = {
+            engine: {**knobs.defaults(engine), **knobs.check(engine, given, "current settings")}
+            for engine, given in self.current.items()
+            if engine in engines
+        }
+        seconds = self.seconds
+        if seconds is None:
+            seconds = stored.identity["seconds"] if stored else bounds.measured_seconds()
+        return replace(self, engines=engines, current=current, seconds=seconds)
+
+    def record(self, name: str, core: Core) -> StudyRecord:
+        """The settled question as it is stored."""
+        return StudyRecord(
+            name=name,
+            workload=self.profile.workload.kind,
+            goal=str(self.profile.goal),
+            engines=self.engines,
+            clock=self.clock,
+            seed=self.seed,
+            identity=self._identity(),
+            core_version=core.VERSION,
+            host=platform.node(),
+        )
+
+    def refuse_unless_same(self, stored: StudyRecord) -> None:
+        """Raises `InputError` if the stored study of this name was asked something else."""
+        for part, now in self._identity().items():
+            then = stored.identity.get(part)
+            if then != now:
+                found, accepted = _difference(then, now)
+                place = f"study {stored.name}"
+                raise InputError(place, part, found, f"{accepted} as stored, or a new name")
+
+    def _identity(self) -> dict[str, Any]:
+        return {
+            "profile": self.profile.model_dump(mode="json", by_alias=True, exclude_none=True),
+            "goal": str(self.profile.goal),
+            "engines": list(self.engines),
+            "current": {engine: dict(settings) for engine, settings in self.current.items()},
+            "opened": sorted(self.opened),
+            "clock": self.clock,
+            "seed": self.seed,
+            "seconds": self.seconds,
+            # Wall-clock numbers of two machines cannot be ranked together.
+            "host": platform.node() if self.clock == "measured" else None,
+        }
+
+
+def stored_question(name: str, store: Store) -> Question:
+    """The question of a stored study. Raises `InputError` if there is none of this name."""
+    record = store.study(name)
+    if record is None:
+        known = ", ".join(summary.name for summary in store.studies()[:5])
+        raise InputError(store.path, None, f"no study {name!r}", known or "a study that is stored")
+    identity = record.identity
+    return Question(
+        profile=Profile.model_validate(identity["profile"]),
+        engines=tuple(identity["engines"]),
+        current=identity["current"],
+        opened=tuple(identity["opened"]),
+        clock=identity["clock"],
+        seed=identity["seed"],
+        seconds=identity["seconds"],
+    )
+
+
+def _difference(then: object, now: object) -> tuple[str, str]:
+    """The two values, narrowed to the first part in which two tables differ."""
+    if isinstance(then, Mapping) and isinstance(now, Mapping):
+        for key in sorted({*then, *now}):
+            if then.get(key) != now.get(key):
+                found, accepted = _difference(then.get(key), now.get(key))
+                return f"{key} = {found}", accepted
+    return str(now), str(then)

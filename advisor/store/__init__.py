@@ -1,0 +1,10 @@
+"""The results: every study and every trial, in one DuckDB file.
+
+A finished trial is one transaction, so a killed process loses at most the trial that was running.
+No connection is kept between calls.
+"""
+
+from advisor.store.file import default_path
+from advisor.store.results import Store, StudyRecord, StudySummary, Table
+
+__all__ = ["Store", "StudyRecord", "StudySummary", "Table", "default_path"]

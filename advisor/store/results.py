@@ -1,0 +1,200 @@
+"""What is put into the results file and what is asked of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from advisor.errors import InputError
+from advisor.store import file, rows
+from advisor.trial import Trial
+
+
+@dataclass(frozen=True)
+class StudyRecord:
+    """What a study is; `identity` holds what may not differ when it is resumed."""
+
+    name: str
+    workload: str
+    goal: str
+    engines: tuple[str, ...]
+    clock: str
+    seed: int
+    identity: Mapping[str, Any]
+    core_version: str = ""
+    host: str = ""
+    created: str = ""
+    """UTC, ISO 8601; filled in when it is stored."""
+
+
+@dataclass(frozen=True)
+class StudySummary:
+    """One line of the list of studies."""
+
+    name: str
+    created: str
+    workload: str
+    goal: str
+    engines: tuple[str, ...]
+    clock: str
+    trials: int
+    last_trial: str | None
+
+
+@dataclass(frozen=True)
+class Table:
+    """The answer to a query."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+
+
+class Store:
+    """The results file at `path`; the file is made at the first write."""
+
+    def __init__(
+        self, path: Path | str | None = None, *, patience_s: float = file.PATIENCE_SECONDS
+    ) -> None:
+        self.path = Path(path) if path is not None else file.default_path()
+        self._patience_s = patience_s
+
+    def add_study(self, record: StudyRecord) -> None:
+        """Stores a new study. Raises `InputError` if the name is taken."""
+        with file.writing(self.path, self._patience_s) as connection:
+            taken = connection.execute(
+                "SELECT 1 FROM study WHERE name = ?", [record.name]
+            ).fetchall()
+            if taken:
+                raise InputError(self.path, record.name, "a study of this name", "a new name")
+            with connection.appender("study") as studies:
+                studies.append_row(
+                    record.name,
+                    datetime.now(UTC).replace(tzinfo=None),
+                    record.workload,
+                    record.goal,
+                    list(record.engines),
+                    record.clock,
+                    record.seed,
+                    json.dumps(record.identity, sort_keys=True),
+                    record.core_version,
+                    record.host,
+                )
+
+    def study(self, name: str) -> StudyRecord | None:
+        """The study of this name."""
+        found = self._read(
+            "SELECT name, workload, goal, engines, clock, seed, identity, core_version, host, "
+            "created FROM study WHERE name = ?",
+            [name],
+        )
+        for row in found:
+            return StudyRecord(
+                name=row[0],
+                workload=row[1],
+                goal=row[2],
+                engines=tuple(row[3]),
+                clock=row[4],
+                seed=row[5],
+                identity=json.loads(row[6]),
+                core_version=row[7],
+                host=row[8],
+                created=row[9].isoformat(timespec="seconds"),
+            )
+        return None
+
+    def studies(self) -> list[StudySummary]:
+        """All studies, the newest first."""
+        found = self._read(
+            "SELECT s.name, s.created, s.workload, s.goal, s.engines, s.clock, count(t.id), "
+            "max(t.started) FROM study s LEFT JOIN trial t ON t.study = s.name "
+            "GROUP BY ALL ORDER BY s.created DESC",
+            [],
+        )
+        return [
+            StudySummary(
+                name=row[0],
+                created=row[1].isoformat(timespec="seconds"),
+                workload=row[2],
+                goal=row[3],
+                engines=tuple(row[4]),
+                clock=row[5],
+                trials=row[6],
+                last_trial=row[7].isoformat(timespec="seconds") if row[7] else None,
+            )
+            for row in found
+        ]
+
+    def add_trial(self, trial: Trial, study: str | None = None) -> Trial:
+        """Stores a trial with all it measured in one transaction, and returns it with its number in
+        the study."""
+        with file.writing(self.path, self._patience_s) as connection:
+            taken = connection.execute(
+                "SELECT coalesce(max(number), -1) + 1 FROM trial "
+                "WHERE study IS NOT DISTINCT FROM ?",
+                [study],
+            ).fetchall()
+            numbered = trial.numbered(int(taken[0][0]))
+            rows.append(connection, numbered, study)
+        return numbered
+
+    def trials(self, study: str | None) -> list[Trial]:
+        """The trials of a study in order; `None` asks for single runs."""
+        return self._trials("study IS NOT DISTINCT FROM ? ORDER BY number", [study])
+
+    def runs(self, limit: int = 50) -> list[Trial]:
+        """The latest trials of all studies and single runs, the newest first."""
+        return self._trials("true ORDER BY started DESC, number DESC LIMIT ?", [limit])
+
+    def trial(self, id_prefix: str) -> Trial:
+        """The trial whose id begins so. Raises `InputError` if there is none, or more than one."""
+        found = self._trials("starts_with(id::VARCHAR, ?) ORDER BY id LIMIT 2", [id_prefix.lower()])
+        if len(found) != 1:
+            what = "no trial" if not found else "more than one trial"
+            raise InputError(
+                self.path, None, f"{what} whose id begins with {id_prefix!r}", "the id of one trial"
+            )
+        return found[0]
+
+    def best(self, study: str, metric: str, *, maximize: bool = True) -> Trial | None:
+        """The finished trial of a study with the best value of one metric, constraints not looked
+        at."""
+        order = "DESC" if maximize else "ASC"
+        found = self._trials(
+            "study = ? AND id IN (SELECT trial FROM trial_metric WHERE metric = ?) "
+            "ORDER BY (SELECT any_value(value) FROM trial_metric WHERE metric = ? AND trial = id) "
+            f"{order} LIMIT 1",
+            [study, metric, metric],
+        )
+        return found[0] if found else None
+
+    def sql(self, text: str) -> Table:
+        """The answer to one query. The query can read this file and nothing else, and change
+        nothing."""
+        import duckdb
+
+        if not self.path.exists():
+            raise InputError(self.path, None, "no results yet", "a results file")
+        with file.reading(self.path, self._patience_s) as connection:
+            try:
+                cursor = connection.execute(text)
+                columns = tuple(column[0] for column in cursor.description or ())
+                return Table(columns, tuple(cursor.fetchall()))
+            except duckdb.Error as error:
+                message = str(error).strip().splitlines()[0]
+                raise InputError("--sql", None, message, "one query that only reads") from error
+
+    def _read(self, query: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]:
+        if not self.path.exists():
+            return []
+        with file.reading(self.path, self._patience_s) as connection:
+            return connection.execute(query, parameters).fetchall()
+
+    def _trials(self, which: str, parameters: Sequence[object]) -> list[Trial]:
+        if not self.path.exists():
+            return []
+        with file.reading(self.path, self._patience_s) as connection:
+            return rows.fetch(connection, which, parameters)

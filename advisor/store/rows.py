@@ -1,0 +1,140 @@
+"""How a trial is spread over the tables, and put together again."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from advisor.store.schema import INTERVAL_COLUMNS
+from advisor.trial import Trial
+
+if TYPE_CHECKING:
+    import duckdb
+
+TRIAL_COLUMNS = (
+    "id", "study", "number", "engine", "role", "outcome", "error", "workload", "settings", "seed",
+    "clock", "seconds", "scale", "budget_bytes", "wall_seconds", "started", "core_version", "host",
+    "notes",
+)  # fmt: skip
+
+
+def fetch(
+    connection: duckdb.DuckDBPyConnection, which: str, parameters: Sequence[object]
+) -> list[Trial]:
+    """The trials that a condition on the table `trial` names, with all they measured."""
+    rows = connection.execute(
+        f"SELECT {', '.join(TRIAL_COLUMNS)} FROM trial WHERE {which}", parameters
+    ).fetchall()
+    measured = _Measured(connection, [row[0] for row in rows])
+    return [_trial(dict(zip(TRIAL_COLUMNS, row, strict=True)), measured) for row in rows]
+
+
+def append(connection: duckdb.DuckDBPyConnection, trial: Trial, study: str | None) -> None:
+    """Adds a trial to its tables, inside the transaction of the caller."""
+    with connection.appender("trial", columns=list(TRIAL_COLUMNS)) as rows:
+        rows.append_row(
+            trial.id,
+            study,
+            trial.number,
+            trial.engine,
+            trial.role,
+            trial.outcome,
+            trial.error,
+            trial.workload,
+            json.dumps(dict(trial.settings), sort_keys=True),
+            trial.seed,
+            trial.clock,
+            trial.seconds,
+            trial.scale,
+            trial.budget_bytes,
+            trial.wall_seconds,
+            datetime.fromisoformat(trial.started).replace(tzinfo=None),
+            trial.core_version,
+            trial.host,
+            list(trial.notes),
+        )
+    _append(connection, "trial_metric", ((trial.id, *pair) for pair in trial.metrics.items()))
+    _append(connection, "trial_operation", _long_form(trial.id, trial.by_operation))
+    _append(connection, "trial_bytes", _long_form(trial.id, trial.bytes_by_purpose))
+    _append(
+        connection,
+        "trial_interval",
+        (
+            (trial.id, sequence, *(interval.get(column) for column in INTERVAL_COLUMNS))
+            for sequence, interval in enumerate(trial.intervals)
+        ),
+    )
+
+
+def _long_form(
+    trial: str, table: Mapping[str, Mapping[str, float]]
+) -> Iterable[tuple[object, ...]]:
+    return (
+        (trial, name, metric, value) for name, row in table.items() for metric, value in row.items()
+    )
+
+
+def _append(
+    connection: duckdb.DuckDBPyConnection, table: str, rows: Iterable[tuple[object, ...]]
+) -> None:
+    with connection.appender(table) as appender:
+        appender.append_rows(rows)
+
+
+class _Measured:
+    """What belongs to some trials in the other tables, fetched with one query each."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, ids: list[object]) -> None:
+        self.metrics: dict[object, dict[str, float]] = defaultdict(dict)
+        self.operations: dict[object, dict[str, dict[str, float]]] = defaultdict(dict)
+        self.bytes: dict[object, dict[str, dict[str, float]]] = defaultdict(dict)
+        self.intervals: dict[object, list[dict[str, Any]]] = defaultdict(list)
+        wanted = "WHERE trial IN (SELECT unnest(?::UUID[]))"
+        for trial, metric, value in connection.execute(
+            f"SELECT trial, metric, value FROM trial_metric {wanted}", [ids]
+        ).fetchall():
+            self.metrics[trial][metric] = value
+        for table, into in (("trial_operation", self.operations), ("trial_bytes", self.bytes)):
+            for trial, name, metric, value in connection.execute(
+                f"SELECT * FROM {table} {wanted}", [ids]
+            ).fetchall():
+                into[trial].setdefault(name, {})[metric] = value
+        columns = ", ".join(INTERVAL_COLUMNS)
+        for trial, *values in connection.execute(
+            f"SELECT trial, {columns} FROM trial_interval {wanted} ORDER BY trial, sequence", [ids]
+        ).fetchall():
+            pairs = zip(INTERVAL_COLUMNS, values, strict=True)
+            self.intervals[trial].append(
+                {name: value for name, value in pairs if value is not None}
+            )
+
+
+def _trial(row: Mapping[str, Any], measured: _Measured) -> Trial:
+    key = row["id"]
+    return Trial(
+        engine=row["engine"],
+        settings=json.loads(row["settings"]),
+        role=row["role"],
+        outcome=row["outcome"],
+        seed=row["seed"],
+        clock=row["clock"],
+        seconds=row["seconds"],
+        scale=row["scale"],
+        metrics=measured.metrics[key],
+        by_operation=measured.operations[key],
+        bytes_by_purpose=measured.bytes[key],
+        intervals=tuple(measured.intervals[key]),
+        notes=tuple(row["notes"]),
+        error=row["error"],
+        budget_bytes=row["budget_bytes"],
+        workload=row["workload"],
+        wall_seconds=row["wall_seconds"],
+        started=row["started"].isoformat(),
+        core_version=row["core_version"],
+        host=row["host"],
+        number=row["number"],
+        id=str(key),
+    )

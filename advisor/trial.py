@@ -1,0 +1,74 @@
+"""What one trial was and what it measured: the record that travels from `evaluate` to the store,
+the search, the recommendation and the screens.
+
+Settings are always in the user's full-size units and complete (defaults included). `metrics` uses
+the vocabulary of the core's report; what was not measured is absent.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from advisor.knobs import Engine, Setting, Settings
+
+Clock = Literal["measured", "simulated"]
+
+Outcome = Literal["finished", "failed", "rejected"]
+"""`failed`: the run ended with an error. `rejected`: the settings do not fit the memory; nothing
+was run."""
+
+Role = Literal["run", "default", "current", "rule", "search", "repeat", "ablation"]
+"""Why a trial was made: a single run, the engine's defaults, the user's settings, a rule of thumb,
+a proposal of the sampler, a second look at settings already tried, or the reversal of a change."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One set of settings on one engine, tried once."""
+
+    engine: Engine
+    settings: Settings
+    role: Role
+    outcome: Outcome
+    seed: int
+    clock: Clock
+    seconds: float
+    """Length of the measured phase that was asked for."""
+    scale: float
+    """Data of the run / data of the profile; 1 is full size."""
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    by_operation: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    bytes_by_purpose: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    intervals: tuple[Mapping[str, Any], ...] = ()
+    notes: tuple[str, ...] = ()
+    """What the reader must know to judge the numbers, such as a knob that hit its floor when
+    scaled."""
+    error: str | None = None
+    budget_bytes: int | None = None
+    """Memory that the settings need at full size, by the catalogue's formula."""
+    workload: str = ""
+    wall_seconds: float = 0.0
+    """Time that the trial took, loading included."""
+    started: str = ""
+    """UTC, ISO 8601."""
+    core_version: str = ""
+    host: str = ""
+    number: int = -1
+    """Place in its study, from 0; -1 until it is stored."""
+    id: str = field(default_factory=lambda: str(uuid.uuid4()))
+
+    @property
+    def finished(self) -> bool:
+        return self.outcome == "finished"
+
+    def numbered(self, number: int) -> Trial:
+        """The same trial with its place in the study."""
+        return replace(self, number=number)
+
+
+def settings_key(engine: str, settings: Settings) -> tuple[str, tuple[tuple[str, Setting], ...]]:
+    """Equal for trials of the same settings on the same engine: repetitions share it."""
+    return engine, tuple(sorted(settings.items()))
