@@ -41,6 +41,14 @@ pub enum Error {
         /// The first error.
         why: String,
     },
+    /// The engine grew past the memory that the run may use.
+    #[error("the engine uses {used} bytes of memory, more than the limit of {limit}")]
+    MemoryLimit {
+        /// Bytes in use.
+        used: u64,
+        /// Bytes allowed.
+        limit: u64,
+    },
     /// The run was cancelled.
     #[error("cancelled")]
     Cancelled,

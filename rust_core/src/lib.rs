@@ -9,8 +9,10 @@ pub mod error;
 pub mod lsm;
 pub mod metrics;
 pub mod options;
+pub mod run;
 pub mod runtime;
 pub mod storage;
+pub mod table;
 pub mod workload;
 
 pub use error::{Error, Result};

@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CloudVolumeSpec {
+    /// Bytes of the volume.
+    pub capacity_bytes: u64,
     /// Requests per second.
     pub iops: f64,
     /// MB per second.
@@ -75,6 +77,7 @@ mod tests {
     #[test]
     fn both_limits_hold() {
         let spec = CloudVolumeSpec {
+            capacity_bytes: 1 << 40,
             iops: 3000.0,
             mb_per_s: 125.0,
             request_bytes: 256 << 10,

@@ -8,7 +8,6 @@ pub mod translation;
 
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 pub use cloud_volume::{CloudVolume, CloudVolumeSpec};
 pub use disk_array::{DiskArray, DiskArraySpec};
@@ -56,10 +55,32 @@ pub enum DeviceSpec {
 }
 
 impl DeviceSpec {
-    /// Reads a spec, naming the field that is wrong.
-    pub fn from_json(value: &Value) -> Result<Self> {
-        serde_json::from_value(value.clone())
-            .map_err(|e| Error::invalid("hardware.device", value, format!("a device ({e})")))
+    /// Refuses figures that no device has.
+    pub fn check(&self) -> Result<()> {
+        let value = serde_json::to_value(self).unwrap_or_default();
+        let figures = value.as_object().into_iter().flatten();
+        let zero_is_fine = ["write_cache_bytes", "fullness", "over_provisioning", "sync_us", "min_seek_us"];
+        for (name, figure) in figures.filter(|(_, figure)| figure.is_number()) {
+            let number = figure.as_f64().unwrap_or(f64::NAN);
+            if !number.is_finite() || number < 0.0 || (number == 0.0 && !zero_is_fine.contains(&name.as_str())) {
+                return Err(Error::invalid(format!("hardware.device.{name}"), figure, "a positive number"));
+            }
+        }
+        match self {
+            Self::Flash(spec) if spec.fullness >= 1.0 => {
+                Err(Error::invalid("hardware.device.fullness", spec.fullness, "a share below 1"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Bytes that files may take.
+    pub fn free_bytes(&self) -> u64 {
+        match self {
+            Self::DiskArray(spec) => spec.capacity_bytes,
+            Self::Flash(spec) => (spec.capacity_bytes as f64 * (1.0 - spec.fullness)) as u64,
+            Self::CloudVolume(spec) => spec.capacity_bytes,
+        }
     }
 
     /// The idle device.

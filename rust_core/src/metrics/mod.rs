@@ -1,5 +1,16 @@
 //! What is counted: bytes by purpose, latencies, intervals, and the report made of them.
 
+pub mod intervals;
+pub mod latencies;
 pub mod meters;
+pub mod report;
 
+pub use intervals::{Activity, Phase, Snapshot, interval};
+pub use latencies::Latencies;
 pub use meters::{Meters, MetersSnapshot, Purpose, PurposeCounts};
+pub use report::{Header, Loaded, Measured, report};
+
+/// A quotient; `None` where there is nothing to divide by.
+fn ratio(amount: f64, of: f64) -> Option<f64> {
+    (of > 0.0).then(|| amount / of)
+}

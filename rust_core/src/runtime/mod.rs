@@ -3,6 +3,7 @@
 //! queues of the cores and the device. Nothing outside this folder reads a clock, sleeps or starts a thread.
 
 pub mod group_sync;
+pub mod hardware;
 pub mod job;
 pub mod queues;
 pub mod serial;

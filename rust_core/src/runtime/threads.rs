@@ -5,6 +5,7 @@
 use super::{Admission, Signal, Task};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
@@ -95,10 +96,13 @@ fn work(engine: &dyn Engine, signal: &Signal, clock: WallClock, n: u32, cpu_ns: 
             continue;
         };
         let before = thread_cpu_ns();
-        let result = job.run(&mut task).and_then(|()| {
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            job.run(&mut task)?;
             task.now_ns = clock.now_ns();
             job.install(&mut task)
-        });
+        }));
+        // A panic must not leave clients waiting for work that no longer happens.
+        let result = result.unwrap_or_else(|_| Err(Error::Poisoned { why: "a background job panicked".into() }));
         if let Err(error) = result {
             engine.poison(&error);
         }
@@ -107,8 +111,8 @@ fn work(engine: &dyn Engine, signal: &Signal, clock: WallClock, n: u32, cpu_ns: 
     }
 }
 
-/// Waits until the engine admits a write of `bytes`, and returns the nanoseconds waited. `give_up` is asked at least
-/// every 50 ms.
+/// Waits until the engine admits a write of `bytes`, and returns the nanoseconds waited: 0 if it was admitted at once.
+/// `give_up` is asked at least every 50 ms.
 pub fn admit(
     engine: &dyn Engine,
     signal: &Signal,
@@ -124,6 +128,7 @@ pub fn admit(
             Admission::Go => break,
             Admission::Delay { micros } => {
                 delay(micros, give_up)?;
+                task.now_ns = clock.now_ns();
                 break;
             }
             Admission::Wait => signal.wait_completed(seen, PATIENCE),
@@ -133,7 +138,6 @@ pub fn admit(
         }
         task.now_ns = clock.now_ns();
     }
-    task.now_ns = clock.now_ns();
     Ok(task.now_ns - began)
 }
 

@@ -4,6 +4,7 @@
 pub mod faulty;
 pub mod files;
 pub mod memory;
+pub mod run_directory;
 pub mod simulated;
 
 use crate::error::Result;
@@ -14,6 +15,7 @@ use std::sync::Arc;
 pub use faulty::FaultyStorage;
 pub use files::FileStorage;
 pub use memory::MemoryStorage;
+pub use run_directory::RunDirectory;
 pub use simulated::SimulatedStorage;
 
 /// A directory of files.

@@ -140,6 +140,7 @@ impl Observer for Ticks {
 /// One core at 1 us per call, and a volume that takes 10 ms for the job's 1 MiB.
 fn simulate(writers: &mut [Writer]) -> (Simulation, Ticks) {
     let volume = CloudVolume::new(CloudVolumeSpec {
+        capacity_bytes: 1 << 40,
         iops: 1e9,
         mb_per_s: 104.857_6,
         request_bytes: 1 << 20,
@@ -192,8 +193,14 @@ fn clients_share_the_core_and_the_run_repeats_to_the_nanosecond() {
 
 #[test]
 fn a_long_cpu_step_is_replayed_in_slices_that_add_up() {
-    let volume =
-        CloudVolumeSpec { iops: 1.0, mb_per_s: 1.0, request_bytes: 1, read_latency_us: 0.0, write_latency_us: 0.0 };
+    let volume = CloudVolumeSpec {
+        capacity_bytes: 1 << 40,
+        iops: 1.0,
+        mb_per_s: 1.0,
+        request_bytes: 1,
+        read_latency_us: 0.0,
+        write_latency_us: 0.0,
+    };
     let mut world = World::new(1, [1.0; Work::COUNT], Box::new(CloudVolume::new(volume)));
     let mut work = WorkCounts::default();
     work.0[0] = 2_600_000;

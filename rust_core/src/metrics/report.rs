@@ -1,0 +1,290 @@
+//! One run's numbers under their one set of names. Takes plain numbers, whichever clock they come from. What was not
+//! measured is absent.
+
+use super::intervals::{Snapshot, cache_hit_ratio, stall_s};
+use super::meters::{MetersSnapshot, Purpose};
+use super::{Latencies, ratio};
+use crate::engine::EngineStats;
+use serde_json::{Map, Value, json};
+
+/// What the measured phase yielded.
+#[derive(Debug, Clone, Default)]
+pub struct Measured {
+    /// Counters when it began.
+    pub before: Snapshot,
+    /// Counters when it ended.
+    pub after: Snapshot,
+    /// Latencies by operation.
+    pub by_operation: Vec<(&'static str, Latencies)>,
+    /// Clients that ran.
+    pub clients: u32,
+    /// Nanoseconds that clients waited for admission, summed over clients.
+    pub stall_ns: u64,
+    /// Blocks or pages that clients asked for.
+    pub blocks_asked: u64,
+    /// CPU nanoseconds of clients and background work.
+    pub cpu_ns: Option<u64>,
+    /// Live key and value bytes at the end.
+    pub live_bytes: u64,
+    /// The most memory that the engine used at the ends of intervals.
+    pub memory_bytes: u64,
+    /// Bytes that a flash device wrote for each byte of its host, where a flash device was simulated.
+    pub flash_waf: Option<f64>,
+}
+
+impl Measured {
+    /// Length of the phase.
+    pub fn seconds(&self) -> f64 {
+        (self.after.at_ns - self.before.at_ns) as f64 / 1e9
+    }
+
+    /// Operations that ended in the phase.
+    pub fn operations(&self) -> u64 {
+        self.by_operation.iter().map(|(_, latencies)| latencies.count()).sum()
+    }
+
+    /// The metrics of the whole phase.
+    pub fn metrics(&self) -> Map<String, Value> {
+        let mut overall = Latencies::default();
+        self.by_operation.iter().for_each(|(_, latencies)| overall.merge(latencies));
+        let (before, after) = (&self.before.engine, &self.after.engine);
+        let io = self.after.meters.since(&self.before.meters).total();
+        let per_operation = |amount: f64| ratio(amount, self.operations() as f64);
+        let user_bytes = after.user_bytes_written - before.user_bytes_written;
+        let mut map = overall.to_json();
+        let measured = [
+            ("ops_per_s", ratio(self.operations() as f64, self.seconds())),
+            ("reads_per_op", per_operation(io.reads as f64)),
+            ("read_kb_per_op", per_operation(io.read_bytes as f64 / 1024.0)),
+            ("write_kb_per_op", per_operation(io.written_bytes as f64 / 1024.0)),
+            ("write_amp", ratio(io.written_bytes as f64, user_bytes as f64)),
+            ("read_amp", per_operation(self.blocks_asked as f64)),
+            ("space_amp", ratio(self.after.disk_bytes as f64, self.live_bytes as f64)),
+            ("flash_waf", self.flash_waf),
+            ("cpu_us_per_op", self.cpu_ns.and_then(|ns| per_operation(ns as f64 / 1e3))),
+            ("cache_hit_ratio", cache_hit_ratio(before, after)),
+            ("bloom_false_positive_ratio", bloom_false_positive_ratio(before, after)),
+            ("stall_s", Some(stall_s(self.stall_ns, self.clients))),
+        ];
+        map.extend(measured.into_iter().filter_map(|(name, value)| Some((name.to_owned(), json!(value?)))));
+        map.insert("disk_bytes".to_owned(), json!(self.after.disk_bytes));
+        map.insert("memory_bytes".to_owned(), json!(self.memory_bytes));
+        map
+    }
+
+    fn by_operation(&self) -> Map<String, Value> {
+        let seen = self.by_operation.iter().filter(|(_, latencies)| latencies.count() > 0);
+        seen.map(|(name, latencies)| {
+            let mut map = latencies.to_json();
+            map.insert("count".to_owned(), json!(latencies.count()));
+            ((*name).to_owned(), Value::Object(map))
+        })
+        .collect()
+    }
+}
+
+/// Share of the filter questions about absent keys that were answered `maybe present`; `None` if none was asked.
+fn bloom_false_positive_ratio(before: &EngineStats, after: &EngineStats) -> Option<f64> {
+    let positive = after.bloom_positive - before.bloom_positive;
+    let true_positive = after.bloom_true_positive - before.bloom_true_positive;
+    let false_positive = positive.saturating_sub(true_positive) as f64;
+    let useful = (after.bloom_useful - before.bloom_useful) as f64;
+    ratio(false_positive, false_positive + useful)
+}
+
+/// What the load phase yielded.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Loaded {
+    /// Seconds, including the work that was left to the background.
+    pub seconds: f64,
+    /// Rows written.
+    pub operations: u64,
+    /// Key and value bytes written.
+    pub user_bytes: u64,
+    /// Bytes that reached storage.
+    pub written_bytes: u64,
+    /// Live key and value bytes at the end.
+    pub live_bytes: u64,
+}
+
+/// What a report says about the run besides its numbers.
+#[derive(Debug, Clone)]
+pub struct Header {
+    /// `measured` or `simulated`.
+    pub clock: &'static str,
+    /// `lsm` or `btree`.
+    pub engine: &'static str,
+    /// All parameters of the workload.
+    pub workload: Map<String, Value>,
+    /// All options of the engine.
+    pub options: Map<String, Value>,
+    /// The run's seed.
+    pub seed: u64,
+    /// Whether a simulated run reached a steady state; a measured one does not say.
+    pub steady: Option<bool>,
+}
+
+/// The report of one run.
+pub fn report(header: Header, loaded: Loaded, measured: &Measured, intervals: Vec<Value>) -> Value {
+    json!({
+        "clock": header.clock,
+        "engine": header.engine,
+        "workload": header.workload,
+        "options": header.options,
+        "clients": measured.clients,
+        "seed": header.seed,
+        "steady": header.steady,
+        "seconds": measured.seconds(),
+        "operations": measured.operations(),
+        "metrics": measured.metrics(),
+        "by_operation": measured.by_operation(),
+        "bytes": bytes_by_purpose(&measured.after.meters.since(&measured.before.meters)),
+        "load": {
+            "seconds": loaded.seconds,
+            "operations": loaded.operations,
+            "user_bytes": loaded.user_bytes,
+            "written_bytes": loaded.written_bytes,
+            "live_bytes": loaded.live_bytes,
+        },
+        "engine_details": measured.after.engine.details,
+        "intervals": intervals,
+    })
+}
+
+/// Counters of the purposes that occurred.
+fn bytes_by_purpose(meters: &MetersSnapshot) -> Map<String, Value> {
+    let purposes = Purpose::all().map(|purpose| (purpose, meters.of(purpose)));
+    let used = purposes.filter(|(_, counts)| *counts != super::PurposeCounts::default());
+    used.map(|(purpose, counts)| {
+        let counts = json!({
+            "written_bytes": counts.written_bytes,
+            "writes": counts.writes,
+            "read_bytes": counts.read_bytes,
+            "reads": counts.reads,
+            "syncs": counts.syncs,
+        });
+        (purpose.name(), counts)
+    })
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metrics::Meters;
+
+    fn full() -> Measured {
+        let meters = Meters::default();
+        meters.wrote(Purpose::Wal, 2048);
+        meters.wrote(Purpose::Compaction { level: 3 }, 6144);
+        (0..4).for_each(|_| meters.read(Purpose::UserRead, 512));
+        let engine = EngineStats {
+            user_bytes_written: 4096,
+            cache_hits: 9,
+            cache_misses: 1,
+            bloom_useful: 98,
+            bloom_positive: 12,
+            bloom_true_positive: 10,
+            ..EngineStats::default()
+        };
+        let after = Snapshot { at_ns: 2_000_000_000, meters: meters.snapshot(), engine, disk_bytes: 3000 };
+        let mut latencies = Latencies::default();
+        (0..4).for_each(|_| latencies.record(8000));
+        Measured {
+            after,
+            by_operation: vec![("get", latencies), ("put", Latencies::default())],
+            clients: 2,
+            stall_ns: 500_000_000,
+            blocks_asked: 12,
+            cpu_ns: Some(100_000),
+            live_bytes: 2000,
+            memory_bytes: 1234,
+            flash_waf: Some(1.5),
+            ..Measured::default()
+        }
+    }
+
+    #[test]
+    fn metrics_are_arithmetic_on_meters() {
+        let latency = 8.003; // The upper edge of the histogram's bucket.
+        let metrics = full().metrics();
+        for (name, expected) in [
+            ("ops_per_s", 2.0),
+            ("p50_us", latency),
+            ("p95_us", latency),
+            ("p99_us", latency),
+            ("p999_us", latency),
+            ("max_us", latency),
+            ("reads_per_op", 1.0),
+            ("read_kb_per_op", 0.5),
+            ("write_kb_per_op", 2.0),
+            ("write_amp", 2.0),
+            ("read_amp", 3.0),
+            ("space_amp", 1.5),
+            ("flash_waf", 1.5),
+            ("cpu_us_per_op", 25.0),
+            ("cache_hit_ratio", 0.9),
+            ("bloom_false_positive_ratio", 0.02),
+            ("stall_s", 0.25),
+            ("disk_bytes", 3000.0),
+            ("memory_bytes", 1234.0),
+        ] {
+            let found = metrics[name].as_f64().unwrap();
+            assert!((found - expected).abs() < 1e-9, "{name}: {found} against {expected}");
+        }
+        assert_eq!(metrics.len(), 19);
+    }
+
+    #[test]
+    fn what_was_not_measured_is_absent() {
+        let names: Vec<_> = Measured { clients: 1, ..Measured::default() }.metrics().into_iter().collect();
+        assert_eq!(
+            names.iter().map(|(name, _)| &**name).collect::<Vec<_>>(),
+            ["disk_bytes", "memory_bytes", "stall_s"]
+        );
+    }
+
+    #[test]
+    fn a_report_has_exactly_its_vocabulary() {
+        let header = Header {
+            clock: "measured",
+            engine: "lsm",
+            workload: Map::new(),
+            options: Map::new(),
+            seed: 1,
+            steady: None,
+        };
+        let report = report(header, Loaded::default(), &full(), Vec::new());
+        let names: Vec<_> = report.as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(
+            names,
+            [
+                "by_operation",
+                "bytes",
+                "clients",
+                "clock",
+                "engine",
+                "engine_details",
+                "intervals",
+                "load",
+                "metrics",
+                "operations",
+                "options",
+                "seconds",
+                "seed",
+                "steady",
+                "workload",
+            ]
+        );
+        assert_eq!(report["by_operation"].as_object().unwrap().len(), 1);
+        assert_eq!(report["by_operation"]["get"]["count"], 4);
+        assert_eq!(
+            report["bytes"].as_object().unwrap().keys().collect::<Vec<_>>(),
+            ["compaction_l3", "user_read", "wal"]
+        );
+        assert_eq!(
+            report["bytes"]["wal"],
+            json!({"written_bytes": 2048, "writes": 1, "read_bytes": 0, "reads": 0, "syncs": 0})
+        );
+    }
+}

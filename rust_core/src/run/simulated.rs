@@ -1,0 +1,275 @@
+//! One run under the virtual clock: files in memory over a modelled device, one thread, the same report every time.
+
+use super::Plan;
+use super::phases::{self, Driver};
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+use crate::metrics::{Activity, Phase, Snapshot, interval};
+use crate::runtime::hardware::HardwareSpec;
+use crate::runtime::simulation::{self, Observer, Simulation, Turn, World};
+use crate::runtime::{Signal, Task};
+use crate::storage::{SimulatedStorage, Storage};
+use crate::workload::driver::{Limits, Outcome};
+use crate::workload::halt::{Halt, HaltingStorage};
+use crate::workload::recorder::Recorder;
+use crate::workload::{self, Client};
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// The driver's own task, apart from clients and jobs.
+const DRIVER_TASK: u32 = 2_000_000;
+
+/// After so many intervals of one length a phase samples half as often: virtual hours need no more points than seconds.
+const INTERVALS_OF_ONE_LENGTH: u32 = 400;
+
+/// Runs the plan on `hardware` to its report. Intervals go to `on_interval` as they end.
+pub fn run(
+    plan: &Plan,
+    hardware: &HardwareSpec,
+    halt: &Arc<Halt>,
+    on_interval: &mut dyn FnMut(Value),
+) -> Result<Value> {
+    let world = Arc::new(Mutex::new(hardware.world()?));
+    let device = SimulatedStorage::new(Arc::default(), hardware.device.free_bytes());
+    let storage: Arc<dyn Storage> = Arc::new(HaltingStorage::new(Arc::new(device), halt.clone()));
+    let signal = Arc::<Signal>::default();
+    let mut task = Simulation::task(&world, DRIVER_TASK, 0);
+    let layout = plan.workload.layout();
+    let engine = plan.opener.open(plan.spec.engine, &plan.options, layout, storage.clone(), signal.clone(), &mut task);
+    let engine = engine.map_err(|error| if halt.is_asked() { Error::Cancelled } else { error })?;
+    let simulation = Simulation::new(world.clone(), engine.clone(), signal, task.now_ns);
+    let kinds = plan.workload.operations().len();
+    let mut driver = VirtualDriver { simulation, world, engine, storage, halt: halt.clone(), kinds };
+    let result = phases::run(plan, &mut driver, on_interval);
+    halt.check()?;
+    let mut report = result?;
+    report["hardware"] = json!(hardware);
+    report["device"] = driver.device();
+    let mut task = Simulation::task(&driver.world, DRIVER_TASK, driver.simulation.now_ns());
+    driver.engine.close(&mut task)?;
+    Ok(report)
+}
+
+struct VirtualDriver {
+    simulation: Simulation,
+    world: Arc<Mutex<World>>,
+    engine: Arc<dyn Engine>,
+    storage: Arc<dyn Storage>,
+    halt: Arc<Halt>,
+    kinds: usize,
+}
+
+impl VirtualDriver {
+    fn snapshot_at(&self, at_ns: u64) -> Result<Snapshot> {
+        Ok(Snapshot {
+            at_ns,
+            meters: self.storage.meters().snapshot(),
+            engine: self.engine.stats(),
+            disk_bytes: self.storage.used_bytes()?,
+        })
+    }
+
+    /// What the device counted since the run began.
+    fn device(&self) -> Value {
+        let stats = self.world.lock().device_stats();
+        json!({
+            "read_bytes": stats.read_bytes,
+            "written_bytes": stats.written_bytes,
+            "nand_bytes": stats.nand_bytes,
+            "erases": stats.erases,
+            "busy_s": stats.busy_ns as f64 / 1e9,
+        })
+    }
+}
+
+impl Driver for VirtualDriver {
+    fn clock(&self) -> &'static str {
+        "simulated"
+    }
+
+    fn phase(
+        &mut self,
+        phase: Phase,
+        clients: Vec<Box<dyn Client>>,
+        limits: Limits,
+        on_interval: &mut dyn FnMut(Value),
+    ) -> Result<Outcome> {
+        let before = self.snapshot_at(self.simulation.now_ns())?;
+        let cpu_ns = self.world.lock().cpu_ns();
+        let shared = Shared {
+            engine: self.engine.clone(),
+            halt: self.halt.clone(),
+            left: Cell::new(limits.operations),
+            blocks_asked: Cell::new(0),
+        };
+        let recorders: Vec<_> = clients.iter().map(|_| Rc::new(RefCell::new(Recorder::new(self.kinds)))).collect();
+        let mut seats: Vec<Seat<'_>> = clients
+            .into_iter()
+            .zip(&recorders)
+            .map(|(client, recorder)| Seat { client, shared: &shared, recorder: recorder.clone(), plan: None })
+            .collect();
+        let period_ns = limits.interval.as_nanos() as u64;
+        let mut sampler = Sampler {
+            phase,
+            storage: self.storage.clone(),
+            shared: &shared,
+            recorders: &recorders,
+            last: before.clone(),
+            period_ns,
+            emitted: 0,
+            memory_bytes: before.engine.memory_bytes,
+            memory_limit: limits.memory_bytes,
+            on_interval,
+        };
+        let until_ns = limits.seconds.map_or(u64::MAX, |seconds| before.at_ns + (seconds * 1e9) as u64);
+        {
+            let mut clients: Vec<&mut dyn simulation::Client> =
+                seats.iter_mut().map(|seat| seat as &mut dyn simulation::Client).collect();
+            self.simulation.run(&mut clients, until_ns, period_ns, &mut sampler)?;
+        }
+        self.halt.check()?;
+        let after = sampler.sample(self.simulation.now_ns())?;
+        let memory_bytes = sampler.memory_bytes;
+        let clients = seats.into_iter().map(|seat| seat.client).collect();
+        let mut recorder = Recorder::new(self.kinds);
+        recorders.iter().for_each(|one| recorder.merge(&one.borrow()));
+        let cpu_ns = self.world.lock().cpu_ns() - cpu_ns;
+        let blocks_asked = shared.blocks_asked.get();
+        Ok(Outcome { clients, before, after, recorder, blocks_asked, cpu_ns, memory_bytes })
+    }
+
+    fn settle(&mut self) -> Result<()> {
+        struct Halting<'a>(&'a Halt);
+        impl Observer for Halting<'_> {
+            fn tick(&mut self, _now_ns: u64) -> Result<()> {
+                self.0.check()
+            }
+        }
+        let halt = self.halt.clone();
+        let settled = self.simulation.settle(100_000_000, &mut Halting(&halt));
+        halt.check()?;
+        settled
+    }
+
+    fn snapshot(&self) -> Result<Snapshot> {
+        self.snapshot_at(self.simulation.now_ns())
+    }
+
+    /// The cores do not tell clients from jobs; [`Outcome::cpu_ns`] holds both.
+    fn background_cpu_ns(&self) -> u64 {
+        0
+    }
+
+    fn flash_bytes(&self) -> Option<(u64, u64)> {
+        let stats = self.world.lock().device_stats();
+        (stats.nand_bytes > 0).then_some((stats.written_bytes, stats.nand_bytes))
+    }
+}
+
+/// What the clients of a phase share.
+struct Shared {
+    engine: Arc<dyn Engine>,
+    halt: Arc<Halt>,
+    /// Operations left, where they are limited.
+    left: Cell<Option<u64>>,
+    blocks_asked: Cell<u64>,
+}
+
+impl Shared {
+    /// Takes an operation off those that are left.
+    fn take(&self, operations: u64) -> bool {
+        let Some(left) = self.left.get() else { return true };
+        self.left.set(Some(left.saturating_sub(operations)));
+        left > 0
+    }
+}
+
+struct Seat<'a> {
+    client: Box<dyn Client>,
+    shared: &'a Shared,
+    recorder: Rc<RefCell<Recorder>>,
+    plan: Option<workload::Plan>,
+}
+
+impl simulation::Client for Seat<'_> {
+    fn plan(&mut self, now_ns: u64) -> Option<Turn> {
+        if self.shared.halt.is_asked() {
+            return None;
+        }
+        let plan = self.client.plan(now_ns)?;
+        if !self.shared.take(plan.operations) {
+            return None;
+        }
+        self.plan = Some(plan);
+        Some(Turn { write_bytes: plan.write_bytes, earliest_ns: plan.earliest_ns })
+    }
+
+    fn execute(&mut self, task: &mut Task, _began_ns: u64) -> Result<()> {
+        let asked = task.blocks_asked;
+        self.client.execute(&*self.shared.engine, task)?;
+        self.shared.blocks_asked.set(self.shared.blocks_asked.get() + task.blocks_asked - asked);
+        Ok(())
+    }
+
+    fn ended(&mut self, began_ns: u64, ended_ns: u64, stalled_ns: u64) {
+        let Some(plan) = self.plan.take() else { return };
+        let mut recorder = self.recorder.borrow_mut();
+        recorder.record(&plan, ended_ns - began_ns);
+        if stalled_ns > 0 {
+            recorder.stalled(stalled_ns);
+        }
+    }
+}
+
+struct Sampler<'a> {
+    phase: Phase,
+    storage: Arc<dyn Storage>,
+    shared: &'a Shared,
+    recorders: &'a [Rc<RefCell<Recorder>>],
+    last: Snapshot,
+    period_ns: u64,
+    emitted: u32,
+    memory_bytes: u64,
+    memory_limit: Option<u64>,
+    on_interval: &'a mut dyn FnMut(Value),
+}
+
+impl Sampler<'_> {
+    /// Ends an interval.
+    fn sample(&mut self, now_ns: u64) -> Result<Snapshot> {
+        let mut activity = Activity::default();
+        self.recorders.iter().for_each(|recorder| recorder.borrow_mut().drain(&mut activity));
+        let now = Snapshot {
+            at_ns: now_ns,
+            meters: self.storage.meters().snapshot(),
+            engine: self.shared.engine.stats(),
+            disk_bytes: self.storage.used_bytes()?,
+        };
+        (self.on_interval)(interval(self.phase, &self.last, &now, &activity, self.recorders.len() as u32));
+        self.last = now.clone();
+        let used = now.engine.memory_bytes;
+        self.memory_bytes = self.memory_bytes.max(used);
+        match self.memory_limit {
+            Some(limit) if used > limit => Err(Error::MemoryLimit { used, limit }),
+            _ => Ok(now),
+        }
+    }
+}
+
+impl Observer for Sampler<'_> {
+    fn tick(&mut self, now_ns: u64) -> Result<()> {
+        self.shared.halt.check()?;
+        self.shared.engine.check()?;
+        if now_ns < self.last.at_ns + self.period_ns {
+            return Ok(());
+        }
+        self.emitted += 1;
+        if self.emitted.is_multiple_of(INTERVALS_OF_ONE_LENGTH) {
+            self.period_ns *= 2;
+        }
+        self.sample(now_ns).map(drop)
+    }
+}

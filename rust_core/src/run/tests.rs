@@ -1,0 +1,251 @@
+use super::*;
+use crate::engine::EngineStats;
+use crate::runtime::Admission;
+use crate::workload::model_engine::ModelEngine;
+use serde_json::json;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+
+/// Opens the model engine, with one made-up option.
+#[derive(Default)]
+struct ModelOpener {
+    engine: Arc<ModelEngine>,
+}
+
+impl Opener for ModelOpener {
+    fn options(&self, _kind: EngineKind, given: &Map<String, Value>) -> Result<Map<String, Value>> {
+        match given.keys().next() {
+            None => Ok(Map::from_iter([("cache".to_owned(), json!(8))])),
+            Some(name) => Err(Error::invalid(format!("options.{name}"), &given[name], "no option")),
+        }
+    }
+
+    fn open(
+        &self,
+        _kind: EngineKind,
+        _options: &Map<String, Value>,
+        _layout: KeyLayout,
+        storage: Arc<dyn Storage>,
+        _signal: Arc<Signal>,
+        task: &mut Task,
+    ) -> Result<Arc<dyn Engine>> {
+        storage.create(task, "000001.log")?;
+        Ok(self.engine.clone())
+    }
+}
+
+fn spec(directory: &Path, workload: Value, more: Value) -> Value {
+    let mut spec = json!({"engine": "lsm", "workload": workload, "directory": directory.join("run")});
+    spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    spec
+}
+
+fn model_run(workload: Value, more: Value) -> (Run, Arc<ModelEngine>, tempfile::TempDir) {
+    let (directory, engine) = (tempfile::tempdir().unwrap(), Arc::new(ModelEngine::default()));
+    let opener = Arc::new(ModelOpener { engine: engine.clone() });
+    let run = Run::with_opener(spec(directory.path(), workload, more), opener).unwrap();
+    (run, engine, directory)
+}
+
+fn small_ycsb() -> Value {
+    json!({"kind": "ycsb", "records": 500})
+}
+
+fn endless_ycsb() -> Value {
+    json!({"kind": "ycsb", "records": 1_000_000_000, "load_batch_rows": 10})
+}
+
+#[test]
+fn a_run_reports_exactly_the_operations_that_were_asked_for() {
+    let more = json!({"operations": 5_000, "clients": 3, "seed": 9});
+    let (run, engine, directory) = model_run(small_ycsb(), more);
+    run.start();
+    let report = run.report().unwrap();
+    assert_eq!((&report["operations"], &report["clients"], &report["seed"]), (&json!(5_000), &json!(3), &json!(9)));
+    assert_eq!((&report["clock"], &report["engine"]), (&json!("measured"), &json!("lsm")));
+    assert_eq!(report["options"], json!({"cache": 8}));
+    assert_eq!(report["workload"]["kind"], "ycsb");
+    assert_eq!(report["load"]["operations"], 500);
+    assert_eq!(report["load"]["live_bytes"], engine.live_bytes());
+    assert_eq!(report["engine_details"]["entries"], 500.0);
+    let by_operation = report["by_operation"].as_object().unwrap();
+    let counted: u64 = by_operation.values().map(|one| one["count"].as_u64().unwrap()).sum();
+    assert_eq!(counted, 5_000);
+    assert_eq!(report["metrics"]["stall_s"], 0.0);
+    assert!(!directory.path().join("run").exists());
+}
+
+#[test]
+fn intervals_are_polled_once_and_add_up_to_the_report() {
+    let (run, _engine, _directory) = model_run(small_ycsb(), json!({"operations": 20_000, "interval_ms": 10}));
+    run.start();
+    assert!(run.wait(None) && run.is_finished());
+    let polled = run.poll();
+    let report = run.report().unwrap();
+    assert_eq!(json!(polled), report["intervals"]);
+    assert!(run.poll().is_empty());
+    let of_phase = |phase: &str| -> u64 {
+        let intervals = polled.iter().filter(|interval| interval["phase"] == phase);
+        intervals.map(|interval| interval["operations"].as_u64().unwrap()).sum()
+    };
+    assert_eq!((of_phase("load"), of_phase("warmup"), of_phase("run")), (500, 0, 20_000));
+}
+
+#[test]
+fn a_warm_up_is_not_scored() {
+    let more = json!({"operations": 100, "warmup_seconds": 0.02});
+    let (run, engine, _directory) = model_run(json!({"kind": "ycsb", "records": 500, "mix": "F"}), more);
+    run.start();
+    let report = run.report().unwrap();
+    assert_eq!(report["operations"], 100);
+    let intervals = report["intervals"].as_array().unwrap();
+    assert!(intervals.iter().any(|interval| interval["phase"] == "warmup"));
+    // The meters of the model are silent, so that nothing can be said about storage.
+    let EngineStats { user_bytes_written, .. } = engine.stats();
+    assert!(user_bytes_written > 0);
+    assert!(report["metrics"].get("cache_hit_ratio").is_none());
+    assert!(report["metrics"].get("bloom_false_positive_ratio").is_none());
+}
+
+#[test]
+fn the_same_spec_with_one_client_ends_in_the_same_state() {
+    let state = |seed: u64| {
+        let workload = json!({"kind": "linkbench", "ids": 1_000});
+        let (run, engine, _directory) = model_run(workload, json!({"operations": 3_000, "seed": seed}));
+        run.start();
+        let mut counts = run.report().unwrap()["by_operation"].clone();
+        counts.as_object_mut().unwrap().values_mut().for_each(|one| *one = one["count"].take());
+        (engine.state_hash(), counts)
+    };
+    assert_eq!(state(3), state(3));
+    assert_ne!(state(3).0, state(4).0);
+}
+
+#[test]
+fn a_phase_ends_when_all_its_clients_do() {
+    let workload = json!({"kind": "db_bench", "benchmark": "fillseq", "keys": 1_000});
+    let (run, engine, _directory) = model_run(workload, json!({"seconds": 1000, "clients": 2}));
+    run.start();
+    assert_eq!(run.report().unwrap()["operations"], 1_000);
+    assert_eq!(engine.entries().len(), 1_000);
+}
+
+#[test]
+fn a_cancelled_load_ends_and_removes_its_files() {
+    let (run, _engine, directory) = model_run(endless_ycsb(), json!({"seconds": 1}));
+    run.start();
+    assert!(!run.wait(Some(Duration::ZERO)));
+    run.cancel();
+    assert!(run.wait(None));
+    assert!(matches!(run.report(), Err(Error::Cancelled)));
+    assert!(!directory.path().join("run").exists());
+}
+
+#[test]
+fn clients_that_wait_for_admission_are_cancelled_too() {
+    let (run, engine, _directory) = model_run(small_ycsb(), json!({"seconds": 1000}));
+    *engine.admission.lock() = Some(Admission::Wait);
+    run.start();
+    run.cancel();
+    assert!(matches!(run.report(), Err(Error::Cancelled)));
+}
+
+#[test]
+fn delays_are_stalls_of_the_average_client() {
+    let workload = json!({"kind": "db_bench", "benchmark": "fillrandom", "keys": 100});
+    let (run, engine, _directory) = model_run(workload, json!({"operations": 10, "clients": 2}));
+    *engine.admission.lock() = Some(Admission::Delay { micros: 1000 });
+    run.start();
+    let report = run.report().unwrap();
+    let stall_s = report["metrics"]["stall_s"].as_f64().unwrap();
+    assert!(stall_s >= 0.005 && stall_s <= report["seconds"].as_f64().unwrap(), "{stall_s}");
+}
+
+#[test]
+fn an_engine_that_outgrows_its_memory_fails_the_run() {
+    let (run, engine, _directory) = model_run(endless_ycsb(), json!({"seconds": 1000, "memory_limit": 1000}));
+    engine.memory_bytes.store(1001, Ordering::Relaxed);
+    run.start();
+    assert!(matches!(run.report(), Err(Error::MemoryLimit { used: 1001, limit: 1000 })));
+}
+
+#[test]
+fn an_error_of_any_client_ends_the_run_with_it() {
+    let (run, engine, directory) = model_run(small_ycsb(), json!({"seconds": 1000, "clients": 4}));
+    *engine.writes_left.lock() = Some(20);
+    run.start();
+    for _ in 0..2 {
+        let message = run.report().unwrap_err().to_string();
+        assert!(message.contains("no writes left"), "{message}");
+    }
+    assert!(!directory.path().join("run").exists());
+}
+
+#[test]
+fn a_background_error_ends_a_run_that_only_reads() {
+    let workload = json!({"kind": "ycsb", "mix": "C", "records": 100});
+    let (run, engine, _directory) = model_run(workload, json!({"seconds": 1000, "interval_ms": 10}));
+    run.start();
+    while !run.poll().iter().any(|interval| interval["phase"] == "run") {
+        assert!(!run.wait(Some(Duration::from_millis(1))), "{:?}", run.report());
+    }
+    engine.poison(&Error::corruption("000007.sst", 4096, "checksum"));
+    assert!(matches!(run.report(), Err(Error::Poisoned { .. })));
+}
+
+#[test]
+fn a_run_that_was_not_started_does_not_end() {
+    let (run, _engine, directory) = model_run(small_ycsb(), json!({"seconds": 1}));
+    assert!(!run.wait(None) && !run.is_finished() && run.poll().is_empty());
+    assert!(matches!(run.report(), Err(Error::Invalid { .. })));
+    assert!(!directory.path().join("run").exists(), "nothing is touched before the start");
+}
+
+#[test]
+fn wrong_parts_of_a_spec_are_refused_before_anything_runs() {
+    let directory = tempfile::tempdir().unwrap();
+    for (workload, more, field) in [
+        (json!({"kind": "linkbench", "ids": 0}), json!({"seconds": 1}), "workload.ids"),
+        (small_ycsb(), json!({"seconds": 1, "options": {"cash": 1}}), "options.cash"),
+        (small_ycsb(), json!({"seconds": 1, "hardware": {}}), "hardware"),
+    ] {
+        let run = Run::with_opener(spec(directory.path(), workload, more), Arc::new(ModelOpener::default()));
+        let message = run.err().expect("the spec is wrong").to_string();
+        assert!(message.starts_with(field), "{message}");
+    }
+}
+
+fn simulated(workload: Value, more: Value) -> Run {
+    let device = json!({
+        "kind": "cloud_volume", "capacity_bytes": 1_u64 << 40, "iops": 3000.0, "mb_per_s": 125.0,
+        "request_bytes": 262_144, "read_latency_us": 500.0, "write_latency_us": 700.0,
+    });
+    let mut spec = json!({
+        "engine": "lsm", "workload": workload, "clock": "simulated", "hardware": {"cores": 2, "device": device},
+    });
+    spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    Run::with_opener(spec, Arc::new(ModelOpener::default())).unwrap()
+}
+
+#[test]
+fn a_simulated_run_gives_the_same_report_to_the_last_byte() {
+    let report = |seed: u64| {
+        let workload = json!({"kind": "linkbench", "ids": 1_000});
+        let run = simulated(workload, json!({"operations": 3_000, "clients": 5, "seed": seed}));
+        run.start();
+        run.report().unwrap()
+    };
+    let first = report(3);
+    assert_eq!((&first["clock"], &first["operations"]), (&json!("simulated"), &json!(3_000)));
+    assert_eq!(first["hardware"]["cores"], 2);
+    assert_eq!(report(3).to_string(), first.to_string());
+    assert_ne!(report(4).to_string(), first.to_string());
+}
+
+#[test]
+fn a_simulated_run_is_cancelled_too() {
+    let run = simulated(endless_ycsb(), json!({"seconds": 1}));
+    run.start();
+    run.cancel();
+    assert!(matches!(run.report(), Err(Error::Cancelled)));
+}

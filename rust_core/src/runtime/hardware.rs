@@ -1,0 +1,75 @@
+//! A machine by its figures: cores, what work costs on them, and a device.
+
+use super::Work;
+use super::simulation::World;
+use crate::device::DeviceSpec;
+use crate::error::{Error, Result};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// A machine to simulate.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HardwareSpec {
+    /// Cores, hardware threads included.
+    pub cores: usize,
+    /// Nanoseconds per unit of work by the names of [`Work`]; absent ones take [`default_work_ns`].
+    #[serde(default)]
+    pub work_ns: BTreeMap<String, f64>,
+    /// Where the files are.
+    pub device: DeviceSpec,
+}
+
+impl HardwareSpec {
+    /// Reads a machine, naming the field that is wrong.
+    pub fn from_json(value: &Value) -> Result<Self> {
+        let spec: Self = serde_json::from_value(value.clone())
+            .map_err(|e| Error::invalid("hardware", "another shape", format!("cores, work_ns, device ({e})")))?;
+        if spec.cores == 0 || spec.cores > 4096 {
+            return Err(Error::invalid("hardware.cores", spec.cores, "a whole number from 1 to 4096"));
+        }
+        for (name, cost) in &spec.work_ns {
+            if !Work::ALL.iter().any(|work| work.name() == name) {
+                let known = Work::ALL.map(Work::name).join(", ");
+                return Err(Error::invalid(format!("hardware.work_ns.{name}"), cost, known));
+            }
+            if !(0.0..1e9).contains(cost) {
+                return Err(Error::invalid(format!("hardware.work_ns.{name}"), cost, "nanoseconds from 0 to 1e9"));
+            }
+        }
+        spec.device.check()?;
+        Ok(spec)
+    }
+
+    /// The idle machine.
+    pub fn world(&self) -> Result<World> {
+        let cost_ns = Work::ALL.map(|work| self.work_ns.get(work.name()).copied().unwrap_or(default_work_ns(work)));
+        Ok(World::new(self.cores, cost_ns, self.device.build()?))
+    }
+}
+
+/// Nanoseconds per unit of work where a machine does not say: the order of magnitude of a server core of the 2020s.
+/// `tunebench doctor --calibrate` replaces them by figures of the user's own CPU.
+pub fn default_work_ns(work: Work) -> f64 {
+    match work {
+        Work::Call => 150.0,
+        Work::Compare => 6.0,
+        Work::MemtableStep => 25.0,
+        Work::FilterProbe => 30.0,
+        Work::CacheLookup => 50.0,
+        Work::IteratorStep => 30.0,
+        Work::Record => 15.0,
+        Work::CopyByte => 0.05,
+        Work::ChecksumByte => 0.1,
+        Work::CompressFastByte => 2.0,
+        Work::CompressZstdByte => 6.0,
+        Work::CompressZlibByte => 20.0,
+        Work::DecompressFastByte => 0.5,
+        Work::DecompressZstdByte => 1.2,
+        Work::DecompressZlibByte => 3.0,
+        Work::PageTouch => 60.0,
+        Work::StorageCall => 1500.0,
+        Work::Statement => 0.0,
+    }
+}

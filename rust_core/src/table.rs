@@ -1,0 +1,212 @@
+//! Rows with secondary indexes over any engine, in the [`crate::engine::KeyLayout::Indexed`] layout. A table with k
+//! secondary indexes is k + 1 key spaces. An entry of a secondary index is a key without a value: the columns of the index,
+//! then the columns of the primary key that it lacks. All changes of a transaction are one write batch.
+
+pub mod keys;
+pub mod locks;
+
+use crate::engine::{Commit, Engine, WriteBatch};
+use crate::error::{Error, Result};
+use crate::runtime::Task;
+
+pub use locks::RowLocks;
+
+/// How the rows of one table become keys and values.
+pub trait Schema {
+    /// A row with all its columns.
+    type Row;
+    /// Number of secondary indexes.
+    const SECONDARY_INDEXES: usize = 0;
+    /// Writes the primary key into `key`, which it clears.
+    fn primary_key(row: &Self::Row, key: &mut Vec<u8>);
+    /// Writes the other columns into `value`, which it clears.
+    fn value(row: &Self::Row, value: &mut Vec<u8>);
+    /// Reads a row back; `None` if the bytes are not a row.
+    fn decode(key: &[u8], value: &[u8]) -> Option<Self::Row>;
+    /// Writes the entry of a secondary index into `key`, which it clears.
+    fn index_key(row: &Self::Row, index: usize, key: &mut Vec<u8>) {
+        let _ = (row, index);
+        key.clear();
+    }
+}
+
+/// The changes of one transaction. Reads see what was committed, not the changes of the transaction itself. Atomicity of
+/// reading and writing is the caller's, by [`RowLocks`].
+#[derive(Debug, Default)]
+pub struct Transaction {
+    batch: WriteBatch,
+    live_bytes: i64,
+    key: Vec<u8>,
+    old_key: Vec<u8>,
+    value: Vec<u8>,
+}
+
+impl Transaction {
+    /// Reads the row with this primary key.
+    pub fn get<S: Schema>(&mut self, engine: &dyn Engine, task: &mut Task, key: &[u8]) -> Result<Option<S::Row>> {
+        if !engine.get(task, key, &mut self.value)? {
+            return Ok(None);
+        }
+        let row = S::decode(key, &self.value);
+        row.map(Some).ok_or_else(|| Error::corruption("a table", 0, format!("no row under the key {key:02x?}")))
+    }
+
+    /// Adds a row unless there is one with its primary key, and says whether it did.
+    pub fn insert<S: Schema>(&mut self, engine: &dyn Engine, task: &mut Task, row: &S::Row) -> Result<bool> {
+        S::primary_key(row, &mut self.key);
+        let is_new = !engine.get(task, &self.key, &mut self.value)?;
+        if is_new {
+            self.add::<S>(row);
+        }
+        Ok(is_new)
+    }
+
+    /// Adds a row that is known to be new.
+    pub fn add<S: Schema>(&mut self, row: &S::Row) {
+        self.put_row::<S>(row);
+        for index in 0..S::SECONDARY_INDEXES {
+            S::index_key(row, index, &mut self.key);
+            self.put_entry();
+        }
+    }
+
+    /// Replaces `old` by `new`, which has the same primary key. Entries of indexes move where their columns changed.
+    pub fn update<S: Schema>(&mut self, old: &S::Row, new: &S::Row) {
+        S::value(old, &mut self.value);
+        S::primary_key(old, &mut self.key);
+        self.live_bytes -= (self.key.len() + self.value.len()) as i64;
+        self.put_row::<S>(new);
+        for index in 0..S::SECONDARY_INDEXES {
+            S::index_key(old, index, &mut self.old_key);
+            S::index_key(new, index, &mut self.key);
+            if self.old_key != self.key {
+                self.batch.delete(&self.old_key);
+                self.live_bytes -= self.old_key.len() as i64;
+                self.put_entry();
+            }
+        }
+    }
+
+    /// Removes a row.
+    pub fn delete<S: Schema>(&mut self, row: &S::Row) {
+        S::value(row, &mut self.value);
+        self.live_bytes -= self.value.len() as i64;
+        S::primary_key(row, &mut self.key);
+        self.delete_key();
+        for index in 0..S::SECONDARY_INDEXES {
+            S::index_key(row, index, &mut self.key);
+            self.delete_key();
+        }
+    }
+
+    /// Key and value bytes of all changes so far.
+    pub fn user_bytes(&self) -> u64 {
+        self.batch.user_bytes()
+    }
+
+    /// Applies all changes at once and returns by how many bytes the live data grew. The transaction starts anew.
+    pub fn commit(&mut self, engine: &dyn Engine, task: &mut Task) -> Result<i64> {
+        if !self.batch.is_empty() {
+            engine.write(task, &mut self.batch, Commit::Configured)?;
+            self.batch.clear();
+        }
+        Ok(std::mem::take(&mut self.live_bytes))
+    }
+
+    fn put_row<S: Schema>(&mut self, row: &S::Row) {
+        S::primary_key(row, &mut self.key);
+        S::value(row, &mut self.value);
+        self.batch.put(&self.key, &self.value);
+        self.live_bytes += (self.key.len() + self.value.len()) as i64;
+    }
+
+    fn put_entry(&mut self) {
+        self.batch.put(&self.key, &[]);
+        self.live_bytes += self.key.len() as i64;
+    }
+
+    fn delete_key(&mut self) {
+        self.batch.delete(&self.key);
+        self.live_bytes -= self.key.len() as i64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::model_engine::ModelEngine;
+
+    /// `(id, colour, note)` with an index on the colour.
+    struct Paints;
+
+    impl Schema for Paints {
+        type Row = (u64, u8, Vec<u8>);
+        const SECONDARY_INDEXES: usize = 1;
+
+        fn primary_key(row: &Self::Row, key: &mut Vec<u8>) {
+            keys::begin(key, 1);
+            keys::push_u64(key, row.0);
+        }
+        fn value(row: &Self::Row, value: &mut Vec<u8>) {
+            value.clear();
+            value.push(row.1);
+            value.extend_from_slice(&row.2);
+        }
+        fn decode(key: &[u8], value: &[u8]) -> Option<Self::Row> {
+            let mut columns = keys::Columns::of_value(value);
+            Some((keys::Columns::of_key(key)?.u64()?, columns.u8()?, columns.rest().to_vec()))
+        }
+        fn index_key(row: &Self::Row, _index: usize, key: &mut Vec<u8>) {
+            keys::begin(key, 2);
+            keys::push_u8(key, row.1);
+            keys::push_u64(key, row.0);
+        }
+    }
+
+    fn row(id: u64, colour: u8, note: &str) -> (u64, u8, Vec<u8>) {
+        (id, colour, note.as_bytes().to_vec())
+    }
+
+    fn entries(engine: &ModelEngine) -> Vec<(u32, usize)> {
+        let number = |key: &[u8]| u32::from_be_bytes(key[..4].try_into().unwrap());
+        engine.entries().into_iter().map(|(key, _)| (number(&key), usize::from(key[4]))).collect()
+    }
+
+    #[test]
+    fn a_row_and_its_index_entries_come_and_go_together() {
+        let (engine, mut task, mut change) = (ModelEngine::default(), Task::wall(0), Transaction::default());
+        assert!(change.insert::<Paints>(&engine, &mut task, &row(1, 7, "old")).unwrap());
+        assert_eq!(change.commit(&engine, &mut task).unwrap(), 12 + 4 + 13);
+        assert_eq!(entries(&engine), [(1, 0), (2, 7)]);
+
+        change.update::<Paints>(&row(1, 7, "old"), &row(1, 9, "new!"));
+        assert_eq!(change.commit(&engine, &mut task).unwrap(), 1);
+        assert_eq!(entries(&engine), [(1, 0), (2, 9)]);
+        let mut key = Vec::new();
+        Paints::primary_key(&row(1, 0, ""), &mut key);
+        assert_eq!(change.get::<Paints>(&engine, &mut task, &key).unwrap(), Some(row(1, 9, "new!")));
+
+        change.delete::<Paints>(&row(1, 9, "new!"));
+        assert_eq!(change.commit(&engine, &mut task).unwrap(), -30);
+        assert_eq!(entries(&engine), []);
+    }
+
+    #[test]
+    fn an_insert_of_a_key_that_exists_changes_nothing() {
+        let (engine, mut task, mut change) = (ModelEngine::default(), Task::wall(0), Transaction::default());
+        change.add::<Paints>(&row(1, 7, "first"));
+        change.commit(&engine, &mut task).unwrap();
+        assert!(!change.insert::<Paints>(&engine, &mut task, &row(1, 8, "second")).unwrap());
+        assert_eq!(change.commit(&engine, &mut task).unwrap(), 0);
+        assert_eq!(entries(&engine), [(1, 0), (2, 7)]);
+    }
+
+    #[test]
+    fn an_update_of_a_column_in_no_index_is_one_write() {
+        let (engine, mut task, mut change) = (ModelEngine::default(), Task::wall(0), Transaction::default());
+        change.add::<Paints>(&row(1, 7, "first"));
+        change.commit(&engine, &mut task).unwrap();
+        change.update::<Paints>(&row(1, 7, "first"), &row(1, 7, "second"));
+        assert_eq!(change.user_bytes(), 12 + 7);
+    }
+}

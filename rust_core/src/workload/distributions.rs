@@ -1,0 +1,128 @@
+//! The distributions of LinkBench besides Zipf: log-normal sizes, geometric counts, and the measured out-degree of nodes.
+
+use super::random::Random;
+use std::sync::LazyLock;
+
+/// Sizes whose logarithm is normal, rounded and clipped.
+#[derive(Debug, Clone, Copy)]
+pub struct LogNormal {
+    /// Half of the sizes are at most this.
+    pub median: f64,
+    /// Standard deviation of the logarithm.
+    pub sigma: f64,
+    /// Largest size.
+    pub max: u64,
+}
+
+impl LogNormal {
+    /// A random size.
+    pub fn draw(&self, random: &mut Random) -> u64 {
+        let size = (random.gaussian() * self.sigma + self.median.ln()).exp().round();
+        (size as u64).min(self.max)
+    }
+}
+
+/// 1, 2, … with probability p, p (1 - p), …, clipped at `max`.
+#[derive(Debug, Clone, Copy)]
+pub struct Geometric {
+    /// Probability of the first count.
+    pub p: f64,
+    /// Largest count.
+    pub max: u64,
+}
+
+impl Geometric {
+    /// A random count.
+    pub fn draw(&self, random: &mut Random) -> u64 {
+        let failures = (1.0 - random.unit()).ln() / (1.0 - self.p).ln();
+        (failures as u64 + 1).min(self.max)
+    }
+}
+
+/// One step of the measured distribution of links per node.
+struct Step {
+    links: u64,
+    /// Share of nodes with at most so many links.
+    cumulative: f64,
+    /// Links of all those nodes, per node of the graph.
+    links_below: f64,
+}
+
+/// Links per node, as measured on Facebook's graph.
+static OUT_DEGREES: LazyLock<Vec<Step>> = LazyLock::new(|| {
+    let rows = include_str!("data/linkbench-nlinks.csv").lines().filter(|line| !line.starts_with('#'));
+    let (mut nodes, mut links_below) = (0.0, 0.0);
+    rows.map(|row| {
+        let (links, percent) = row.split_once(',').expect("two columns in the embedded table");
+        let links: u64 = links.parse().expect("a count in the embedded table");
+        let cumulative = percent.parse::<f64>().expect("a percentage in the embedded table") / 100.0;
+        links_below += links as f64 * (cumulative - nodes);
+        nodes = cumulative;
+        Step { links, cumulative, links_below }
+    })
+    .collect()
+});
+
+/// Links of the node at `rank` of `n`, where rank 0 has the most: the mean over the rank's share of the distribution, so
+/// that graphs of any size have 4.1 links per node. (LinkBench takes the quantile at the upper end of each share, which
+/// gives the first node of any graph, however small, 961,963 links.)
+pub fn out_degree(rank: u64, n: u64) -> u64 {
+    let low = links_of_lowest(1.0 - (rank + 1) as f64 / n as f64);
+    let high = links_of_lowest(1.0 - rank as f64 / n as f64);
+    ((high - low) * n as f64).round() as u64
+}
+
+/// Links of the `share` of nodes that have the fewest, per node of the graph.
+fn links_of_lowest(share: f64) -> f64 {
+    let position = OUT_DEGREES.partition_point(|step| step.cumulative < share).min(OUT_DEGREES.len() - 1);
+    let step = &OUT_DEGREES[position];
+    step.links_below - (step.cumulative - share) * step.links as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mean(draws: u32, draw: impl FnMut(u32) -> u64) -> f64 {
+        (0..draws).map(draw).sum::<u64>() as f64 / f64::from(draws)
+    }
+
+    #[test]
+    fn payload_sizes_have_the_means_and_percentiles_of_linkbench() {
+        for (median, max, expected_mean, p90, p99) in [(8.0, 254, 13.2, 29, 82), (128.0, 1 << 20, 211.0, 461, 1312)] {
+            let (sizes, mut random) = (LogNormal { median, sigma: 1.0, max }, Random::from_seed(3));
+            let mut drawn: Vec<u64> = (0..400_000).map(|_| sizes.draw(&mut random)).collect();
+            let found = drawn.iter().sum::<u64>() as f64 / drawn.len() as f64;
+            assert!((found / expected_mean - 1.0).abs() < 0.02, "mean {found} against {expected_mean}");
+            drawn.sort_unstable();
+            for (share, expected) in [(0.9, p90), (0.99, p99)] {
+                let at = drawn[(share * drawn.len() as f64) as usize] as f64;
+                assert!((at / f64::from(expected) - 1.0).abs() < 0.04, "percentile {share}: {at} against {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn multigets_ask_for_two_and_a_half_links() {
+        let (count, mut random) = (Geometric { p: 0.382, max: 128 }, Random::from_seed(5));
+        let found = mean(400_000, |_| count.draw(&mut random));
+        assert!((found - 1.0 / 0.382).abs() < 0.02, "{found}");
+    }
+
+    #[test]
+    fn nodes_have_four_links_on_average_at_any_size() {
+        for n in [1000, 10_000, 1_000_000] {
+            let found = mean(n, |rank| out_degree(u64::from(rank), u64::from(n)));
+            assert!((found - 4.1).abs() < 0.15, "{n} nodes: {found}");
+        }
+    }
+
+    #[test]
+    fn the_out_degree_has_its_measured_quantiles() {
+        const N: u64 = 1_000_000;
+        let at_most = |links| (0..N).filter(|&rank| out_degree(rank, N) <= links).count() as f64 * 100.0 / N as f64;
+        for (links, percent) in [(0, 45.33), (1, 77.46), (2, 86.96), (5, 95.83), (10, 98.33), (27, 99.51)] {
+            assert!((at_most(links) - percent).abs() < 0.02, "{links} links: {}", at_most(links));
+        }
+    }
+}
