@@ -43,6 +43,10 @@ Work = Literal[
 PAGES_PER_SUPERBLOCK = 64
 """Below this, garbage collection gets coarse: 64-page blocks already stay 1.5 to 3% under the
 closed form of uniform random writes."""
+LARGEST_MAP = 1 << 24
+"""Pages that a simulated device maps at most; each takes 8 bytes of the machine that simulates.
+64 GiB of 4 KiB pages are far more than the data of any run, and a device that is far larger than
+its data behaves alike at any size."""
 SUPERBLOCKS = 200
 """A device of fewer superblocks has no spare to speak of beside those that are open or reserved."""
 
@@ -116,7 +120,8 @@ class Flash(_Device):
 
     def _shrunk(self, factor: float) -> dict[str, Any]:
         smallest = SUPERBLOCKS * PAGES_PER_SUPERBLOCK * self.page_bytes
-        capacity = _whole(_bytes(self.capacity_bytes, factor, smallest), self.page_bytes)
+        capacity = min(_bytes(self.capacity_bytes, factor, smallest), LARGEST_MAP * self.page_bytes)
+        capacity = _whole(capacity, self.page_bytes)
         # Files shrink with the data, and a superblock keeps its size relative to them.
         superblock = max(self.superblock_bytes * factor, PAGES_PER_SUPERBLOCK * self.page_bytes)
         superblock = min(superblock, capacity / SUPERBLOCKS)
@@ -131,6 +136,7 @@ class CloudVolume(_Device):
     """A network volume with limits."""
 
     kind: Literal["cloud_volume"]
+    capacity_bytes: Size
     iops: Positive
     mb_per_s: Positive
     request_bytes: Size
@@ -139,7 +145,7 @@ class CloudVolume(_Device):
     write_latency_us: Positive
 
     def _shrunk(self, factor: float) -> dict[str, Any]:
-        return {}
+        return {"capacity_bytes": _bytes(self.capacity_bytes, factor, self.request_bytes)}
 
 
 Device = Annotated[DiskArray | Flash | CloudVolume, Field(discriminator="kind")]

@@ -56,8 +56,9 @@ def _disk_bytes(run: Observation) -> float | None:
 
 
 def _loaded_bytes(run: Observation) -> float | None:
-    load = run.intervals("load")
-    size = _number(load[-1].get("disk_bytes")) if load else None
+    # The load ends before its compactions do: what follows begins with the settled size.
+    after = run.intervals("load")[-1:] + run.intervals("warmup", "run")[:1]
+    size = _number(after[-1].get("disk_bytes")) if after else None
     return None if size is None else size / run.factor
 
 

@@ -18,6 +18,9 @@ SEED = 1
 INTERVALS = 100
 INTERVAL_MS = 100
 """For runs whose length is given in operations."""
+SHORTEST_INTERVAL_MS = 10
+SHORTEST_S = 0.001
+"""What the core accepts at least."""
 
 LOAD_BYTES_PER_S = 20e6
 OPERATIONS_PER_S = 60e3
@@ -75,7 +78,7 @@ def scaled_run(experiment: Experiment, run: Run, factor: float, machine: Hardwar
     if run.phase.operations is not None:
         spec["operations"] = scale.size(run.phase.operations)
     elif run.phase.seconds is not None:
-        seconds = run.phase.seconds * factor
-        whole_ms = 1000 * (seconds + spec["warmup_seconds"])
-        spec |= {"seconds": seconds, "interval_ms": max(1, round(whole_ms / INTERVALS))}
+        seconds = max(SHORTEST_S, run.phase.seconds * factor)
+        interval_ms = round(1000 * (seconds + spec["warmup_seconds"]) / INTERVALS)
+        spec |= {"seconds": seconds, "interval_ms": max(SHORTEST_INTERVAL_MS, interval_ms)}
     return ScaledRun(spec, settings.notes)

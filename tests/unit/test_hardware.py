@@ -4,7 +4,7 @@ import pytest
 
 from advisor.documents import validated
 from advisor.errors import InputError
-from advisor.hardware import SUPERBLOCKS, Flash, Hardware, hardware, shipped_hardware
+from advisor.hardware import LARGEST_MAP, SUPERBLOCKS, Flash, Hardware, hardware, shipped_hardware
 
 FLASH = hardware("pcie-flash-2016")
 
@@ -24,11 +24,16 @@ def test_every_figure_of_a_shipped_machine_is_named_in_its_source(name: str) -> 
 
 
 def test_what_a_device_holds_shrinks_and_what_it_does_per_second_stays() -> None:
-    full, small = FLASH.to_spec()["device"], FLASH.to_spec(0.01)["device"]
-    changed = {name for name in full if full[name] != small[name]}
+    large, small = FLASH.to_spec(0.01)["device"], FLASH.to_spec(0.001)["device"]
+    changed = {name for name in large if large[name] != small[name]}
     assert changed == {"capacity_bytes", "buffer_bytes", "superblock_bytes"}
-    assert small["capacity_bytes"] == pytest.approx(full["capacity_bytes"] / 100, rel=1e-3)
-    assert small["buffer_bytes"] == pytest.approx(full["buffer_bytes"] / 100, rel=1e-3)
+    assert small["capacity_bytes"] == pytest.approx(large["capacity_bytes"] / 10, rel=1e-3)
+    assert small["buffer_bytes"] == pytest.approx(large["buffer_bytes"] / 10, rel=1e-3)
+
+
+def test_a_device_of_terabytes_maps_no_more_than_fits_into_memory() -> None:
+    device = FLASH.to_spec()["device"]
+    assert device["capacity_bytes"] // device["page_bytes"] == LARGEST_MAP
 
 
 @pytest.mark.parametrize("factor", [1.0, 1e-2, 1e-4, 1e-6])
@@ -42,9 +47,9 @@ def test_an_array_without_a_write_cache_has_none_at_any_scale() -> None:
     assert hardware("disk-array-2016").to_spec(0.5)["device"]["write_cache_bytes"] == 0
 
 
-def test_a_volume_with_limits_is_the_same_for_any_data() -> None:
-    volume = hardware("cloud-volume")
-    assert volume.to_spec(0.001) == volume.to_spec()
+def test_a_volume_keeps_its_limits_for_any_data() -> None:
+    full, small = (hardware("cloud-volume").to_spec(factor)["device"] for factor in (1.0, 0.001))
+    assert full | {"capacity_bytes": small["capacity_bytes"]} == small
 
 
 def test_the_spec_of_the_core_says_cores_work_and_device_and_nothing_else() -> None:
