@@ -72,6 +72,19 @@ def needed_memory(profile: Profile, engine: Engine, settings: Settings) -> int:
     )
 
 
+def largest_cache(profile: Profile, engine: Engine, settings: Settings) -> int | None:
+    """The cache that fills the profile's memory beside all else in the settings; `None` if none
+    fits."""
+    return knobs.largest_cache(
+        engine,
+        settings,
+        budget=profile.memory_bytes,
+        clients=profile.clients,
+        data_bytes=profile.data_bytes,
+        keys=profile.units,
+    )
+
+
 def evaluate(
     setup: Setup,
     engine: Engine,

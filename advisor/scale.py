@@ -74,6 +74,10 @@ class Scale:
                 notes.append(note)
         return ScaledSettings(values, tuple(notes))
 
+    def holds(self, knob: Knob, full: Setting) -> bool:
+        """Whether a run at this scale can tell this value from a larger one: it hits no floor."""
+        return not knob.scales or self._shrunk(knob, full)[1] is None
+
     def carry_back(self, metrics: Mapping[str, float]) -> dict[str, float]:
         """Metrics of a scaled run as of the full size."""
         return {

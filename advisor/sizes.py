@@ -16,7 +16,7 @@ _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGTP]?)(I?B)?", re.IGNORECASE)
 
 
 def parse_size(text: str) -> int:
-    """Bytes. Raises `ValueError` for what is not a size or not a whole number of bytes."""
+    """Bytes. Raises `ValueError` for what is not a size."""
     match = _SIZE.fullmatch(text.strip())
     if match is None:
         raise ValueError(f"{text!r} is not {ACCEPTED}")
@@ -25,9 +25,9 @@ def parse_size(text: str) -> int:
         raise ValueError(f"{text!r} is not {ACCEPTED}")
     base = 1000 if unit and suffix and suffix.upper() == "B" else 1024
     size = Decimal(number) * base ** UNITS.index(unit.upper())
-    if size != int(size):
+    if not unit and size != int(size):
         raise ValueError(f"{text!r} is not a whole number of bytes")
-    return int(size)
+    return int(size.to_integral_value())
 
 
 def format_size(size: int) -> str:
@@ -38,8 +38,6 @@ def format_size(size: int) -> str:
         return f"{size}B"
     power = min((size.bit_length() - 1) // 10, len(UNITS) - 1)
     number = size / 1024**power
-    if number >= 999.5 and size % 1024**power and power + 1 < len(UNITS):
-        power, number = power + 1, 1.0
     return f"{round(number) if number >= 100 else float(f'{number:.3g}'):g}{UNITS[power]}iB"
 
 

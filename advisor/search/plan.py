@@ -11,7 +11,7 @@ from typing import Literal
 Phase = Literal["search", "repeat", "ablation"]
 
 DEFAULT_TRIALS = 40
-PHASE_ENDS: dict[Phase, float] = {"search": 0.6, "repeat": 0.8, "ablation": 1.0}
+PHASE_ENDS: dict[Phase, float] = {"search": 0.55, "repeat": 0.7, "ablation": 1.0}
 """Share of the bounds that is spent when a phase ends."""
 
 DEFAULT_TRIAL_SECONDS = 2.5
@@ -67,6 +67,15 @@ class Spending:
                 elapsed / (self.bounds.minutes * 60.0) if self.bounds.minutes > 0 else 1.0
             )
         return max(shares)
+
+    def left(self) -> int:
+        """About how many trials the bounds still allow."""
+        used = self.used()
+        if used >= 1.0:
+            return 0
+        if self.bounds.minutes is None or not self.trials:
+            return (self.bounds.planned or 1) - self.trials
+        return max(1, int(self.trials * (1.0 - used) / used)) if used > 0 else 1
 
     def allows(self, phase: Phase) -> bool:
         """Whether a trial of this phase may start."""

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from advisor.knobs import CACHE_KNOB, Engine, Setting, Settings
+from advisor.profile import Profile
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 
@@ -22,6 +23,11 @@ class Machine:
     memory_bytes: int
     cores: int
     data_bytes: int
+
+
+def machine(profile: Profile) -> Machine:
+    """What the rules look at, from a profile."""
+    return Machine(profile.memory_bytes, profile.hardware.cpu_cores, profile.data_bytes)
 
 
 @dataclass(frozen=True)
@@ -36,10 +42,10 @@ LargestCache = Callable[[Settings], int | None]
 """The cache that fills the memory beside all else in the settings, if any does."""
 
 
-def rules(engine: Engine, machine: Machine) -> tuple[Rule, ...]:
+def rules(engine: Engine, given: Machine) -> tuple[Rule, ...]:
     """The rules of an engine, the most promising first. None sets the cache: see
     `with_full_cache`."""
-    return _lsm(machine) if engine == "lsm" else _btree(machine)
+    return _lsm(given) if engine == "lsm" else _btree(given)
 
 
 def with_full_cache(
@@ -51,9 +57,9 @@ def with_full_cache(
     return None if size is None else {**settings, CACHE_KNOB[engine]: size}
 
 
-def _lsm(machine: Machine) -> tuple[Rule, ...]:
-    memtable = _power_of_two(machine.memory_bytes // 40, 4 * MIB, 256 * MIB)
-    jobs = min(max(machine.cores, 2), 16)
+def _lsm(given: Machine) -> tuple[Rule, ...]:
+    memtable = _power_of_two(given.memory_bytes // 40, 4 * MIB, 256 * MIB)
+    jobs = min(max(given.cores, 2), 16)
     common: dict[str, Setting] = {
         "filter_policy": "bloomfilter:10:false",
         "max_background_jobs": jobs,
@@ -91,8 +97,8 @@ def _lsm(machine: Machine) -> tuple[Rule, ...]:
     )
 
 
-def _btree(machine: Machine) -> tuple[Rule, ...]:
-    redo = _power_of_two(machine.data_bytes // 8, 128 * MIB, 8 * GIB)
+def _btree(given: Machine) -> tuple[Rule, ...]:
+    redo = _power_of_two(given.data_bytes // 8, 128 * MIB, 8 * GIB)
     common: dict[str, Setting] = {"innodb_redo_log_capacity": redo, "innodb_flush_neighbors": 0}
     return (
         Rule("all memory to the buffer pool, a large redo log", common),

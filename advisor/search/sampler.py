@@ -27,6 +27,11 @@ optuna.logging.disable_default_handler()
 
 STARTUP_TRIALS = 6
 """Trials before the model speaks; the seeds count among them."""
+STEPS = (4, 6, 8)
+"""Knobs that a step away from the best settings moves: most of them matter little."""
+HOMING = 0.5
+"""How often a step takes a changed knob back to where it was, which shows changes that do
+nothing."""
 ASKS = 40
 """Proposals that may be discarded (over the memory, tried before) before one is made by hand."""
 IMPORTANCE_QUANTILE = 0.25
@@ -52,6 +57,7 @@ class Sampler:
         self._distributions = {axis.name: _distribution(axis) for axis in space.axes}
         self._tried: set[object] = set()
         self._best: tuple[float, Settings] | None = None
+        self._asked = 0
         self._maximize = maximize
         self._study = optuna.create_study(
             direction="maximize" if maximize else "minimize",
@@ -64,7 +70,16 @@ class Sampler:
         return Proposal(settings, self._study.ask(self._distributions))
 
     def ask(self) -> Proposal | None:
-        """Settings that fit the memory and were not tried; `None` when the space is exhausted."""
+        """Settings that fit the memory and were not tried; `None` when the space is exhausted.
+
+        The model and small steps away from the best settings take turns: with twenty knobs and as
+        many trials a model knows little yet, and a step keeps most of what was good.
+        """
+        self._asked += 1
+        if self._best is not None and self._asked % 2 == 0:
+            step = self._step()
+            if step is not None:
+                return self.fix(step)
         for _ in range(ASKS):
             handle = self._study.ask(self._distributions)
             settings = self._space.decode(handle.params)
@@ -76,8 +91,8 @@ class Sampler:
                 self._study.tell(handle, state=TrialState.FAIL)
             else:
                 return Proposal(settings, handle)
-        moved = self._neighbour()
-        return None if moved is None else self.fix(moved)
+        step = self._step()
+        return None if step is None else self.fix(step)
 
     def tell(self, proposal: Proposal, score: float | None, constraints: Constraints) -> None:
         """What a proposal gave; no score means that its run failed."""
@@ -128,14 +143,17 @@ class Sampler:
         if self._best is None or sign * score > sign * self._best[0]:
             self._best = (score, settings)
 
-    def _neighbour(self) -> Settings | None:
-        """The best settings with one or two knobs moved, when the model keeps proposing what is no
-        use."""
+    def _step(self) -> Settings | None:
+        """The best settings with some knobs moved."""
         start = self._best[1] if self._best is not None else self._space.base
         for _ in range(ASKS):
             moved = dict(start)
-            for axis in self._random.sample(self._space.axes, k=min(2, len(self._space.axes))):
-                moved[axis.name] = self._random.choice(axis.values)
+            count = min(self._random.choice(STEPS), len(self._space.axes))
+            for axis in self._random.sample(self._space.axes, k=count):
+                home = self._space.base[axis.name]
+                away = moved[axis.name] != home and self._random.random() < HOMING
+                moved[axis.name] = home if away else self._random.choice(axis.values)
+            moved = self._space.raised(moved)
             if self._space.memory_excess(moved) <= 0 and not self._is_known(moved):
                 return moved
         return None

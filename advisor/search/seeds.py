@@ -6,9 +6,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from advisor import knobs
+from advisor.evaluate import largest_cache
 from advisor.knobs import Engine, Settings
 from advisor.search.question import Question
-from advisor.search.rules import Machine, rules, with_full_cache
+from advisor.search.rules import machine, rules, with_full_cache
 from advisor.trial import Role
 
 
@@ -33,21 +34,11 @@ def _of_engine(question: Question, engine: Engine) -> list[Seed]:
     if engine in question.current:
         found.append(Seed(engine, "current", question.current[engine]))
     profile = question.profile
-    machine = Machine(profile.memory_bytes, profile.hardware.cpu_cores, profile.data_bytes)
-
-    def largest_cache(settings: Settings) -> int | None:
-        return knobs.largest_cache(
-            engine,
-            settings,
-            budget=profile.memory_bytes,
-            clients=profile.clients,
-            data_bytes=profile.data_bytes,
-            keys=profile.units,
-        )
-
-    for rule in rules(engine, machine):
+    for rule in rules(engine, machine(profile)):
         settings = {**question.base(engine), **rule.changes}
-        filled = with_full_cache(engine, settings, largest_cache)
+        filled = with_full_cache(
+            engine, settings, lambda given: largest_cache(profile, engine, given)
+        )
         if filled is not None:
             found.append(Seed(engine, "rule", filled))
     return found

@@ -12,9 +12,11 @@ import bisect
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from advisor import knobs
 from advisor.knobs import Engine, SearchRange, Setting, Settings
+from advisor.scale import Scale
 
 LINEAR_STEPS = 12
 MIB = 1 << 20
@@ -82,26 +84,37 @@ def space(
     *,
     memory: int,
     need: Callable[[Settings], int],
+    scale: Scale,
     opened: Collection[str] = (),
     anchors: Iterable[Settings] = (),
 ) -> Space:
-    """The space of an engine; `opened` adds knobs that are not searched otherwise, `anchors` must
-    lie on the axes."""
+    """The space of an engine around `base`.
+
+    `opened` adds knobs that are not searched otherwise, `anchors` are settings that must lie on the
+    axes. Other values are left out where a run at `scale` could not tell them apart.
+    """
     ranges = knobs.searchable(engine, memory_budget=memory, include=opened)
     corners = (base, *anchors)
+    catalogue = knobs.catalogue(engine)
     axes = (
-        _axis(known, {settings[name] for settings in corners if name in settings})
+        _axis(
+            known,
+            {settings[name] for settings in corners if name in settings},
+            partial(scale.holds, catalogue[name]),
+        )
         for name, known in ranges.items()
     )
     walked = tuple(axis for axis in axes if len(axis.values) > 1)
     return Space(engine, base, walked, memory, need)
 
 
-def _axis(known: SearchRange, anchors: Collection[Setting]) -> Axis:
+def _axis(
+    known: SearchRange, anchors: Collection[Setting], holds: Callable[[Setting], bool]
+) -> Axis:
     if known.choices and not all(_is_number(choice) for choice in known.choices):
         extra = sorted((value for value in anchors if value not in known.choices), key=str)
         return Axis(known.knob, (*known.choices, *extra), ordered=False)
-    values = set(known.choices or _grid(known)) | set(anchors)
+    values = {value for value in known.choices or _grid(known) if holds(value)} | set(anchors)
     return Axis(
         known.knob, tuple(sorted(values, key=_number)), ordered=True, at_least=known.at_least
     )

@@ -162,6 +162,10 @@ class Study:
         except Cancelled:
             return None
 
+    def runs_left(self) -> int:
+        """About how many trials the bounds still allow; 0 once the study is stopped."""
+        return 0 if self._stopping.is_set() else self._spending.left()
+
     def repeat_seed(self, repeats: int) -> int:
         """Seed of one more repetition after so many: all settings meet the same seeds in the same
         order."""
@@ -301,6 +305,7 @@ class Study:
             self.question.base(engine),
             memory=self.profile.memory_bytes,
             need=lambda settings: needed_memory(self.profile, engine, settings),
+            scale=self._setup.scale,
             opened=mine,
             anchors=[seed.settings for seed in self._seeds if seed.engine == engine],
         )

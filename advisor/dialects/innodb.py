@@ -1,0 +1,88 @@
+"""InnoDB's settings in a my.cnf, for MariaDB and for MySQL.
+
+They differ in names and absences, which the catalogue knows, and in page compression: a server
+variable with a plugin in MariaDB, a property of each table in MySQL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from advisor.dialects.cnf import CHANGES, heading, refusals, variable
+from advisor.dialects.line import About, Entry, head
+
+_PROVIDERS = {"lz4": "provider_lz4", "snappy": "provider_snappy"}
+
+
+def write_mariadb(dialect: str, entries: Sequence[Entry], about: About) -> str:
+    """A my.cnf for InnoDB in MariaDB."""
+    title = f"my.cnf for InnoDB in MariaDB {dialect.removeprefix('mariadb-')}"
+    apply = (
+        "copy it to /etc/mysql/mariadb.conf.d/99-tunebench.cnf and restart the server, or",
+        "check it first: mariadbd --defaults-file=PATH --verbose --help > /dev/null.",
+    )
+    return _file(head(title, about, apply), "mariadbd", entries)
+
+
+def write_mysql(dialect: str, entries: Sequence[Entry], about: About) -> str:
+    """A my.cnf for InnoDB in MySQL."""
+    title = f"my.cnf for InnoDB in MySQL {dialect.removeprefix('mysql-')}"
+    apply = (
+        "copy it to /etc/mysql/conf.d/tunebench.cnf and restart the server, or",
+        "check it first: mysqld --defaults-file=PATH --validate-config.",
+    )
+    return _file(head(title, about, apply), "mysqld", entries)
+
+
+def _file(opening: list[str], group: str, entries: Sequence[Entry]) -> str:
+    text = [*opening, "", f"[{group}]"]
+    for change in CHANGES:
+        known = [entry for entry in entries if entry.change == change and not entry.refusal]
+        if known:
+            text += heading(change)
+        for entry in known:
+            text += _setting(entry, group)
+    text += refusals(entries, lambda entry: _tables(entry, group))
+    return "\n".join(text) + "\n"
+
+
+def _setting(entry: Entry, group: str) -> list[str]:
+    if entry.knob.name == "innodb_page_size":
+        return _page_size(entry)
+    if entry.knob.name != "innodb_compression_algorithm":
+        return variable(entry)
+    compressed = entry.value != "none"
+    text = variable(entry)
+    if compressed:
+        text += ["# so that new tables are compressed; an existing one with:"]
+        text += ["#   ALTER TABLE t PAGE_COMPRESSED=1;"]
+    text += [f"innodb_compression_default={'ON' if compressed else 'OFF'}"]
+    if entry.value in _PROVIDERS:
+        text += ["# the codec comes with a package of its own, mariadb-plugin-provider-*"]
+        text += [f"plugin_load_add={_PROVIDERS[str(entry.value)]}"]
+    return text
+
+
+def _page_size(entry: Entry) -> list[str]:
+    """A server refuses to start on a data directory of another page size, so such a line sleeps."""
+    comment, setting = variable(entry)
+    usual = entry.knob.default if entry.line.current is None else entry.line.current
+    if entry.value == usual:
+        return [comment, setting]
+    return [comment, "# for a new data directory only, then load the data again:", f"#{setting}"]
+
+
+def _tables(entry: Entry, group: str) -> list[str]:
+    """The statements for what belongs to tables and indexes rather than to the server."""
+    value = entry.value
+    if group != "mysqld" or entry.refusal != entry.spelling.absent or value == entry.knob.default:
+        return []
+    if entry.knob.name == "merge_threshold":
+        return [
+            f"#   whole table: ALTER TABLE t COMMENT='MERGE_THRESHOLD={value}';",
+            f"#   one index: CREATE INDEX i ON t (c) COMMENT 'MERGE_THRESHOLD={value}';",
+        ]
+    return [
+        f"#   new tables: CREATE TABLE t (...) COMPRESSION='{value}';",
+        f"#   existing tables: ALTER TABLE t COMPRESSION='{value}'; OPTIMIZE TABLE t;",
+    ]

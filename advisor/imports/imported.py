@@ -1,0 +1,75 @@
+"""What an import found, and the rules by which the products settle settings that contradict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from advisor.knobs import Engine, Setting, catalogue, defaults
+
+Product = Literal["rocksdb", "myrocks", "mariadb", "mysql"]
+
+_DIALECTS: Mapping[tuple[Engine, Product], str] = {
+    ("lsm", "rocksdb"): "rocksdb-10.4",
+    ("lsm", "myrocks"): "myrocks-mariadb-10.11",
+    ("lsm", "mariadb"): "myrocks-mariadb-10.11",
+    ("btree", "mariadb"): "mariadb-10.11",
+    ("btree", "mysql"): "mysql-8.4",
+}
+
+
+@dataclass(frozen=True)
+class Ignored:
+    """A setting that has no place in the result."""
+
+    name: str
+    value: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Imported:
+    """Settings read from a product's file. What the file does not say is absent."""
+
+    source: str
+    settings: Mapping[Engine, Mapping[str, Setting]]
+    """Per engine, only what the file says."""
+    product: Product | None
+    """Whose file it seems to be; None when nothing in it tells."""
+    ignored: tuple[Ignored, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What was assumed or adjusted."""
+
+    def dialect(self, engine: Engine) -> str | None:
+        """The dialect that the file speaks about this engine, as far as it can be told."""
+        return None if self.product is None else _DIALECTS.get((engine, self.product))
+
+
+class Refused(Exception):
+    """A value that the product takes and the engine cannot express."""
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+        super().__init__(why)
+
+
+def settle(engine: Engine, settings: dict[str, Setting]) -> list[str]:
+    """Resolves contradictions between settings as the products do; returns what was changed."""
+    notes = []
+    for name, knob in catalogue(engine).items():
+        complete = defaults(engine) | settings
+        if knob.at_least is None:
+            continue
+        value, bound = complete[name], complete[knob.at_least]
+        if not isinstance(value, int | float) or not isinstance(bound, int | float):
+            continue
+        if value >= bound:
+            continue
+        # RocksDB raises the triggers of level 0 in turn; all other bounds give way downwards.
+        raised = name.startswith("level0_")
+        changed, to = (name, bound) if raised else (knob.at_least, value)
+        settings[changed] = to
+        shown = catalogue(engine)[changed].show(to)
+        notes.append(f"{changed} is taken as {shown}: {name} must be at least {knob.at_least}")
+    return notes

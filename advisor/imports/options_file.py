@@ -1,0 +1,202 @@
+"""Reads RocksDB's OPTIONS file: sections, escapes, versions, and the settings of one family."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from advisor.errors import InputError
+from advisor.imports.imported import Ignored, Imported, Product, Refused, settle
+from advisor.imports.rocksdb_text import (
+    ASSUMED_BLOOM,
+    check_braces,
+    family_settings,
+    option,
+    same_everywhere,
+)
+from advisor.knobs import Setting, catalogue
+
+_SECTION = re.compile(r'\[\s*([A-Za-z]+)(?:/([A-Za-z0-9_.]+))?(?:\s+"(.*)")?\s*\]')
+_ESCAPES = {"n": "\n", "r": "\r", "\\": "\\", ":": ":", "#": "#"}
+_MYROCKS_COMPARATOR = "RocksDB_SE_v3.10"
+_NOT_A_KNOB = "not a knob of the engine"
+_KINDS = ("Version", "DBOptions", "CFOptions", "TableOptions")
+
+
+@dataclass
+class Section:
+    """One section: its kind, what follows the slash, its argument, and its statements by name."""
+
+    kind: str
+    factory: str
+    argument: str
+    line: int
+    values: dict[str, tuple[int, str]] = field(default_factory=dict)
+
+
+def newest_options(directory: Path) -> Path:
+    """The OPTIONS file with the highest number in a database directory. Raises `InputError`."""
+    found = [path for path in directory.glob("OPTIONS-*") if path.suffix != ".dbtmp"]
+    numbered = [(int(path.name[8:]), path) for path in found if path.name[8:].isdigit()]
+    if not numbered:
+        raise InputError(directory, None, "no OPTIONS file", "a RocksDB database directory")
+    return max(numbered)[1]
+
+
+def read_options(path: str | Path, *, family: str = "default") -> Imported:
+    """The settings of one column family, with those of the database. Raises `InputError`."""
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(path, None, "bytes that are not UTF-8", "an OPTIONS file") from error
+    except OSError as error:
+        raise InputError(path, None, error.strerror or str(error), "a readable file") from error
+    sections = parse_options(text, str(path))
+    version = _version(sections, str(path))
+    families = {one.argument: one for one in sections if one.kind == "CFOptions"}
+    if family not in families:
+        raise InputError(path, None, f"no family {family!r}", "one of " + ", ".join(families))
+    found = _Found(str(path))
+    for section in sections:
+        if section.kind == "DBOptions" or section.argument == family != "":
+            found.take(section)
+        elif section.kind == "CFOptions":
+            why = f"settings are taken from the family {family}"
+            found.ignored.append(Ignored(f'[CFOptions "{section.argument}"]', "", why))
+    return found.result(version, families[family])
+
+
+def parse_options(text: str, source: str) -> list[Section]:
+    """The sections of an OPTIONS file, their order checked. Raises `InputError`."""
+    sections: list[Section] = []
+    for number, raw in enumerate(text.splitlines(), start=1):
+        line = _without_comment(raw).strip()
+        if not line:
+            continue
+        if line.startswith("["):
+            sections.append(_section(line, source, number, sections))
+            continue
+        name, equals, value = line.partition("=")
+        name, value = name.strip(), _unescaped(value.strip())
+        if not sections:
+            raise InputError(source, number, repr(line), "a section such as [Version] first")
+        if not equals or not name:
+            raise InputError(source, number, repr(line), "name=value")
+        if name in sections[-1].values:
+            raise InputError(source, number, f"{name} a second time", "each name once a section")
+        sections[-1].values[name] = (number, value)
+    for kind in ("Version", "DBOptions", "CFOptions"):
+        if not any(section.kind == kind for section in sections):
+            raise InputError(source, None, f"no [{kind}] section", "a complete OPTIONS file")
+    return sections
+
+
+def _section(line: str, source: str, number: int, before: list[Section]) -> Section:
+    match = _SECTION.fullmatch(line)
+    if match is None or match[1] not in _KINDS:
+        raise InputError(source, number, repr(line), '[Version], [DBOptions] or [CFOptions "NAME"]')
+    section = Section(match[1], match[2] or "", _unescaped(match[3] or ""), number)
+    families = [one for one in before if one.kind == "CFOptions"]
+    problem = ""
+    if section.kind in ("Version", "DBOptions"):
+        if any(one.kind == section.kind for one in before):
+            problem = "one such section"
+    elif not section.argument:
+        problem = f'[{section.kind} "NAME"]'
+    elif section.kind == "CFOptions":
+        if not families and section.argument != "default":
+            problem = 'the family "default" first'
+        elif any(one.argument == section.argument for one in families):
+            problem = "one section for each family"
+    elif not families or families[-1].argument != section.argument:
+        problem = "table options right after their own family"
+    if problem:
+        raise InputError(source, number, line, problem)
+    return section
+
+
+def _version(sections: list[Section], source: str) -> str:
+    section = next(one for one in sections if one.kind == "Version")
+    for name, pattern, accepted in (
+        ("rocksdb_version", r"\d+\.\d+\.\d+", "three numbers such as 10.4.2"),
+        ("options_file_version", r"1\.\d+", "1.x: no other format is known"),
+    ):
+        if name not in section.values:
+            raise InputError(source, section.line, f"no {name} in [Version]", accepted)
+        line, value = section.values[name]
+        if not re.fullmatch(pattern, value):
+            raise InputError(source, line, f"{name}={value}", accepted)
+    return section.values["rocksdb_version"][1]
+
+
+class _Found:
+    """The settings of a file as they come in; a later one wins."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.settings: dict[str, Setting] = {}
+        self.ignored: list[Ignored] = []
+        self.notes: list[str] = []
+
+    def take(self, section: Section) -> None:
+        for name, (line, value) in section.values.items():
+            try:
+                self._take(name, value)
+            except ValueError as error:
+                raise InputError(self.source, line, f"{name}={value}", str(error)) from error
+
+    def _take(self, name: str, value: str) -> None:
+        if name in ("block_based_table_factory", "table_factory") and "=" in value:
+            for inner, text in family_settings(f"{name}={value}"):
+                self._take(inner, text)
+        elif name == "compression_per_level" and same_everywhere(value):
+            self._knob("compression", str(same_everywhere(value)))
+        elif name in catalogue("lsm"):
+            self._knob(name, value)
+        else:
+            check_braces(value)
+            self.ignored.append(Ignored(name, value, _NOT_A_KNOB))
+
+    def _knob(self, name: str, value: str) -> None:
+        try:
+            self.settings[name] = option(name, value)
+        except Refused as refused:
+            self.ignored.append(Ignored(name, value, refused.why))
+            return
+        if name == "filter_policy" and value.startswith("rocksdb."):
+            self.notes.append(f"filter_policy is taken as {ASSUMED_BLOOM}: {value} hides its bits")
+
+    def result(self, version: str, family: Section) -> Imported:
+        comparator = family.values.get("comparator", (0, ""))[1]
+        product: Product = "rocksdb"
+        if _MYROCKS_COMPARATOR in comparator:
+            product = "myrocks"
+            if self.settings.pop("disable_auto_compactions", False):
+                why = "MyRocks writes this at start-up and switches compaction on right after"
+                self.ignored.append(Ignored("disable_auto_compactions", "true", why))
+        if "block_cache" not in self.settings:
+            self.notes.append("the block cache is not part of an OPTIONS file: its size is unknown")
+        self.notes.append(f"written for RocksDB {version}")
+        self.notes += settle("lsm", self.settings)
+        return Imported(
+            source=self.source,
+            settings={"lsm": self.settings},
+            product=product,
+            ignored=tuple(self.ignored),
+            notes=tuple(self.notes),
+        )
+
+
+def _without_comment(line: str) -> str:
+    escaped = False
+    for place, letter in enumerate(line):
+        if letter == "#" and not escaped:
+            return line[:place]
+        escaped = letter == "\\" and not escaped
+    return line
+
+
+def _unescaped(text: str) -> str:
+    return re.sub(r"\\([nr\\:#])", lambda match: _ESCAPES[match[1]], text)

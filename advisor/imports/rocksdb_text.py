@@ -1,0 +1,128 @@
+"""RocksDB's text forms, as they stand in OPTIONS files and in MyRocks' column-family strings."""
+
+from __future__ import annotations
+
+import re
+
+from advisor.imports.imported import Refused
+from advisor.knobs import Knob, Setting, catalogue
+
+_NUMBER = re.compile(r"([+-]?[0-9]+)([kmgt]?)", re.IGNORECASE)
+_PREFIX = re.compile(r"rocksdb\.(Capped|Fixed)Prefix\.([0-9]+)")
+_BLOOM = re.compile(r"bloomfilter:([0-9]+(?:\.[0-9]+)?)(?::(true|false|0|1))?")
+
+ASSUMED_BLOOM = "bloomfilter:10:false"
+"""For files of RocksDB 6 and older, which do not say how many bits a filter has."""
+
+
+def split_options(text: str) -> list[tuple[str, str]]:
+    """`a=1;b={c=2;d=3};` to pairs; a value in braces stays whole, without its own braces.
+
+    Raises `ValueError` that says what is accepted, for braces that do not match and for a part
+    without `=`.
+    """
+    check_braces(text)
+    pairs, start, depth = [], 0, 0
+    for place, letter in enumerate(text + ";"):
+        if letter == "{":
+            depth += 1
+        elif letter == "}":
+            depth -= 1
+        elif letter == ";" and depth == 0:
+            part = text[start:place].strip()
+            start = place + 1
+            if part:
+                pairs.append(_pair(part))
+    return pairs
+
+
+def check_braces(text: str) -> None:
+    """Raises `ValueError` unless every opening brace has its closing one."""
+    depth = 0
+    for letter in text:
+        depth += {"{": 1, "}": -1}.get(letter, 0)
+        if depth < 0:
+            break
+    if depth:
+        raise ValueError("a closing brace for every opening brace")
+
+
+def family_settings(text: str) -> list[tuple[str, str]]:
+    """The pairs of a column-family string, those of the nested table factory among them."""
+    flat = []
+    for name, value in split_options(text):
+        if name in ("block_based_table_factory", "table_factory") and "=" in value:
+            flat += split_options(value)
+        else:
+            flat.append((name, value))
+    return flat
+
+
+def option(name: str, text: str) -> Setting:
+    """The value of an LSM knob. Raises `Refused` for what the engine cannot express, and
+    `ValueError` for what is no value at all; its text says what is accepted."""
+    knob = catalogue("lsm")[name]
+    if knob.type == "text":
+        return _object(knob, text)
+    value: object = _scalar(knob, text)
+    normal = knob.normal(value)
+    if normal is None:
+        raise Refused(f"the engine accepts {knob.accepted}")
+    return normal
+
+
+def same_everywhere(text: str) -> str | None:
+    """The codec of a `compression_per_level` list if all levels have the same one."""
+    codecs = {codec for codec in text.split(":") if codec}
+    return codecs.pop() if len(codecs) == 1 else None
+
+
+def _pair(part: str) -> tuple[str, str]:
+    name, equals, value = part.partition("=")
+    if not equals or not name.strip():
+        raise ValueError("NAME=VALUE;NAME=VALUE;...")
+    value = value.strip()
+    if value.startswith("{") and value.endswith("}"):
+        value = value[1:-1].strip()
+    return name.strip(), value
+
+
+def _scalar(knob: Knob, text: str) -> object:
+    if knob.type == "switch":
+        if text.lower() not in ("true", "false", "1", "0"):
+            raise ValueError("true or false")
+        return text.lower() in ("true", "1")
+    if knob.type == "word":
+        if not re.fullmatch(r"k[A-Za-z0-9]+", text):
+            raise ValueError(knob.accepted)
+        return {"kZSTDNotFinalCompression": "kZSTD"}.get(text, text)
+    if knob.type == "number":
+        return float(_checked(text, r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?", "a number"))
+    match = _NUMBER.fullmatch(text)
+    if match is None and knob.name == "block_cache":
+        raise Refused("the engine knows a cache by its size only")
+    if match is None:
+        raise ValueError("a whole number, with k, m, g or t for powers of 1024")
+    return int(match[1]) * 1024 ** " kmgt".index(match[2].lower() or " ")
+
+
+def _checked(text: str, pattern: str, accepted: str) -> str:
+    if not re.fullmatch(pattern, text):
+        raise ValueError(accepted)
+    return text
+
+
+def _object(knob: Knob, text: str) -> Setting:
+    if match := _PREFIX.fullmatch(text):
+        text = f"{match[1].lower()}:{match[2]}"
+    if text in ("rocksdb.BuiltinBloomFilter", "rocksdb.BloomFilter"):
+        text = ASSUMED_BLOOM
+    if match := _BLOOM.fullmatch(text):
+        if match[2] in ("true", "1"):
+            raise Refused("the engine has no filters per block, only filters per file")
+        text = f"bloomfilter:{float(match[1]):g}:false"
+    if text.upper() == "NULL" or text == "":
+        text = "nullptr"
+    if knob.normal(text) is None:
+        raise Refused(f"the engine accepts {knob.accepted}")
+    return text

@@ -1,0 +1,26 @@
+"""From a study to an answer: choose, drop the changes that buy nothing, explain the rest.
+
+recommendation = recommend(study)
+text = recommendation.write("mariadb-10.11")
+"""
+
+from advisor.recommend.recommendation import (
+    COMPARED_METRICS,
+    Change,
+    Column,
+    Dropped,
+    Recommendation,
+    recommend,
+)
+from advisor.recommend.verdict import Comparison, EngineVerdict
+
+__all__ = [
+    "COMPARED_METRICS",
+    "Change",
+    "Column",
+    "Comparison",
+    "Dropped",
+    "EngineVerdict",
+    "Recommendation",
+    "recommend",
+]

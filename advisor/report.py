@@ -1,0 +1,268 @@
+"""The report of a recommendation in Markdown: what was asked, what was measured and how, what to
+change and what each change buys, and where the numbers end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+from advisor import atomic, dialects, knobs
+from advisor.goal import METRICS
+from advisor.knobs import Engine, Setting
+from advisor.recommend import COMPARED_METRICS, Column, Recommendation, wording
+from advisor.sizes import format_size
+from advisor.trial import Trial
+
+BARS = "▁▂▃▄▅▆▇█"
+SPARK_WIDTH = 40
+
+_CLOCKS = {
+    "measured": "measured: the wall clock of this machine, real files on its disk",
+    "simulated": "simulated: a virtual clock and a modelled device, no real one",
+}
+_WHEN = {
+    "dynamic": "Now, on a running server",
+    "restart": "With a restart",
+    "rebuild": "Complete only when the data has been rewritten",
+}
+
+
+def write(recommendation: Recommendation, path: Path | str, *, force: bool = False) -> None:
+    """Writes the report. Raises `InputError` for an existing file without `force`, or a path that
+    cannot be written."""
+    atomic.write_text(path, markdown(recommendation), force)
+
+
+def markdown(recommendation: Recommendation) -> str:
+    """The report as text."""
+    sections = (
+        _answer(recommendation),
+        _question(recommendation),
+        _method(recommendation),
+        _comparison(recommendation),
+        _changes(recommendation),
+        _dropped(recommendation),
+        _apply(recommendation),
+        _limits(recommendation),
+        _trials(recommendation),
+    )
+    title = f"# Tuning report: {_cell(recommendation.study)}"
+    return "\n\n".join([title, *(section for section in sections if section)]) + "\n"
+
+
+def sparkline(values: Sequence[float], width: int = SPARK_WIDTH) -> str:
+    """Values as bars from 0 to their maximum, averaged down to `width` bars; empty for no
+    values."""
+    if not values:
+        return ""
+    count = min(width, len(values))
+    edges = [i * len(values) // count for i in range(count + 1)]
+    means = [sum(values[a:b]) / (b - a) for a, b in pairwise(edges)]
+    top = max(means)
+    if top <= 0:
+        return BARS[0] * count
+    return "".join(BARS[min(int(mean / top * len(BARS)), len(BARS) - 1)] for mean in means)
+
+
+def _answer(r: Recommendation) -> str:
+    lines = []
+    if r.verdict is not None:
+        lines.append(f"**Engine:** {r.verdict.text}.")
+    else:
+        lines.append(f"**Engine:** {r.engine}, the only one that was tried.")
+    if not r.changes:
+        lines.append(f"**Settings:** keep the {r.basis}; no change buys anything beyond noise.")
+    elif r.gain is not None:
+        lines.append(
+            f"**Settings:** {len(r.changes)} changes to the {r.basis}: {r.gain.words(r.goal)}."
+        )
+    else:
+        lines.append(
+            f"**Settings:** {len(r.changes)} changes to the {r.basis}, which were not measured."
+        )
+    if r.broken:
+        lines.append(f"**Warning:** no settings kept {', '.join(r.broken)}; these come nearest.")
+    return "\n\n".join(lines)
+
+
+def _question(r: Recommendation) -> str:
+    profile, workload, machine = r.profile, r.profile.workload, r.profile.hardware
+    rows = [
+        ("Profile", profile.name),
+        ("Workload", f"{workload.kind}, {profile.clients} clients"),
+        (
+            "Data",
+            f"{format_size(profile.data_bytes)}, {profile.units:,} {workload.info.sized_by}",
+        ),
+        ("Memory", format_size(profile.memory_bytes)),
+        ("Goal", str(r.goal)),
+        (
+            "Machine",
+            f"{machine.name}: {machine.cpu_cores} cores, {format_size(machine.memory_bytes)}",
+        ),
+    ]
+    return "## The question\n\n" + _table(("", ""), rows)
+
+
+def _method(r: Recommendation) -> str:
+    finished = sum(trial.finished for trial in r.trials)
+    basis = "assumed: nothing was repeated" if r.noise.degrees == 0 else "from repeated runs"
+    scale = "full size" if r.scale == 1 else f"1/{1 / r.scale:,.0f} of the full size"
+    hosts = sorted({trial.host for trial in r.trials if trial.host})
+    versions = sorted({trial.core_version for trial in r.trials if trial.core_version})
+    rows = [
+        ("Clock", _CLOCKS[r.clock]),
+        ("Scale", f"{scale}; ratios carry over, sizes are multiplied back"),
+        ("Trials", f"{finished} finished of {len(r.trials)}"),
+        (
+            "Noise of one run",
+            f"±{wording.percent(r.noise.relative_sd)} (one standard deviation, {basis})",
+        ),
+        ("Host", ", ".join(hosts) or "unknown"),
+        ("Core", ", ".join(versions) or "unknown"),
+    ]
+    return "## How it was measured\n\n" + _table(("", ""), rows)
+
+
+def _comparison(r: Recommendation) -> str:
+    head = ("", *(f"{column.title} ({_runs(column.runs)})" for column in r.columns))
+    rows = [
+        (f"{name} ({METRICS[name].unit})", *(_value(column, name) for column in r.columns))
+        for name in COMPARED_METRICS
+        if any(name in column.metrics for column in r.columns)
+    ]
+    sparks = [(column.title, _spark(r.trials, column)) for column in r.columns]
+    drawn = "\n".join(f"    {title:<12}{spark}" for title, spark in sparks if spark)
+    text = f"## {r.columns[0].title.capitalize()} against recommended\n\n{_table(head, rows)}"
+    text += "\n\nMedians; in brackets the lowest and highest run."
+    return (
+        f"{text}\n\nOperations per second over the last run of each:\n\n{drawn}" if drawn else text
+    )
+
+
+def _changes(r: Recommendation) -> str:
+    if not r.changes:
+        return ""
+    rows = [
+        (
+            f"`{c.knob}`",
+            _shown(r.engine, c.knob, c.current),
+            _shown(r.engine, c.knob, c.recommended),
+            c.evidence,
+        )
+        for c in r.changes
+    ]
+    head = ("Knob", r.basis.capitalize(), "Recommended", "What it buys")
+    return f"## Changes\n\n{_table(head, rows)}"
+
+
+def _dropped(r: Recommendation) -> str:
+    if not r.dropped:
+        return ""
+    rows = [
+        (
+            f"`{d.knob}`",
+            _shown(r.engine, d.knob, d.tried),
+            _shown(r.engine, d.knob, d.kept),
+            d.reason,
+        )
+        for d in r.dropped
+    ]
+    return f"## Tried and taken back\n\n{_table(('Knob', 'Tried', 'Stays', 'Why'), rows)}"
+
+
+def _apply(r: Recommendation) -> str:
+    parts = ["## How to apply"]
+    catalogue = knobs.catalogue(r.engine)
+    for change, when in _WHEN.items():
+        names = [c.knob for c in r.changes if catalogue[c.knob].change == change]
+        if names:
+            parts.append(f"- {when}: " + ", ".join(f"`{name}`" for name in names))
+    lines = [
+        f"    tunebench export {r.study} --to {dialect} -o {dialects.file_name(dialect)}"
+        for dialect in dialects.for_engine(r.engine)
+    ]
+    bullets = "\n".join(parts[1:])
+    commands = "\n".join(lines)
+    return "\n\n".join(
+        part for part in (parts[0], bullets, "The file for a product:", commands) if part
+    )
+
+
+def _limits(r: Recommendation) -> str:
+    notes = [
+        *r.notes,
+        "differences smaller than the noise are not differences; such changes went back",
+        "a line marked `rule` was not measured",
+        "trials last seconds: what builds up over days, such as fragmentation, is not in them",
+    ]
+    if r.clock == "measured":
+        notes.append(
+            "scaled data may stay in the cache of the system, where full-size data would not"
+        )
+    return "## Limits\n\n" + "\n".join(f"- {note}" for note in notes)
+
+
+def _trials(r: Recommendation) -> str:
+    shown = list(dict.fromkeys((r.goal.metric, *COMPARED_METRICS)))
+    head = ("#", "engine", "role", *shown, "changes against the defaults")
+    rows = [
+        (
+            str(trial.number),
+            trial.engine,
+            trial.role,
+            *(wording.metric(n, trial.metrics[n]) if n in trial.metrics else "" for n in shown),
+            trial.error or _differences(trial),
+        )
+        for trial in r.trials
+    ]
+    return f"## All trials\n\n{_table(head, rows)}"
+
+
+def _differences(trial: Trial) -> str:
+    default = knobs.defaults(trial.engine)
+    return " ".join(
+        f"{name}={_shown(trial.engine, name, value)}"
+        for name, value in trial.settings.items()
+        if value != default.get(name)
+    )
+
+
+def _value(column: Column, name: str) -> str:
+    spread = column.metrics.get(name)
+    if spread is None:
+        return ""
+    median = wording.metric(name, spread.median)
+    if spread.repetitions == 1:
+        return median
+    return f"{median} [{wording.metric(name, spread.low)} to {wording.metric(name, spread.high)}]"
+
+
+def _spark(trials: Iterable[Trial], column: Column) -> str:
+    mine = [
+        t
+        for t in trials
+        if t.engine == column.engine and t.settings == column.settings and t.intervals
+    ]
+    if not mine:
+        return ""
+    rates = [i.get("ops_per_s") for i in mine[-1].intervals if i.get("phase") == "run"]
+    return sparkline([float(rate) for rate in rates if rate is not None])
+
+
+def _shown(engine: Engine, name: str, value: Setting) -> str:
+    return knobs.catalogue(engine)[name].show(value)
+
+
+def _runs(count: int) -> str:
+    return f"{count} run" if count == 1 else f"{count} runs"
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(_cell(cell) for cell in line) + " |" for line in lines)
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")

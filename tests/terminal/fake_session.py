@@ -1,0 +1,168 @@
+"""A session without engines: fixed profiles, a scripted study, results in memory.
+
+The study waits at a gate before each trial, so that a test decides when the next one ends and
+nothing depends on time.
+"""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event, Semaphore
+
+from tui.views import (
+    Change,
+    DialectView,
+    FormProblems,
+    NumberColumn,
+    Outcome,
+    Plan,
+    ProfileView,
+    StudyForm,
+    StudyView,
+    TrialView,
+    Watcher,
+)
+
+GIB = 1024**3
+
+PROFILES = [
+    ProfileView(
+        name="linkbench",
+        text="A social graph: short range scans of links, point reads and updates of nodes.",
+        workload="linkbench, 1 billion ids",
+        hardware="this machine",
+        data_bytes=200 * GIB,
+        memory_bytes=16 * GIB,
+        clients=16,
+        goal="maximize ops_per_s subject to p99_us <= 5000",
+        engines=("lsm", "btree"),
+        seconds=2.0,
+        trials=6,
+    ),
+    ProfileView(
+        name="insert-benchmark",
+        text="Inserts in primary key order with three secondary indexes.",
+        workload="insert_benchmark",
+        data_bytes=50 * GIB,
+        memory_bytes=4 * GIB,
+        clients=4,
+        goal="minimize write_kb_per_op",
+        engines=("lsm",),
+        seconds=2.0,
+        trials=6,
+    ),
+    ProfileView(name="broken.toml", problem="broken.toml: goal: found 'fast', accepted: a goal"),
+]
+
+
+def _metrics(
+    ops: float, p99: float, write_kb: float, reads: float, space: float
+) -> dict[str, float]:
+    return {
+        "ops_per_s": ops,
+        "p99_us": p99,
+        "write_kb_per_op": write_kb,
+        "reads_per_op": reads,
+        "space_amp": space,
+    }
+
+
+TRIALS = [
+    TrialView(1, "lsm", 18214, _metrics(18214, 2210, 3.1, 0.84, 1.31), "defaults"),
+    TrialView(2, "btree", 9120, _metrics(9120, 6890, 11.7, 0.61, 1.52), "defaults"),
+    TrialView(3, "lsm", 31480, _metrics(31480, 1430, 2.2, 0.52, 1.14), "write_buffer_size=256MiB"),
+    TrialView(4, "lsm", None, {}, "block_size=64KiB", note="needs 19 GiB, memory is 16 GiB"),
+    TrialView(
+        5,
+        "lsm",
+        38655,
+        _metrics(38655, 1240, 1.9, 0.41, 1.12),
+        "write_buffer_size=256MiB bloom_bits=10 max_background_jobs=4",
+    ),
+    TrialView(6, "btree", 14020, _metrics(14020, 3900, 6.2, 0.6, 1.5), "innodb_log_file_size=2GiB"),
+]
+
+OUTCOME = Outcome(
+    study="linkbench-1",
+    engine="lsm",
+    verdict="lsm wins over btree: +176% ops_per_s (noise 4.3%), 38,655 against 14,020",
+    goal="maximize ops_per_s subject to p99_us <= 5000",
+    clock="measured",
+    trials=6,
+    columns=(
+        NumberColumn("default", TRIALS[0].metrics),
+        NumberColumn("recommended", TRIALS[4].metrics),
+    ),
+    changes=(
+        Change("write_buffer_size", "64 MiB", "256 MiB", "without it: -21 % ops/s, write/op +38 %"),
+        Change("bloom_bits", "0", "10", "without it: reads/op 2.1x"),
+        Change("max_background_jobs", "2", "4", "without it: 3.2 s of stalls"),
+    ),
+    notes=("Ran at 1/64 of the data size; 3 runs of each column.",),
+)
+
+
+@dataclass
+class FakeSession:
+    """`release(n)` lets n more trials end."""
+
+    results: list[StudyView] = field(default_factory=list)
+    failure: Exception | None = None
+    exported: list[tuple[str, Path, bool]] = field(default_factory=list)
+    stopping: Event = field(default_factory=Event)
+    cancelled: Event = field(default_factory=Event)
+    _gate: Semaphore = field(default_factory=lambda: Semaphore(0))
+
+    def release(self, trials: int) -> None:
+        for _ in range(trials):
+            self._gate.release()
+
+    def profiles(self) -> list[ProfileView]:
+        return PROFILES
+
+    def plan(self, form: StudyForm) -> Plan:
+        problems = {}
+        if form.data and not form.data[0].isdigit():
+            problems["data"] = f"found {form.data!r}, accepted: a size such as 200GiB"
+        if problems:
+            raise FormProblems(problems)
+        profile = next(p for p in PROFILES if p.name == form.profile)
+        return Plan(profile.name, "ops_per_s", profile.goal, "measured", len(TRIALS))
+
+    def tune(self, plan: Plan, watcher: Watcher) -> Outcome:
+        watcher.attach(self.stopping.set, self.cancelled.set)
+        for trial in TRIALS:
+            watcher.started(trial.number, trial.engine)
+            for step in range(1, 21):
+                watcher.interval(
+                    {"phase": "run", "ops_per_s": 1000.0 * step, "p99_us": 1500.0, "t_s": step / 10}
+                )
+            while not self._gate.acquire(timeout=0.01):
+                if self.cancelled.is_set():
+                    raise RuntimeError("cancelled")
+            if self.failure is not None:
+                raise self.failure
+            watcher.finished(trial)
+            if self.stopping.is_set():
+                break
+        return OUTCOME
+
+    def studies(self) -> list[StudyView]:
+        return self.results
+
+    def trials(self, study: str) -> list[TrialView]:
+        return TRIALS
+
+    def outcome(self, study: str) -> Outcome:
+        return OUTCOME
+
+    def dialects(self, outcome: Outcome) -> list[DialectView]:
+        return [
+            DialectView("myrocks-mariadb-10.11", "MyRocks in MariaDB 10.11", "my.cnf"),
+            DialectView("rocksdb-10.4", "RocksDB 10.4", "OPTIONS"),
+        ]
+
+    def export(self, outcome: Outcome, dialect: str, path: Path, *, force: bool) -> str:
+        self.exported.append((dialect, path, force))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"# {dialect}\n")
+        return f"{path} and report.md"

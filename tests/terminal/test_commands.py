@@ -1,0 +1,330 @@
+"""The commands: what goes to stdout, what to stderr, how they end. The core is closed-form."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from advisor import core
+from advisor.profile import load, shipped
+from advisor.store import Store
+from tests.support.fake_core import FakeCore
+from tui.cli import app
+from tui.profile_text import profile_text
+
+MY_CNF = """\
+[mysqld]
+innodb_buffer_pool_size = 512M
+innodb_flush_neighbors = 0
+max_connections = 500
+"""
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> FakeCore:
+    fake = FakeCore()
+    monkeypatch.setattr(core, "load", lambda: fake)
+    return fake
+
+
+@pytest.fixture
+def my_cnf(tmp_path: Path) -> Path:
+    path = tmp_path / "my.cnf"
+    path.write_text(MY_CNF)
+    return path
+
+
+def invoke(*words: object) -> Result:
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def refused(*words: object) -> str:
+    """The one line that a wrong input is answered with."""
+    result = invoke(*words)
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    lines = result.stderr.strip().splitlines()
+    assert len(lines) == 1, result.stderr
+    assert lines[0].startswith("tunebench: ")
+    return lines[0]
+
+
+def document(*words: object) -> dict:
+    result = invoke(*words, "--json")
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+# run
+
+
+def test_run_reports_what_was_measured(fake: FakeCore) -> None:
+    result = invoke("run", "linkbench", "--engine", "lsm", "--seconds", 1)
+    assert result.exit_code == 0, result.output
+    assert "measured on this machine" in result.stdout
+    assert re.search(r"ops/s +[\d,]+", result.stdout)
+
+
+def test_run_hands_the_settings_to_the_core(fake: FakeCore) -> None:
+    invoke("run", "linkbench", "--engine", "lsm", "--set", "max_background_jobs=7")
+    assert fake.specs[0]["options"]["max_background_jobs"] == 7
+
+
+def test_run_starts_from_the_users_file(fake: FakeCore, my_cnf: Path) -> None:
+    result = invoke("run", "linkbench", "--engine", "btree", "--from", my_cnf, "--json")
+    assert json.loads(result.stdout)["settings"]["innodb_flush_neighbors"] in (0, "0", "off")
+
+
+def test_run_prints_one_document_and_stores_the_run(fake: FakeCore, own_results: Path) -> None:
+    told = document("run", "linkbench", "--engine", "btree")
+    assert told["engine"] == "btree"
+    assert [trial.id for trial in Store(own_results).runs()] == [told["id"]]
+
+
+def test_a_simulated_run_asks_the_core_for_the_virtual_clock(fake: FakeCore) -> None:
+    told = document(
+        "run", "linkbench", "--engine", "lsm", "--simulate", "--hardware", "sata-ssd-2018"
+    )
+    assert told["clock"] == "simulated"
+    assert fake.specs[0]["clock"] == "simulated"
+    assert fake.specs[0]["hardware"]["name"] == "sata-ssd-2018"
+
+
+def test_a_run_that_fails_ends_with_exit_code_one(fake: FakeCore) -> None:
+    def fail(spec: object) -> None:
+        raise fake.RunError("the log is broken", False)
+
+    fake.fail = fail
+    result = invoke("run", "linkbench", "--engine", "lsm")
+    assert result.exit_code == 1
+    assert result.stderr.splitlines()[-1] == "tunebench: the run failed: the log is broken"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["linkbnch"], "linkbnch"),
+        (["linkbench", "--data", "much"], "--data: found 'much'"),
+        (["linkbench", "--memory", "0"], "--memory"),
+        (["linkbench", "--set", "write_buffer_size"], "--set: found 'write_buffer_size'"),
+        (["linkbench", "--engine", "lsm", "--set", "write_bufer_size=1"], "write_buffer_size"),
+        (["linkbench", "--engine", "lsm", "--set", "write_buffer_size=lots"], "--set"),
+        (["linkbench", "--from", "/no/such/my.cnf"], "/no/such/my.cnf"),
+        (["linkbench", "--hardware", "pcie-flash-2016"], "--simulate"),
+        (["linkbench", "--simulate", "--hardware", "abacus"], "abacus"),
+        (["linkbench", "--engine", "lsm", "--set", "block_cache=900GiB"], "memory"),
+    ],
+)
+def test_run_refuses_a_wrong_input_in_one_line(fake: FakeCore, words: list[str], told: str) -> None:
+    assert told in refused("run", *words)
+
+
+def test_a_missing_core_is_work_that_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent() -> None:
+        raise core.WorkError("the compiled core cannot be loaded: it is not built")
+
+    monkeypatch.setattr(core, "load", absent)
+    result = invoke("run", "linkbench", "--engine", "lsm")
+    assert result.exit_code == 1
+    assert "not built" in result.stderr
+
+
+# tune and export
+
+
+def test_tune_narrates_on_stderr_and_answers_on_stdout(fake: FakeCore) -> None:
+    result = invoke("tune", "linkbench", "--trials", 8)
+    assert result.exit_code == 0, result.output
+    assert "trial    1/8" in result.stderr
+    assert "recommended" in result.stdout
+    assert "trial    1/8" not in result.stdout
+
+
+def test_tune_prints_one_document(fake: FakeCore) -> None:
+    told = document("tune", "linkbench", "--trials", 8, "--study", "mine")
+    assert told["study"] == "mine"
+    assert [column["title"] for column in told["columns"]] == ["default", "recommended"]
+    assert {change["knob"] for change in told["changes"]} <= set(told["settings"])
+
+
+def test_tune_writes_the_file_and_its_report(fake: FakeCore, tmp_path: Path) -> None:
+    target = tmp_path / "tuned" / "my.cnf"
+    words = ["--trials", 6, "--engine", "btree", "--to", "mariadb-10.11", "-o", target]
+    result = invoke("tune", "linkbench", *words)
+    assert result.exit_code == 0, result.output
+    assert "innodb_buffer_pool_size" in target.read_text()
+    assert (target.parent / "report.md").read_text().startswith("#")
+
+
+def test_tune_writes_a_losing_engine_when_asked_and_names_the_loss(
+    fake: FakeCore, tmp_path: Path
+) -> None:
+    target = tmp_path / "my.cnf"
+    result = invoke("tune", "linkbench", "--trials", 8, "--to", "mysql-8.4", "-o", target)
+    assert result.exit_code == 0, result.output
+    assert "mysql-8.4 is for B-tree" in result.stderr
+    assert "innodb" in target.read_text()
+
+
+def test_the_dialect_follows_the_users_own_file(
+    fake: FakeCore, my_cnf: Path, tmp_path: Path
+) -> None:
+    target = tmp_path / "tuned" / "my.cnf"
+    words = ["--trials", 6, "--engine", "lsm", "--set", "max_background_jobs=2"]
+    result = invoke("tune", "linkbench", *words, "-o", target)
+    assert result.exit_code == 0, result.output
+    assert "rocksdb" in target.read_text()
+    assert "[mariadbd]" in target.read_text()
+
+
+def test_tune_refuses_before_the_search_to_write_over_a_file(fake: FakeCore, my_cnf: Path) -> None:
+    assert "--force" in refused("tune", "linkbench", "-o", my_cnf)
+    assert fake.runs == []
+    assert my_cnf.read_text() == MY_CNF
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--to", "mariadb-10.11"], "--to: found no -o"),
+        (["--force"], "--force: found no -o"),
+        (["--to", "oracle-7", "-o", "x"], "mariadb-10.11"),
+        (["--engine", "lsm", "--to", "mysql-8.4", "-o", "x"], "rocksdb-10.4"),
+        (["--goal", "maximise ops_per_s"], "maximize"),
+        (["--goal", "minimize p99"], "p99_us"),
+    ],
+)
+def test_tune_refuses_a_wrong_input_in_one_line(
+    fake: FakeCore, words: list[str], told: str
+) -> None:
+    assert told in refused("tune", "linkbench", *words)
+
+
+def test_a_study_resumes_by_its_name_and_refuses_another_question(fake: FakeCore) -> None:
+    invoke("tune", "linkbench", "--trials", 4, "--study", "mine", "--seconds", 1)
+    told = document("tune", "linkbench", "--trials", 6, "--study", "mine", "--seconds", 1)
+    assert told["trials"] >= 6
+    assert "mine" in refused("tune", "linkbench", "--study", "mine", "--clients", 3)
+
+
+def test_export_writes_a_stored_study_to_stdout(fake: FakeCore) -> None:
+    invoke("tune", "linkbench", "--trials", 6, "--engine", "btree")
+    result = invoke("export", "--to", "mysql-8.4")
+    assert result.exit_code == 0, result.output
+    assert "innodb_buffer_pool_size" in result.stdout
+
+
+def test_export_keeps_a_file_that_exists(fake: FakeCore, my_cnf: Path) -> None:
+    invoke("tune", "linkbench", "--trials", 6, "--engine", "btree")
+    assert "--force" in refused("export", "-o", my_cnf)
+    assert invoke("export", "-o", my_cnf, "--force").exit_code == 0
+    assert "tunebench" in my_cnf.read_text()
+
+
+def test_export_without_a_study_says_how_to_make_one(fake: FakeCore) -> None:
+    assert "tunebench tune" in refused("export")
+
+
+# import, results, profiles, doctor
+
+
+def test_import_shows_what_was_understood_and_what_was_not(my_cnf: Path) -> None:
+    result = invoke("import", my_cnf)
+    assert result.exit_code == 0, result.output
+    assert re.search(r"innodb_buffer_pool_size +512MiB", result.stdout)
+    assert "max_connections" in result.stdout.split("not used")[1]
+
+
+def test_import_writes_a_profile_that_can_be_loaded(my_cnf: Path, tmp_path: Path) -> None:
+    target = tmp_path / "mine.toml"
+    result = invoke("import", my_cnf, "--profile", "linkbench", "-o", target)
+    assert result.exit_code == 0, result.output
+    made = load(target)
+    assert made.engines == ("btree",)
+    assert made.memory_bytes > 512 * 1024**2
+    assert made.data_bytes == load("linkbench").data_bytes
+
+
+def test_import_needs_a_workload_to_write_a_profile(my_cnf: Path) -> None:
+    assert "--profile" in refused("import", my_cnf, "-o", "x.toml")
+
+
+def test_results_lists_studies_and_runs(fake: FakeCore) -> None:
+    invoke("tune", "linkbench", "--trials", 4, "--study", "mine")
+    run = document("run", "linkbench", "--engine", "lsm")
+    result = invoke("results")
+    assert "mine" in result.stdout
+    assert run["id"][:8] in result.stdout
+
+
+def test_results_shows_a_study_and_a_run(fake: FakeCore) -> None:
+    invoke("tune", "linkbench", "--trials", 4, "--study", "mine")
+    assert len(document("results", "mine")["trials"]) >= 4
+    run = document("run", "linkbench", "--engine", "lsm")
+    assert document("results", run["id"][:8])["id"] == run["id"]
+
+
+def test_results_answers_a_query(fake: FakeCore) -> None:
+    document("run", "linkbench", "--engine", "lsm")
+    assert document("results", "--sql", "SELECT count(*) AS n FROM trial") == [{"n": 1}]
+
+
+def test_results_refuses_a_query_that_changes_something(fake: FakeCore) -> None:
+    document("run", "linkbench", "--engine", "lsm")
+    assert "--sql" in refused("results", "--sql", "DELETE FROM trial")
+
+
+def test_results_of_nothing_says_so_on_stderr() -> None:
+    result = invoke("results")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "nothing is stored" in result.stderr
+
+
+def test_profiles_lists_every_shipped_one() -> None:
+    assert {profile["name"] for profile in document("profiles")} == set(shipped())
+
+
+@pytest.mark.parametrize("name", sorted(shipped()))
+def test_a_shown_profile_is_a_file_that_loads_to_the_same(name: str, tmp_path: Path) -> None:
+    path = tmp_path / f"{name}.toml"
+    path.write_text(profile_text(load(name)))
+    assert load(path) == load(name)
+
+
+def test_a_profile_with_a_mistake_is_refused_with_its_place(tmp_path: Path) -> None:
+    path = tmp_path / "bad.toml"
+    path.write_text(profile_text(load("linkbench")).replace('data = "', 'data = "x'))
+    told = refused("profiles", path)
+    assert "bad.toml" in told
+    assert "data" in told
+
+
+def test_doctor_describes_the_machine(fake: FakeCore) -> None:
+    found = {one["what"]: one for one in document("doctor")["findings"]}
+    assert found["core"]["state"] == "ok"
+    assert "usable" in found["processors"]["text"]
+
+
+def test_doctor_fails_without_a_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent() -> None:
+        raise core.WorkError("the compiled core cannot be loaded")
+
+    monkeypatch.setattr(core, "load", absent)
+    assert invoke("doctor").exit_code == 1
+
+
+# the command line itself
+
+
+def test_an_unknown_option_is_a_usage_error() -> None:
+    assert invoke("run", "linkbench", "--fast").exit_code == 2
+
+
+def test_results_belongs_after_the_command() -> None:
+    assert invoke("--results", "x.duckdb", "results").exit_code == 2
+
+
+def test_without_a_terminal_the_workbench_is_not_opened() -> None:
+    assert "no terminal" in refused()

@@ -1,0 +1,64 @@
+"""How numbers read."""
+
+import pytest
+
+from advisor.goal import METRICS
+from tui import format as fmt
+
+
+@pytest.mark.parametrize(
+    ("name", "number", "written"),
+    [
+        ("ops_per_s", 48213.4, "48,213"),
+        ("p99_us", 740.2, "740 µs"),
+        ("p99_us", 1240.0, "1.24 ms"),
+        ("max_us", 2_100_000.0, "2.10 s"),
+        ("write_kb_per_op", 0.617, "0.62 KB"),
+        ("space_amp", 1.234, "1.23x"),
+        ("cache_hit_ratio", 0.9871, "98.7 %"),
+        ("memory_bytes", 3 * 2**30, "3GiB"),
+        ("reads_per_op", None, "-"),
+        ("reads_per_op", float("nan"), "-"),
+    ],
+)
+def test_a_metric_is_written_with_its_unit(name: str, number: float | None, written: str) -> None:
+    assert fmt.value(name, number) == written
+
+
+def test_every_metric_of_the_library_has_a_label_and_a_way_of_writing() -> None:
+    assert set(fmt.METRICS) == set(METRICS)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "written"),
+    [
+        (100.0, 212.0, "+112 %"),
+        (100.0, 92.0, "-8 %"),
+        (100.0, 340.0, "3.4x"),
+        (100.0, 100.2, "same"),
+        (None, 5.0, ""),
+        (0.0, 5.0, ""),
+    ],
+)
+def test_a_difference_reads_at_a_glance(before: float | None, after: float, written: str) -> None:
+    assert fmt.difference(before, after) == written
+
+
+def test_less_latency_and_more_throughput_are_welcome() -> None:
+    assert fmt.is_better("p99_us", 100, 50) is True
+    assert fmt.is_better("ops_per_s", 100, 50) is False
+    assert fmt.is_better("ops_per_s", 100, 100.5) is None
+
+
+@pytest.mark.parametrize(
+    ("seconds", "written"), [(7.2, "7 s"), (185, "3 min 05 s"), (7800, "2 h 10 min")]
+)
+def test_a_duration_uses_two_units_at_most(seconds: float, written: str) -> None:
+    assert fmt.duration(seconds) == written
+
+
+@pytest.mark.parametrize(
+    ("value", "written"), [(48213, "48.2k"), (1.3e6, "1.3M"), (0.25, "0.25"), (0, "0")]
+)
+def test_axis_labels_are_short(value: float, written: str) -> None:
+    assert fmt.short_count(value) == written

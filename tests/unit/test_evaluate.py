@@ -1,0 +1,88 @@
+"""A trial: the budget is checked first, the spec is scaled, the scratch folder is removed."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from advisor.core import DiskFull
+from advisor.errors import InputError
+from advisor.evaluate import Setup, evaluate
+from advisor.scale import Scale
+from tests.support.fake_core import FakeCore, RunError
+from tests.support.problems import GIB, problem
+
+
+def setup(folder: Path, core: FakeCore, **changes: Any) -> Setup:
+    fields = {"profile": problem(), "scale": Scale(1 / 256), "seconds": 1.0, "directory": folder}
+    return Setup(**(fields | {"core": core} | changes))
+
+
+def test_settings_that_do_not_fit_the_memory_cost_no_run(tmp_path: Path) -> None:
+    core = FakeCore()
+    trial = evaluate(setup(tmp_path, core), "lsm", {"block_cache": 5 * GIB}, seed=1)
+    assert trial.outcome == "rejected"
+    assert "the profile has 4GiB" in str(trial.error)
+    assert core.specs == []
+
+
+def test_the_spec_is_scaled_and_the_trial_is_not(tmp_path: Path) -> None:
+    core = FakeCore()
+    trial = evaluate(setup(tmp_path, core), "lsm", {"block_cache": GIB}, seed=7)
+    spec = core.specs[0]
+    assert trial.settings["block_cache"] == GIB
+    assert spec["options"]["block_cache"] == GIB // 256
+    assert spec["workload"] == {"kind": "linkbench", "ids": 20 * GIB // 256 // 800}
+    assert (spec["seed"], spec["clients"], spec["seconds"]) == (7, 4, 1.0)
+
+
+def test_the_memory_limit_is_a_fifth_above_the_scaled_budget(tmp_path: Path) -> None:
+    core = FakeCore()
+    evaluate(setup(tmp_path, core), "lsm", {}, seed=1)
+    scaled_budget = 4 * GIB // 256
+    assert core.specs[0]["memory_limit"] >= 1.2 * scaled_budget
+
+
+def test_sizes_are_carried_back_and_unmeasured_metrics_are_absent(tmp_path: Path) -> None:
+    trial = evaluate(setup(tmp_path, FakeCore()), "lsm", {}, seed=1)
+    assert trial.metrics["disk_bytes"] == 256e6
+    assert trial.intervals[0]["disk_bytes"] == 256_000_000
+    assert "flash_waf" not in trial.metrics
+
+
+def test_the_scratch_folder_is_removed_after_success_and_failure(tmp_path: Path) -> None:
+    def fail(spec: Mapping[str, Any]) -> None:
+        assert list(tmp_path.iterdir())
+        raise RunError("corruption", False)
+
+    evaluate(setup(tmp_path, FakeCore()), "lsm", {}, seed=1)
+    trial = evaluate(setup(tmp_path, FakeCore(fail=fail)), "lsm", {}, seed=1)
+    assert (trial.outcome, trial.error) == ("failed", "corruption")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_is_raised_because_more_trials_would_fail_too(tmp_path: Path) -> None:
+    def fail(spec: Mapping[str, Any]) -> None:
+        raise RunError("no space left", True)
+
+    with pytest.raises(DiskFull):
+        evaluate(setup(tmp_path, FakeCore(fail=fail)), "lsm", {}, seed=1)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_simulation_gets_the_machine_instead_of_a_folder(tmp_path: Path) -> None:
+    core = FakeCore()
+    evaluate(setup(tmp_path, core, clock="simulated"), "lsm", {}, seed=1)
+    assert core.specs[0]["hardware"]["cpu_cores"] == 56
+    assert "directory" not in core.specs[0]
+
+
+def test_an_unknown_knob_is_the_users_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="unknown knob"):
+        evaluate(setup(tmp_path, FakeCore()), "lsm", {"block_cash": 1}, seed=1)
+
+
+def test_a_scratch_place_that_is_no_folder_is_the_users_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="folder for temporary files"):
+        evaluate(setup(tmp_path / "absent", FakeCore()), "lsm", {}, seed=1)

@@ -1,0 +1,220 @@
+import pytest
+
+from advisor import dialects, knobs
+from advisor.errors import InputError
+from advisor.knobs import ENGINES, Engine
+
+GIB = 1 << 30
+ALL = [(engine, name) for engine in ENGINES for name in knobs.catalogue(engine)]
+
+
+@pytest.mark.parametrize(("engine", "name"), ALL)
+def test_every_knob_is_complete(engine: Engine, name: str) -> None:
+    knob = knobs.catalogue(engine)[name]
+    assert knob.text.endswith(".")
+    assert knob.normal(knob.default) == knob.default
+    assert type(knob.normal(knob.default)) is type(knob.default)
+    assert set(knob.spellings) == set(dialects.for_engine(engine))
+    assert knob.at_least is None or knob.at_least in knobs.catalogue(engine)
+
+
+@pytest.mark.parametrize(("engine", "name"), ALL)
+def test_a_search_walks_only_accepted_values(engine: Engine, name: str) -> None:
+    knob = knobs.catalogue(engine)[name]
+    if knob.search is None:
+        return
+    ends = knob.search.choices or (knob.search.low, knob.search.high)
+    assert all(knob.normal(value) is not None for value in ends)
+    assert knob.search.low > 0 or not knob.search.log
+
+
+@pytest.mark.parametrize(("engine", "name"), ALL)
+def test_values_are_read_back_from_how_they_are_shown(engine: Engine, name: str) -> None:
+    knob = knobs.catalogue(engine)[name]
+    for value in (knob.default, *(knob.choices or ())):
+        assert knobs.parse_value(knob, knob.show(value)) == value
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_defaults_and_product_defaults_pass_the_check(engine: Engine) -> None:
+    assert knobs.check(engine, knobs.defaults(engine)) == knobs.defaults(engine)
+    for dialect in dialects.for_engine(engine):
+        assert knobs.check(engine, dialects.product_defaults(dialect))
+
+
+@pytest.mark.parametrize(
+    ("engine", "name", "text", "value"),
+    [
+        ("lsm", "write_buffer_size", "16MiB", 16 << 20),
+        ("lsm", "compression", "kzstd", "kZSTD"),
+        ("lsm", "max_bytes_for_level_multiplier", "8", 8.0),
+        ("lsm", "level_compaction_dynamic_level_bytes", "off", False),
+        ("btree", "innodb_adaptive_flushing", "1", True),
+        ("btree", "innodb_page_size", "8k", 8192),
+        ("btree", "innodb_io_capacity", "1e3", 1000),
+    ],
+)
+def test_values_are_read_as_people_write_them(
+    engine: Engine, name: str, text: str, value: object
+) -> None:
+    parsed = knobs.parse_value(knobs.catalogue(engine)[name], text)
+    assert (parsed, type(parsed)) == (value, type(value))
+
+
+@pytest.mark.parametrize(
+    ("engine", "name", "text"),
+    [
+        ("lsm", "write_buffer_size", "lots"),
+        ("lsm", "write_buffer_size", "1K"),
+        ("lsm", "num_levels", "7.5"),
+        ("lsm", "num_levels", "1"),
+        ("lsm", "compression", "kBrotli"),
+        ("lsm", "filter_policy", "bloomfilter:0:false"),
+        ("lsm", "filter_policy", "bloomfilter:10"),
+        ("lsm", "prefix_extractor", "fixed:0"),
+        ("lsm", "sync", "maybe"),
+        ("btree", "innodb_page_size", "12K"),
+        ("btree", "innodb_max_dirty_pages_pct", "nan"),
+        ("btree", "innodb_io_capacity", "inf"),
+        ("btree", "innodb_flush_neighbors", ""),
+    ],
+)
+def test_a_wrong_value_is_refused_with_what_is_accepted(
+    engine: Engine, name: str, text: str
+) -> None:
+    knob = knobs.catalogue(engine)[name]
+    with pytest.raises(InputError) as caught:
+        knobs.parse_value(knob, text, source="--set")
+    assert str(caught.value) == f"--set:{name}: found {text!r}; accepted: {knob.accepted}"
+
+
+def test_an_unknown_knob_is_answered_with_its_nearest_neighbours() -> None:
+    with pytest.raises(InputError, match=r"write_buffer_sise.*such as write_buffer_size"):
+        knobs.check("lsm", {"write_buffer_sise": 1})
+
+
+@pytest.mark.parametrize(
+    ("engine", "settings"),
+    [
+        ("lsm", {"write_buffer_size": True}),
+        ("lsm", {"write_buffer_size": "64MiB"}),
+        ("lsm", {"sync": 1}),
+        ("lsm", {"max_background_jobs": 2.5}),
+        ("btree", {"innodb_io_capacity": float("nan")}),
+        ("btree", {"innodb_page_size": 12288}),
+        ("btree", {"innodb_compression_algorithm": 3}),
+    ],
+)
+def test_settings_of_the_wrong_type_are_refused(
+    engine: Engine, settings: dict[str, object]
+) -> None:
+    with pytest.raises(InputError, match=next(iter(settings))):
+        knobs.check(engine, settings)
+
+
+@pytest.mark.parametrize(
+    ("engine", "settings", "named"),
+    [
+        ("lsm", {"level0_file_num_compaction_trigger": 30}, "level0_slowdown_writes_trigger"),
+        ("lsm", {"level0_stop_writes_trigger": 10}, "level0_stop_writes_trigger"),
+        ("btree", {"innodb_io_capacity": 5000}, "innodb_io_capacity_max"),
+        (
+            "btree",
+            {"innodb_max_dirty_pages_pct": 5, "innodb_max_dirty_pages_pct_lwm": 50},
+            "innodb_max_dirty_pages_pct",
+        ),
+    ],
+)
+def test_knobs_that_bound_one_another_are_checked_together(
+    engine: Engine, settings: dict[str, object], named: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        knobs.check(engine, settings)
+    assert caught.value.where == named
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_durability_is_searched_only_when_it_is_named(engine: Engine) -> None:
+    durable = [name for name, knob in knobs.catalogue(engine).items() if knob.durability]
+    assert durable
+    assert not set(durable) & set(knobs.searchable(engine))
+    assert durable[0] in knobs.searchable(engine, include=durable[:1])
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_knob_is_searched_after_the_one_that_bounds_it(engine: Engine) -> None:
+    order = list(knobs.searchable(engine))
+    for name in order:
+        bound = knobs.catalogue(engine)[name].at_least
+        assert bound is None or bound not in order or order.index(bound) < order.index(name)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_memory_budget_bounds_the_cache(engine: Engine) -> None:
+    cache = knobs.CACHE_KNOB[engine]
+    found = knobs.searchable(engine, memory_budget=GIB)[cache]
+    assert GIB // 2 < found.high < GIB
+
+
+def test_memory_of_the_lsm_is_the_sum_of_its_rules() -> None:
+    settings = {
+        "block_cache": GIB,
+        "write_buffer_size": 64 << 20,
+        "max_write_buffer_number": 4,
+        "filter_policy": "bloomfilter:10:false",
+    }
+    parts = knobs.memory_parts("lsm", settings, clients=0, data_bytes=40 * GIB, keys=100_000_000)
+    assert parts["cache"] == GIB
+    assert parts["memtables"] == 256 << 20
+    assert parts["filters"] == 125_000_000
+    assert parts["indexes"] == 40 * GIB // 4096 * 28
+
+
+def test_filters_and_indexes_in_the_cache_cost_nothing_besides() -> None:
+    settings = {"filter_policy": "bloomfilter:10:false", "cache_index_and_filter_blocks": True}
+    parts = knobs.memory_parts("lsm", settings, clients=0, data_bytes=GIB, keys=10_000_000)
+    assert (parts["filters"], parts["indexes"]) == (0, 0)
+
+
+def test_filters_without_the_last_level_take_a_tenth() -> None:
+    def filters(hits: bool) -> int:
+        settings = {"filter_policy": "bloomfilter:10:false", "optimize_filters_for_hits": hits}
+        return knobs.memory_parts("lsm", settings, clients=0, data_bytes=GIB, keys=8_000)["filters"]
+
+    assert (filters(False), filters(True)) == (10_000, 1_000)
+
+
+def test_memory_of_the_btree_follows_pool_log_buffer_and_clients() -> None:
+    settings = {"innodb_buffer_pool_size": GIB, "innodb_log_buffer_size": 16 << 20}
+
+    def memory(clients: int) -> int:
+        return knobs.memory_bytes(
+            "btree", settings, clients=clients, data_bytes=GIB, keys=1_000_000
+        )
+
+    assert memory(0) == round(1.08 * GIB) + (16 << 20)
+    assert memory(10) - memory(0) == 10 * knobs.CONNECTION_BYTES
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_largest_cache_fills_the_budget_and_no_more(engine: Engine) -> None:
+    where = {"clients": 8, "data_bytes": GIB, "keys": 10_000_000}
+    size = knobs.largest_cache(engine, {}, budget=4 * GIB, **where)
+    assert size is not None
+    used = knobs.memory_bytes(engine, {knobs.CACHE_KNOB[engine]: size}, **where)
+    assert 4 * GIB - 2 * knobs.MIB <= used <= 4 * GIB
+    assert knobs.largest_cache(engine, {}, budget=1 << 20, **where) is None
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_core_has_the_same_knobs_and_defaults(engine: Engine) -> None:
+    core = pytest.importorskip("advisor._core", reason="the Rust core is not built")
+    options = {option["name"]: option for option in core.engine_options(engine)}
+    assert set(options) == set(knobs.catalogue(engine))
+    for name, knob in knobs.catalogue(engine).items():
+        assert options[name]["default"] == knob.default, name
+        accepts = options[name]["accepts"]
+        if "min" in accepts and knob.low is not None and knob.high is not None:
+            assert accepts["min"] <= knob.low <= knob.high <= accepts["max"], name
+        elif "choices" in accepts and knob.choices is not None:
+            assert set(knob.choices) <= set(accepts["choices"]), name

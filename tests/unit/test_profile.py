@@ -1,0 +1,155 @@
+from pathlib import Path
+
+import pytest
+
+from advisor import profile
+from advisor.data import data_path
+from advisor.errors import InputError
+from advisor.workload import Workload, kinds
+
+GOOD = """\
+text = "A test."
+data = "1GiB"
+memory = "128MiB"
+clients = 4
+hardware = "this-machine"
+goal = "minimize p99_us subject to space_amp <= 2"
+engines = ["btree"]
+
+[workload]
+kind = "overwrite"
+value_bytes = 1000
+"""
+
+
+def test_every_shipped_profile_loads() -> None:
+    found = profile.shipped()
+    assert {"linkbench", "ycsb-a", "ycsb-b", "ycsb-e", "fillrandom", "readwhilewriting"} == set(
+        found
+    )
+    for name, one in found.items():
+        assert one.name == name
+        assert one.text
+        assert profile.load(name) == one
+
+
+def test_every_shipped_machine_loads_and_names_its_source() -> None:
+    machines = profile.shipped_hardware()
+    assert len(machines) >= 4
+    assert all(machine.source for machine in machines.values())
+    assert machines["sata-ssd-2018"].cpu_cores == 56
+
+
+def test_the_bundled_linkbench_is_20_gib_in_4_gib() -> None:
+    linkbench = profile.load("linkbench")
+    assert (linkbench.data_bytes, linkbench.memory_bytes) == (20 << 30, 4 << 30)
+    assert linkbench.clients == 16
+    assert linkbench.units == (20 << 30) // 800
+
+
+def test_a_profile_is_read_from_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(GOOD)
+    mine = profile.load(path)
+    assert (mine.name, mine.engines, mine.data_bytes) == ("mine", ("btree",), 1 << 30)
+    assert str(mine.goal) == "minimize p99_us subject to space_amp <= 2"
+    assert mine.workload.spec(mine.data_bytes) == {
+        "kind": "overwrite",
+        "keys": (1 << 30) // 1016,
+        "value_bytes": 1000,
+    }
+
+
+def test_clients_default_to_what_is_usual_for_the_workload(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(GOOD.replace("clients = 4\n", ""))
+    assert profile.load(path).clients == kinds()["overwrite"].clients
+
+
+def test_options_override_a_profile() -> None:
+    changed = profile.load("linkbench").with_changes(data="8GiB", memory="1GiB", clients=2)
+    assert (changed.data_bytes, changed.memory_bytes, changed.clients) == (8 << 30, 1 << 30, 2)
+    assert changed.workload == profile.load("linkbench").workload
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "where", "found", "accepted"),
+    [
+        ('data = "1GiB"', 'data = "big"', "data", "'big'", "a size"),
+        ('data = "1GiB"', "data = -5", "data", "-5", "a size"),
+        ('data = "1GiB"', 'data = "0"', "data", "'0'", "a size"),
+        ('data = "1GiB"', "data = true", "data", "True", "a size"),
+        ('data = "1GiB"\n', "", "data", "nothing", "required"),
+        ("clients = 4", "clients = 0", "clients", "0", "greater than or equal to 1"),
+        ("clients = 4", 'clients = "4"', "clients", "'4'", "integer"),
+        ("this-machine", "my-machine", "hardware", "'my-machine'", "this-machine"),
+        ("minimize p99_us", "maximize p99_us", "goal", "'maximize'", "minimize p99_us"),
+        ("space_amp <= 2", "space <= 2", "goal", "'space'", "space_amp"),
+        ('["btree"]', '["rocksdb"]', "engines", "'rocksdb'", "lsm or btree"),
+        ('["btree"]', "[]", "engines", "[]", "a list of lsm and btree"),
+        ('text = "A', 'txet = "A', "txet", "an unknown field", "workload, data, memory"),
+        ("overwrite", "overwirte", "workload", "'overwirte'", "fillseq"),
+        ("value_bytes", "value_size", "workload", "'value_size'", "value_bytes"),
+        ("= 1000", "= 0", "workload", "0 for value_bytes", "from 1 to"),
+        ("value_bytes = 1000", "keys = 10", "workload", "keys", "the profile's data"),
+    ],
+)
+def test_a_wrong_value_is_one_line_with_its_place(
+    tmp_path: Path, old: str, new: str, where: str, found: str, accepted: str
+) -> None:
+    assert old in GOOD
+    path = tmp_path / "mine.toml"
+    path.write_text(GOOD.replace(old, new))
+    with pytest.raises(InputError) as caught:
+        profile.load(path)
+    error = caught.value
+    assert (error.source, error.where) == (str(path), where)
+    assert found in error.found
+    assert accepted in error.accepted
+    assert "\n" not in str(error)
+
+
+def test_a_syntax_error_names_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(GOOD.replace("clients = 4", "clients = "))
+    with pytest.raises(InputError) as caught:
+        profile.load(path)
+    assert caught.value.where == "4"
+
+
+def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(InputError, match="UTF-8"):
+        profile.load(path)
+
+
+def test_an_unknown_name_is_answered_with_what_ships() -> None:
+    with pytest.raises(InputError, match=r"'linkbnch'.*linkbench"):
+        profile.load("linkbnch")
+
+
+@pytest.mark.parametrize(
+    ("mix", "good"),
+    [
+        ({"get_node": 3, "add_node": 1.5}, True),
+        ({}, False),
+        ({"get_nodes": 1}, False),
+        ({"get_node": 0}, False),
+        ({"get_node": True}, False),
+        ("reads", False),
+    ],
+)
+def test_a_mix_is_weights_of_known_operations(mix: object, good: bool) -> None:
+    table = {"kind": "linkbench", "mix": mix}
+    if good:
+        assert Workload.model_validate(table).parameters["mix"] == mix
+    else:
+        with pytest.raises(ValueError, match="mix"):
+            Workload.model_validate(table)
+
+
+def test_data_files_are_found_beside_the_package() -> None:
+    assert data_path("profiles", "engines", "lsm.toml").is_file()
+    with pytest.raises(FileNotFoundError, match=r"profiles/nothing\.toml"):
+        data_path("profiles", "nothing.toml")

@@ -1,0 +1,163 @@
+"""What is stored comes back, is only appended, and can be asked."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from advisor.errors import InputError
+from advisor.store import Store, StudyRecord, default_path
+from advisor.store.schema import MIGRATIONS
+from tests.support.problems import trial
+
+
+def record(name: str = "mine") -> StudyRecord:
+    return StudyRecord(
+        name=name,
+        workload="linkbench",
+        goal="maximize ops_per_s",
+        engines=("lsm", "btree"),
+        clock="measured",
+        seed=1,
+        identity={"seconds": 1.25, "current": {"lsm": {"sync": False}}},
+        core_version="fake",
+        host="here",
+    )
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "folder" / "results.duckdb")
+
+
+def test_a_trial_comes_back_as_it_was(store: Store) -> None:
+    stored = store.add_trial(trial(), "mine")
+    assert store.trials("mine") == [stored]
+    assert stored == replace(trial(id=stored.id), number=0)
+
+
+def test_a_rejected_trial_without_metrics_comes_back(store: Store) -> None:
+    stored = store.add_trial(trial(outcome="rejected", metrics={}, error="too large"), "mine")
+    assert store.trials("mine") == [stored]
+
+
+def test_trials_are_numbered_within_their_study(store: Store) -> None:
+    for study in ("a", "b", "a", None):
+        store.add_trial(trial(), study)
+    assert [t.number for t in store.trials("a")] == [0, 1]
+    assert [t.number for t in store.trials("b")] == [0]
+    assert len(store.trials(None)) == 1
+
+
+def test_a_study_comes_back_and_its_name_is_taken(store: Store) -> None:
+    store.add_study(record())
+    found = store.study("mine")
+    assert found is not None
+    assert replace(found, created="") == record()
+    with pytest.raises(InputError, match="a new name"):
+        store.add_study(record())
+    assert store.study("other") is None
+
+
+def test_studies_are_listed_with_the_number_of_their_trials(store: Store) -> None:
+    store.add_study(record("old"))
+    store.add_study(record("new"))
+    store.add_trial(trial(), "old")
+    listed = {summary.name: summary for summary in store.studies()}
+    assert listed["old"].trials == 1
+    assert listed["old"].last_trial == "2026-01-02T03:04:05"
+    assert (listed["new"].trials, listed["new"].last_trial) == (0, None)
+
+
+def test_the_best_trial_of_a_metric_is_found_in_both_directions(store: Store) -> None:
+    for ops in (5.0, 9.0, 7.0):
+        store.add_trial(trial(metrics={"ops_per_s": ops}), "mine")
+    highest = store.best("mine", "ops_per_s")
+    lowest = store.best("mine", "ops_per_s", maximize=False)
+    assert highest is not None and highest.metrics == {"ops_per_s": 9.0}
+    assert lowest is not None and lowest.metrics == {"ops_per_s": 5.0}
+    assert store.best("mine", "space_amp") is None
+
+
+def test_a_trial_is_found_by_the_beginning_of_its_id(store: Store) -> None:
+    stored = store.add_trial(trial(), None)
+    store.add_trial(trial(), None)
+    assert store.trial(stored.id[:13]) == stored
+    with pytest.raises(InputError, match="no trial"):
+        store.trial("zzz")
+    with pytest.raises(InputError, match="more than one"):
+        store.trial("")
+
+
+def test_the_latest_runs_come_first(store: Store) -> None:
+    store.add_trial(trial(started="2026-01-01T00:00:00"), "a")
+    store.add_trial(trial(started="2026-01-03T00:00:00"), None)
+    assert [run.started[:10] for run in store.runs()] == ["2026-01-03", "2026-01-01"]
+    assert len(store.runs(limit=1)) == 1
+
+
+def test_nothing_stored_is_an_empty_answer_and_makes_no_file(store: Store) -> None:
+    assert (store.studies(), store.trials("mine"), store.runs()) == ([], [], [])
+    assert store.study("mine") is None
+    assert not store.path.exists()
+
+
+def test_sql_reads_metrics_as_columns(store: Store) -> None:
+    store.add_trial(trial(), "mine")
+    table = store.sql("SELECT study, ops_per_s, space_amp FROM run")
+    assert table.columns == ("study", "ops_per_s", "space_amp")
+    assert table.rows == (("mine", 1000.0, None),)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "INSERT INTO trial_metric VALUES (uuid(), 'x', 1)",
+        "DROP TABLE trial",
+        "COPY trial TO '/tmp/stolen.csv'",
+        "SELECT * FROM read_csv('/etc/passwd')",
+        "SELEC 1",
+    ],
+)
+def test_sql_neither_writes_nor_reads_other_files(store: Store, query: str) -> None:
+    store.add_trial(trial(), "mine")
+    with pytest.raises(InputError, match="--sql"):
+        store.sql(query)
+    assert len(store.trials("mine")) == 1
+
+
+def test_a_file_that_holds_no_results_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("some notes")
+    with pytest.raises(InputError, match="something else than results"):
+        Store(path).add_study(record())
+    assert path.read_text() == "some notes"
+
+
+def test_a_file_of_a_newer_version_is_refused(store: Store) -> None:
+    store.add_study(record())
+    with duckdb.connect(str(store.path)) as connection:
+        connection.execute("INSERT INTO schema_version VALUES (?, now()::TIMESTAMP)", [99])
+    for use in (store.studies, lambda: store.add_study(record("other"))):
+        with pytest.raises(InputError, match="newer tunebench"):
+            use()
+
+
+def test_an_empty_database_is_brought_up_to_date_when_read(store: Store) -> None:
+    store.path.parent.mkdir()
+    duckdb.connect(str(store.path)).close()
+    assert store.studies() == []
+    versions = store.sql("SELECT version FROM schema_version ORDER BY version").rows
+    assert versions == tuple((number + 1,) for number in range(len(MIGRATIONS)))
+
+
+def test_the_default_path_follows_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TUNEBENCH_RESULTS", raising=False)
+    monkeypatch.setenv("XDG_DATA_HOME", "/data")
+    assert default_path() == Path("/data/tunebench/results.duckdb")
+    monkeypatch.delenv("XDG_DATA_HOME")
+    monkeypatch.setenv("HOME", "/home/me")
+    assert default_path() == Path("/home/me/.local/share/tunebench/results.duckdb")
+    monkeypatch.setenv("TUNEBENCH_RESULTS", "~/mine.duckdb")
+    assert default_path() == Path("/home/me/mine.duckdb")

@@ -1,0 +1,1 @@
+"""The terminal of tunebench: commands and the full-screen workbench. It computes nothing."""

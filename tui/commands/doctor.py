@@ -1,0 +1,162 @@
+"""`tunebench doctor`: what this machine can do, in a second or two, and what is missing."""
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from statistics import median
+from typing import Literal
+
+import typer
+
+from tui import format as fmt
+from tui.options import JSON, RESULTS
+
+State = Literal["ok", "note", "missing"]
+MARKS: dict[State, tuple[str, str]] = {
+    "ok": ("ok", "green"),
+    "note": ("note", "yellow"),
+    "missing": ("missing", "red"),
+}
+SYNCS = 16
+LITTLE_SPACE_BYTES = 5 * 1024**3
+PLUGIN_FOLDERS = (
+    "/usr/lib/mysql/plugin",
+    "/usr/lib64/mysql/plugin",
+    "/usr/lib64/mariadb/plugin",
+    "/usr/local/lib/mysql/plugin",
+)
+PROGRAMS = {
+    "mariadbd": "MariaDB server",
+    "mysqld": "MySQL server",
+    "db_bench": "RocksDB's benchmark",
+    "ldb": "RocksDB's file tool",
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One fact about this machine."""
+
+    what: str
+    state: State
+    text: str
+
+
+def doctor(results: RESULTS = None, as_json: JSON = False) -> None:
+    """Say what this machine can do and what is missing.
+
+    The exit code is 1 when nothing can be run.
+    """
+    from tui.output import print_json
+
+    findings = [_core(), _processors(), _memory(), *_disk(), _results(results), *_real_engines()]
+    if as_json:
+        print_json({"findings": findings})
+    else:
+        _print(findings)
+    if any(finding.what == "core" and finding.state == "missing" for finding in findings):
+        raise typer.Exit(1)
+
+
+def _print(findings: list[Finding]) -> None:
+    wide = max(len(finding.what) for finding in findings)
+    for finding in findings:
+        word, colour = MARKS[finding.state]
+        mark = typer.style(word.ljust(7), fg=colour)
+        typer.echo(f"{mark}  {finding.what.ljust(wide)}  {finding.text}")
+
+
+def _core() -> Finding:
+    from advisor.errors import WorkError
+
+    try:
+        from advisor.core import load
+
+        core = load()
+    except WorkError as error:
+        return Finding("core", "missing", str(error))
+    if getattr(core, "DEBUG_BUILD", False):
+        text = f"version {core.VERSION}, a debug build: its speeds mean nothing"
+        return Finding("core", "note", text)
+    return Finding("core", "ok", f"version {core.VERSION}, release build")
+
+
+def _processors() -> Finding:
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return Finding("processors", "ok", f"{usable} usable of {os.cpu_count()}")
+
+
+def _memory() -> Finding:
+    from advisor.sizes import format_size
+
+    page = os.sysconf("SC_PAGE_SIZE")
+    whole = format_size(page * os.sysconf("SC_PHYS_PAGES"))
+    try:
+        free = format_size(page * os.sysconf("SC_AVPHYS_PAGES"))
+    except (ValueError, OSError):
+        return Finding("memory", "ok", whole)
+    return Finding("memory", "ok", f"{whole}, {free} unused")
+
+
+def _disk() -> Iterator[Finding]:
+    """The folder that runs write to."""
+    from advisor.sizes import format_size
+
+    folder = tempfile.gettempdir()
+    free = shutil.disk_usage(folder).free
+    state: State = "ok" if free >= LITTLE_SPACE_BYTES else "note"
+    yield Finding("disk", state, f"{format_size(free)} free in {folder}")
+    try:
+        took = _sync_latency_us(Path(folder))
+    except OSError as error:
+        yield Finding("sync", "missing", f"{folder}: {error.strerror}")
+    else:
+        yield Finding("sync", "ok", f"{fmt.latency(took)} for 4 KiB made durable in {folder}")
+
+
+def _sync_latency_us(folder: Path) -> float:
+    """Median over a few synchronous writes of one page each."""
+    page = bytes(4096)
+    times = []
+    with tempfile.TemporaryFile(dir=folder) as file:
+        for _ in range(SYNCS):
+            file.write(page)
+            file.flush()
+            begun = time.perf_counter()
+            os.fsync(file.fileno())
+            times.append(1e6 * (time.perf_counter() - begun))
+    return median(times)
+
+
+def _results(path: Path | None) -> Finding:
+    from advisor.errors import TunebenchError
+    from advisor.sizes import format_size
+    from advisor.store import Store
+
+    store = Store(path)
+    if not store.path.exists():
+        return Finding("results", "ok", f"{store.path}, made at the first run")
+    try:
+        studies = len(store.studies())
+    except TunebenchError as error:
+        return Finding("results", "missing", str(error))
+    size = format_size(store.path.stat().st_size)
+    return Finding("results", "ok", f"{store.path}: {studies} studies, {size}")
+
+
+def _real_engines() -> Iterator[Finding]:
+    """What a recommendation could be checked against; none of it is needed for tuning."""
+    for program, what in PROGRAMS.items():
+        place = shutil.which(program) or shutil.which(program, path="/usr/sbin:/usr/local/sbin")
+        yield Finding(program, "ok" if place else "note", place or f"not found ({what})")
+    plugins = [folder for folder in PLUGIN_FOLDERS if (Path(folder) / "ha_rocksdb.so").exists()]
+    text = plugins[0] if plugins else "not found (MyRocks plugin of MariaDB)"
+    yield Finding("ha_rocksdb", "ok" if plugins else "note", text)
+    has_rocksdict = find_spec("rocksdict") is not None
+    text = "installed" if has_rocksdict else "not found (RocksDB for Python)"
+    yield Finding("rocksdict", "ok" if has_rocksdict else "note", text)

@@ -1,0 +1,63 @@
+"""`tunebench export`: the recommendation of a stored study in a product's own words."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tui.options import FORCE, JSON, OUTPUT, RESULTS, TO
+
+if TYPE_CHECKING:
+    from advisor.store import Store
+
+
+def export(
+    study: Annotated[
+        str | None,
+        typer.Option(
+            "--study", metavar="NAME", help="The stored study; the newest one without it."
+        ),
+    ] = None,
+    to: TO = None,
+    output: OUTPUT = None,
+    force: FORCE = False,
+    results: RESULTS = None,
+    as_json: JSON = False,
+) -> None:
+    """Write the advice of a stored study in any dialect.
+
+    It goes to a file with -o, else to stdout.
+    """
+    from advisor.errors import InputError
+    from advisor.search import Study
+    from advisor.store import Store
+    from tui import delivery
+    from tui.output import narrate, print_json
+
+    if output is None and force:
+        raise InputError("--force", None, "no -o", "-o with the file to write")
+    store = Store(results)
+    loaded = Study.load(study or _newest(store), store)
+    target = delivery.checked_target(None, output, force, loaded.engines)
+    if to is not None:
+        delivery.check_dialect(to, loaded.engines)
+    advice = delivery.advice_for(loaded, to, measure=False)
+    dialect = to or delivery.usual_dialect(advice.engine, None, output)
+    written = []
+    if target is not None:
+        written = delivery.write_files(advice, dialect, target.path, force=force)
+    if as_json:
+        text = advice.write(dialect)
+        print_json({"study": loaded.name, "dialect": dialect, "text": text, "written": written})
+    elif written:
+        narrate(f"wrote {written[0]} for {dialect}, and {written[1]}")
+    else:
+        typer.echo(advice.write(dialect), nl=False)
+
+
+def _newest(store: "Store") -> str:
+    from advisor.errors import InputError
+
+    studies = store.studies()
+    if not studies:
+        raise InputError(store.path, None, "no study", "a study made by `tunebench tune`")
+    return studies[0].name

@@ -1,0 +1,118 @@
+"""`tunebench import`: what a my.cnf or an OPTIONS file says, in the knobs of the engines."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tui import format as fmt
+from tui.options import FORCE, JSON, OUTPUT
+
+if TYPE_CHECKING:
+    from advisor.imports import Imported
+    from advisor.knobs import Engine, Setting
+    from advisor.profile import Profile
+
+
+def import_(
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="A my.cnf, an OPTIONS file, or a RocksDB directory."),
+    ],
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            "--profile",
+            metavar="PROFILE",
+            help="With -o: the workload and data of the profile to write.",
+            show_default=False,
+        ),
+    ] = None,
+    output: OUTPUT = None,
+    force: FORCE = False,
+    as_json: JSON = False,
+) -> None:
+    """Show what a my.cnf or OPTIONS file sets.
+
+    Settings that are not understood are listed with the reason. With -o, a profile is written
+    whose engine and memory are the file's.
+    """
+    from advisor import imports
+    from advisor.errors import InputError
+    from tui.output import narrate, print_json
+
+    if (output is None) != (profile is None):
+        given, lacking = ("-o", "--profile") if profile is None else ("--profile", "-o")
+        raise InputError(given, None, f"no {lacking}", "both: which workload, and which file")
+    if output is None and force:
+        raise InputError("--force", None, "no -o", "a file to write over")
+    found = imports.read(file)
+    if output is not None and profile is not None:
+        from advisor.atomic import write_text
+        from tui.profile_text import profile_text
+
+        write_text(output, profile_text(_profile(file, profile)), force=force)
+        narrate(f"wrote {output}")
+    if as_json:
+        print_json(_document(found))
+    else:
+        _print(found)
+
+
+def _document(found: "Imported") -> dict[str, object]:
+    return {
+        "source": found.source,
+        "product": found.product,
+        "settings": found.settings,
+        "ignored": found.ignored,
+        "notes": found.notes,
+    }
+
+
+def _print(found: "Imported") -> None:
+    from tui.output import Column, narrate, print_table
+
+    if not any(found.settings.values()):
+        narrate(f"no setting of {found.source} is one of the engines' knobs")
+    for engine, settings in found.settings.items():
+        if settings:
+            typer.echo(typer.style(fmt.ENGINE_TITLES[engine], bold=True))
+            columns = [
+                Column("setting"),
+                Column("value", right=True),
+                Column("default", right=True),
+            ]
+            print_table(columns, _rows(engine, settings))
+            typer.echo()
+    if found.ignored:
+        typer.echo(typer.style("not used", bold=True))
+        columns = [Column("setting"), Column("value"), Column("why")]
+        print_table(columns, [[one.name, one.value, one.why] for one in found.ignored])
+    for note in found.notes:
+        typer.echo(typer.style(f"note: {note}", dim=True))
+
+
+def _rows(engine: "Engine", settings: Mapping[str, "Setting"]) -> list[list[str]]:
+    from advisor.knobs import catalogue
+
+    knobs = catalogue(engine)
+    return [
+        [name, knobs[name].show(value), knobs[name].show(knobs[name].default)]
+        for name, value in settings.items()
+    ]
+
+
+def _profile(file: Path, name: str) -> "Profile":
+    """The named profile with the engines of the file and the memory that its settings need."""
+    from advisor.evaluate import needed_memory
+    from advisor.knobs import defaults
+    from advisor.profile import load
+    from tui import problem
+
+    base = load(name)
+    needs = {
+        engine: needed_memory(base, engine, {**defaults(engine), **settings})
+        for engine, settings in problem.current_by_engine(file, (), base.engines).items()
+    }
+    return base.with_changes(engines=list(needs), memory=max(needs.values()))

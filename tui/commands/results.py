@@ -1,0 +1,141 @@
+"""`tunebench results`: the stored studies and runs, one of them, or the answer to a query."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tui import format as fmt
+from tui.options import JSON, RESULTS
+
+if TYPE_CHECKING:
+    from advisor.store import Store
+    from advisor.trial import Trial
+
+LATEST_RUNS = 10
+SHORT_ID = 8
+
+
+def results(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[STUDY|RUN]",
+            help="A study by name, or a run by the beginning of its id.",
+            show_default=False,
+        ),
+    ] = None,
+    sql: Annotated[
+        str | None,
+        typer.Option(
+            "--sql", metavar="QUERY", help="Ask the results file (DuckDB SQL, read-only)."
+        ),
+    ] = None,
+    results: RESULTS = None,
+    as_json: JSON = False,
+) -> None:
+    """List stored studies and runs, show one, or query them."""
+    from advisor.errors import InputError
+    from advisor.store import Store
+
+    store = Store(results)
+    if sql is not None and name is not None:
+        raise InputError("--sql", None, f"also the name {name!r}", "a query or a name, not both")
+    if results is not None and not results.exists():
+        raise InputError("--results", None, str(results), "a file that exists")
+    if sql is not None:
+        _query(store, sql, as_json)
+    elif name is not None:
+        _show(store, name, as_json)
+    else:
+        _list(store, as_json)
+
+
+def _query(store: "Store", sql: str, as_json: bool) -> None:
+    from tui.output import Column, print_json, print_table
+
+    answer = store.sql(sql)
+    if as_json:
+        print_json([dict(zip(answer.columns, row, strict=True)) for row in answer.rows])
+        return
+    numbers = [
+        all(isinstance(row[i], int | float) for row in answer.rows)
+        for i in range(len(answer.columns))
+    ]
+    columns = [Column(title, right) for title, right in zip(answer.columns, numbers, strict=True)]
+    print_table(columns, [[_cell(value) for value in row] for row in answer.rows])
+
+
+def _cell(value: object) -> str:
+    return fmt.NOT_MEASURED if value is None else str(value)
+
+
+def _list(store: "Store", as_json: bool) -> None:
+    from tui.output import Column, narrate, print_json, print_table
+
+    studies, runs = store.studies(), [run for run in store.runs(LATEST_RUNS) if run.role == "run"]
+    if as_json:
+        print_json(
+            {"file": store.path, "studies": studies, "runs": [_document(run) for run in runs]}
+        )
+        return
+    if not studies and not runs:
+        narrate(f"nothing is stored in {store.path} yet")
+        return
+    if studies:
+        columns = [
+            Column("study"),
+            Column("workload"),
+            Column("created"),
+            Column("trials", right=True),
+            Column("clock"),
+            Column("goal"),
+        ]
+        rows = [[s.name, s.workload, s.created, str(s.trials), s.clock, s.goal] for s in studies]
+        print_table(columns, rows)
+    if runs:
+        if studies:
+            typer.echo()
+        _print_trials(runs, "run", lambda run: run.id[:SHORT_ID])
+
+
+def _show(store: "Store", name: str, as_json: bool) -> None:
+    from tui.output import print_json
+
+    study = store.study(name)
+    if study is not None:
+        trials = store.trials(name)
+        if as_json:
+            print_json({"study": study, "trials": [_document(trial) for trial in trials]})
+            return
+        typer.echo(f"{typer.style(name, bold=True)}  {study.workload}, {study.clock}, {study.goal}")
+        _print_trials(trials, "trial", lambda trial: str(trial.number + 1))
+        return
+    run = store.trial(name)
+    if as_json:
+        print_json(_document(run))
+    else:
+        from tui.run_report import print_trial
+
+        print_trial(run)
+
+
+def _document(trial: "Trial") -> dict[str, object]:
+    from tui.output import plain
+
+    document: dict[str, object] = plain(trial)
+    return document
+
+
+def _print_trials(trials: list["Trial"], title: str, identify: Callable[["Trial"], str]) -> None:
+    from tui.output import Column, print_table
+
+    columns = [Column(title, right=title == "trial"), Column("engine"), Column("why")]
+    columns += [Column(fmt.label(metric), right=True) for metric in fmt.COMPARED]
+    columns += [Column("clock"), Column("remark")]
+    rows = []
+    for trial in trials:
+        row = [identify(trial), fmt.ENGINE_TITLES[trial.engine], trial.role]
+        row += [fmt.value(metric, trial.metrics.get(metric)) for metric in fmt.COMPARED]
+        rows.append([*row, trial.clock, trial.error or ""])
+    print_table(columns, rows)

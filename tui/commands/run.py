@@ -1,0 +1,93 @@
+"""`tunebench run`: one workload on one engine with given settings."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tui.options import (
+    CLIENTS,
+    DATA,
+    ENGINE,
+    FROM,
+    HARDWARE,
+    JSON,
+    MEMORY,
+    PROFILE,
+    RESULTS,
+    SEED,
+    SET,
+    SIMULATE,
+)
+
+if TYPE_CHECKING:
+    from advisor.evaluate import Setup
+    from advisor.knobs import Engine, Setting
+    from advisor.trial import Trial
+
+
+def run(
+    profile: PROFILE,
+    engine: ENGINE = None,
+    settings: SET = None,
+    current: FROM = None,
+    data: DATA = None,
+    memory: MEMORY = None,
+    clients: CLIENTS = None,
+    hardware: HARDWARE = None,
+    seconds: Annotated[
+        float, typer.Option("--seconds", min=0.05, help="Length of the measured phase.")
+    ] = 5.0,
+    simulate: SIMULATE = False,
+    seed: SEED = 1,
+    results: RESULTS = None,
+    as_json: JSON = False,
+) -> None:
+    """Run one workload on one engine and report it."""
+    from advisor.evaluate import Setup, choose_scale
+    from advisor.store import Store
+    from tui import problem
+    from tui.output import narrate
+
+    clock = problem.clock_of(simulate, hardware)
+    changes = {"data": data, "memory": memory, "clients": clients, "hardware": hardware}
+    chosen = problem.changed_profile(profile, changes)
+    one = problem.chosen_engines(engine, chosen)[0]
+    tried = problem.current_by_engine(current, settings or (), (one,)).get(one, {})
+    if engine is None and len(chosen.engines) > 1:
+        narrate(f"running the {one} engine; --engine chooses another")
+    setup = Setup(chosen, choose_scale(chosen), seconds, clock)
+    trial = Store(results).add_trial(_watched(setup, one, tried, seed))
+    _report(trial, as_json)
+
+
+def _watched(
+    setup: "Setup", engine: "Engine", settings: "dict[str, Setting]", seed: int
+) -> "Trial":
+    from advisor.evaluate import evaluate
+    from tui.narration import LiveLine, interval_words
+
+    with LiveLine() as line:
+        line.show("starting")
+        return evaluate(
+            setup,
+            engine,
+            settings,
+            seed=seed,
+            on_interval=lambda interval: line.show(interval_words(interval)),
+        )
+
+
+def _report(trial: "Trial", as_json: bool) -> None:
+    from advisor.errors import InputError, WorkError
+    from tui.output import print_json
+
+    if as_json:
+        print_json(trial)
+    elif trial.finished:
+        from tui.run_report import print_trial
+
+        print_trial(trial)
+    if trial.outcome == "rejected":
+        raise InputError("settings", None, trial.error or "", "settings that fit the memory")
+    if trial.outcome == "failed":
+        raise WorkError(f"the run failed: {trial.error}")

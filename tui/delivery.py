@@ -1,0 +1,205 @@
+"""From a study to the user's hands: the advice on stdout, the file and its report on disk."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import typer
+from advisor.recommend import Column as NumberColumn
+from advisor.recommend import Recommendation, recommend
+from advisor.report import markdown
+
+from advisor import dialects, imports
+from advisor.atomic import write_text
+from advisor.errors import InputError
+from advisor.knobs import Engine, catalogue
+from advisor.search import Study
+from tui import format as fmt
+from tui.output import Column, narrate, plain, print_json, print_table
+
+REPORT = "report.md"
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where the recommendation goes. Without a dialect the winning engine decides."""
+
+    dialect: str | None
+    path: Path
+    force: bool
+
+
+def checked_target(
+    dialect: str | None, path: Path | None, force: bool, engines: tuple[Engine, ...]
+) -> Target | None:
+    """What `--to`, `-o` and `--force` ask for together, refused before the long work if it cannot
+    end well."""
+    if dialect is not None:
+        check_dialect(dialect, engines)
+    if path is None:
+        for option, given in (("--to", dialect is not None), ("--force", force)):
+            if given:
+                raise InputError(option, None, "no -o", "-o with the file to write")
+        return None
+    for file in (path, path.with_name(REPORT)):
+        if file.is_dir():
+            raise InputError("-o", None, f"{file}, a folder", "the name of a file")
+        if file.exists() and not force:
+            raise InputError("-o", None, f"{file}, which exists", "a new name, or --force")
+    return Target(dialect, path, force)
+
+
+def check_dialect(dialect: str, engines: tuple[Engine, ...]) -> None:
+    """Refuse a dialect that none of the engines is written in."""
+    spoken = [name for engine in engines for name in dialects.for_engine(engine)]
+    if dialect not in spoken:
+        raise InputError("--to", None, repr(dialect), "one of " + ", ".join(spoken))
+
+
+def usual_dialect(engine: Engine, current: Path | None, path: Path | None) -> str:
+    """The dialect for an engine when none was asked for: that of the user's own file, else one
+    whose file is called as the user calls it, else the engine's usual one."""
+    spoken = dialects.for_engine(engine)
+    if current is not None:
+        own = imports.read(current).dialect(engine)
+        if own in spoken:
+            return own
+    suffixes = [file.suffix for file in (path, current) if file is not None and file.suffix]
+    for suffix in suffixes:
+        for name in spoken:
+            if Path(dialects.file_name(name)).suffix == suffix:
+                return name
+    return spoken[0]
+
+
+def advice_for(study: Study, dialect: str | None, *, measure: bool = True) -> Recommendation:
+    """The recommendation of a study. A dialect of the engine that did not win gets the best of the
+    engine that it belongs to, and the loss is told."""
+    best = recommend(study, measure=measure)
+    if dialect is None or dialects.engine_of(dialect) == best.engine:
+        return best
+    engine = dialects.engine_of(dialect)
+    other = recommend(study, measure=False, engine=engine)
+    why = best.verdict.text if best.verdict is not None else f"{best.engine} was better"
+    narrate(
+        f"{dialect} is for {fmt.ENGINE_TITLES[engine]}, and {why}; writing the best of {engine}"
+    )
+    return other
+
+
+def write_files(advice: Recommendation, dialect: str, path: Path, *, force: bool) -> list[Path]:
+    """The product's file, and the report beside it."""
+    report = path.with_name(REPORT)
+    if report.exists() and not force:
+        raise InputError(report, None, "a file that exists already", "another folder, or --force")
+    write_text(path, advice.write(dialect), force=force)
+    write_text(report, markdown(advice), force=force)
+    return [path, report]
+
+
+def deliver(
+    advice: Recommendation, target: Target | None, current: Path | None, *, as_json: bool
+) -> None:
+    """Print the advice, and write what was asked for."""
+    written: list[Path] = []
+    dialect = None
+    if target is not None:
+        dialect = target.dialect or usual_dialect(advice.engine, current, target.path)
+        written = write_files(advice, dialect, target.path, force=target.force)
+    if as_json:
+        print_json({**document(advice), "dialect": dialect, "written": written})
+        return
+    print_advice(advice)
+    if dialect is not None:
+        narrate(f"wrote {written[0]} for {dialect}, and {written[1]}")
+
+
+def document(advice: Recommendation) -> dict[str, Any]:
+    """The advice for `--json`: numbers as medians; the trials stay in the results file."""
+    return {
+        "study": advice.study,
+        "profile": advice.profile.name,
+        "clock": advice.clock,
+        "goal": str(advice.goal),
+        "scale": advice.scale,
+        "trials": len(advice.trials),
+        "engine": advice.engine,
+        "verdict": advice.verdict.text if advice.verdict else None,
+        "gain": plain(advice.gain),
+        "settings": dict(advice.settings),
+        "changes": plain(advice.changes),
+        "dropped": plain(advice.dropped),
+        "columns": [
+            {"title": column.title, "runs": column.runs, "metrics": medians(column)}
+            for column in advice.columns
+        ],
+        "broken": list(advice.broken),
+        "notes": list(advice.notes),
+    }
+
+
+def medians(column: NumberColumn) -> dict[str, float]:
+    """The numbers of a column, one per metric."""
+    return {name: spread.median for name, spread in column.metrics.items()}
+
+
+def verdict(advice: Recommendation) -> str:
+    """One sentence: which engine, and how much better than what the user has."""
+    if advice.verdict is not None:
+        return advice.verdict.text
+    if advice.gain is not None:
+        return f"{advice.engine}: {advice.gain.words(advice.goal)} against the {advice.basis}"
+    return f"the best settings of {advice.engine}"
+
+
+def print_advice(advice: Recommendation) -> None:
+    """The verdict, the numbers side by side, and the changes."""
+    typer.echo(typer.style(verdict(advice), bold=True))
+    clock = fmt.CLOCK_TITLES[advice.clock]
+    typer.echo(typer.style(f"{advice.goal}, {len(advice.trials)} trials, {clock}", dim=True))
+    typer.echo()
+    _print_columns(advice)
+    typer.echo()
+    _print_changes(advice)
+    for limit in advice.broken:
+        typer.echo(f"no settings were found that keep {limit}")
+    for note in advice.notes:
+        typer.echo(typer.style(f"note: {note}", dim=True))
+
+
+def _print_columns(advice: Recommendation) -> None:
+    columns = [(column.title, medians(column)) for column in advice.columns]
+    head = [Column("")] + [Column(title, right=True) for title, _ in columns]
+    rows = []
+    for name in fmt.COMPARED:
+        numbers = [metrics.get(name) for _, metrics in columns]
+        row = [fmt.label(name)] + [fmt.value(name, number) for number in numbers]
+        if len(numbers) > 1:
+            row.append(fmt.difference(numbers[-2], numbers[-1]))
+        rows.append(row)
+    if len(columns) > 1:
+        head.append(Column(f"against {columns[-2][0]}", right=True))
+    print_table(head, rows)
+
+
+def _print_changes(advice: Recommendation) -> None:
+    if not advice.changes:
+        typer.echo("nothing that was tried is worth a change")
+        return
+    knobs = catalogue(advice.engine)
+    head = [
+        Column("setting"),
+        Column("current", right=True),
+        Column("recommended", right=True),
+        Column("what it buys"),
+    ]
+    rows = [
+        [
+            change.knob,
+            knobs[change.knob].show(change.current),
+            knobs[change.knob].show(change.recommended),
+            change.evidence,
+        ]
+        for change in advice.changes
+    ]
+    print_table(head, rows)

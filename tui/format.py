@@ -1,0 +1,149 @@
+"""How numbers are written, in the commands and on the screens alike.
+
+The names on the left are the ones of the report, of DuckDB and of `--json`; this table adds what a
+reader needs: a short label and a unit. A number that was not measured is written as a dash, never
+as zero.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import isfinite
+
+from advisor import goal
+from advisor.sizes import format_size
+
+NOT_MEASURED = "-"
+ENGINE_TITLES = {"lsm": "LSM", "btree": "B-tree"}
+CLOCK_TITLES = {"measured": "measured on this machine", "simulated": "simulated"}
+
+
+def count(value: float) -> str:
+    """`48213.4` as `48,213`; small values keep what matters of their fraction."""
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
+
+
+def short_count(value: float) -> str:
+    """Four characters or so, for axes: `48.2k`, `1.3M`."""
+    for limit, suffix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= limit:
+            return f"{value / limit:.3g}{suffix}"
+    return f"{value:.3g}"
+
+
+def latency(microseconds: float) -> str:
+    """Microseconds in the unit that reads best: `740 µs`, `1.24 ms`, `2.10 s`."""
+    if microseconds >= 1e6:
+        return f"{microseconds / 1e6:.2f} s"
+    if microseconds >= 1e3:
+        return f"{microseconds / 1e3:.2f} ms"
+    return f"{microseconds:.0f} µs"
+
+
+def duration(seconds: float) -> str:
+    """`7 s`, `3 min 05 s`, `2 h 10 min`."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02} min"
+
+
+def _times(value: float) -> str:
+    return f"{value:.2f}x"
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.1f} %"
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.2f} s"
+
+
+def _kilobytes(value: float) -> str:
+    return f"{count(value)} KB"
+
+
+def _bytes(value: float) -> str:
+    return format_size(round(value))
+
+
+def _microseconds(value: float) -> str:
+    return f"{value:.1f} µs"
+
+
+@dataclass(frozen=True)
+class Metric:
+    """How one number of a report is labelled and written."""
+
+    name: str
+    label: str
+    write: Callable[[float], str]
+
+
+METRICS: Mapping[str, Metric] = {
+    metric.name: metric
+    for metric in (
+        Metric("ops_per_s", "ops/s", count),
+        Metric("p50_us", "p50", latency),
+        Metric("p95_us", "p95", latency),
+        Metric("p99_us", "p99", latency),
+        Metric("p999_us", "p99.9", latency),
+        Metric("max_us", "slowest", latency),
+        Metric("reads_per_op", "reads/op", count),
+        Metric("read_kb_per_op", "read/op", _kilobytes),
+        Metric("write_kb_per_op", "write/op", _kilobytes),
+        Metric("write_amp", "write amp", _times),
+        Metric("read_amp", "read amp", _times),
+        Metric("space_amp", "space amp", _times),
+        Metric("flash_waf", "flash WAF", _times),
+        Metric("cpu_us_per_op", "CPU/op", _microseconds),
+        Metric("cache_hit_ratio", "cache hits", _percent),
+        Metric("bloom_false_positive_ratio", "bloom misses", _percent),
+        Metric("stall_s", "stalled", _seconds),
+        Metric("disk_bytes", "on disk", _bytes),
+        Metric("memory_bytes", "memory", _bytes),
+    )
+}
+
+COMPARED = ("ops_per_s", "p99_us", "write_kb_per_op", "reads_per_op", "space_amp")
+
+
+def label(name: str) -> str:
+    """The label of a metric; a name this table does not know stays as it is."""
+    metric = METRICS.get(name)
+    return metric.label if metric else name
+
+
+def value(name: str, number: float | None) -> str:
+    """One metric with its unit."""
+    if number is None or not isfinite(number):
+        return NOT_MEASURED
+    metric = METRICS.get(name)
+    return metric.write(number) if metric else count(number)
+
+
+def difference(before: float | None, after: float | None) -> str:
+    """`after` against `before`: `+112 %`, `-8 %`, `3.4x` when it more than tripled."""
+    if before is None or after is None or before <= 0:
+        return ""
+    ratio = after / before
+    if ratio >= 3:
+        return f"{ratio:.1f}x"
+    percent = round(100 * (ratio - 1))
+    if percent == 0:
+        return "same"
+    return f"+{percent} %" if percent > 0 else f"-{-percent} %"
+
+
+def is_better(name: str, before: float | None, after: float | None) -> bool | None:
+    """Whether a change of a metric is welcome; None when it is within 1% or cannot be told."""
+    known = goal.METRICS.get(name)
+    if known is None or before is None or after is None or before <= 0:
+        return None
+    if abs(after / before - 1) < 0.01:
+        return None
+    return (after > before) == (known.better == "higher")

@@ -1,0 +1,88 @@
+"""From a filled-in form to a question for the library, with a message for every field that is
+wrong."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from advisor.errors import InputError
+from advisor.knobs import Engine, Setting
+from advisor.profile import Profile, load
+from advisor.search import Bounds, Question
+from tui import problem
+from tui.views import FormProblems, StudyForm
+
+T = TypeVar("T")
+
+
+class _Reading:
+    """Collects what is wrong instead of stopping at the first."""
+
+    def __init__(self) -> None:
+        self.problems: dict[str, str] = {}
+
+    def of(self, field: str, work: Callable[[], T], otherwise: T) -> T:
+        """Do it; on an `InputError` note it under the field and go on."""
+        try:
+            return work()
+        except InputError as error:
+            self.problems[field] = f"found {error.found}; accepted: {error.accepted}"
+            return otherwise
+
+
+def question_of(form: StudyForm) -> tuple[Question, Bounds]:
+    """What the form asks. Raises `FormProblems` with every field that is wrong."""
+    reading = _Reading()
+    profile = reading.of("profile", lambda: load(form.profile), None)
+    if profile is None:
+        raise FormProblems(reading.problems)
+    for field in ("data", "memory", "clients", "goal"):
+        profile = _with(reading, profile, field, getattr(form, field))
+    engines = problem.chosen_engines(form.engine, profile)
+    trials = reading.of("trials", lambda: _whole(form.trials), None)
+    seconds = reading.of("seconds", lambda: _seconds(form.seconds), None)
+    nothing: dict[Engine, dict[str, Setting]] = {}
+    current = reading.of(
+        "current", lambda: problem.current_by_engine(_file(form.current), (), engines), nothing
+    )
+    if reading.problems:
+        raise FormProblems(reading.problems)
+    question = Question(
+        profile,
+        engines=engines,
+        current=current,
+        opened=problem.durability_knobs(engines) if form.durability else (),
+        seconds=seconds,
+    )
+    return question, Bounds(trials=trials)
+
+
+def _with(reading: _Reading, profile: Profile, field: str, text: str) -> Profile:
+    if not text:
+        return profile
+    value: Any = int(text) if field == "clients" and text.isdecimal() else text
+    return reading.of(field, lambda: profile.with_changes(**{field: value}), profile)
+
+
+def _file(text: str) -> Path | None:
+    return Path(text).expanduser() if text else None
+
+
+def _whole(text: str) -> int | None:
+    if not text:
+        return None
+    if not text.isdecimal() or int(text) < 1:
+        raise InputError("form", None, repr(text), "a whole number from 1")
+    return int(text)
+
+
+def _seconds(text: str) -> float | None:
+    if not text:
+        return None
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0.05 <= seconds <= 86400:
+        raise InputError("form", None, repr(text), "seconds from 0.05 to 86400")
+    return seconds

@@ -1,0 +1,139 @@
+"""The options of the commands, each written once so that it means the same everywhere.
+
+A command lists an option only when it honours it.
+"""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class EngineChoice(StrEnum):
+    """What `--engine` accepts where one engine or both can be searched."""
+
+    lsm = "lsm"
+    btree = "btree"
+    both = "both"
+
+
+class OneEngine(StrEnum):
+    """What `--engine` accepts where exactly one engine runs."""
+
+    lsm = "lsm"
+    btree = "btree"
+
+
+PROFILE = Annotated[
+    str,
+    typer.Argument(
+        metavar="PROFILE",
+        help="A shipped profile (see `tunebench profiles`) or a profile file.",
+        show_default=False,
+    ),
+]
+ENGINE = Annotated[
+    OneEngine | None,
+    typer.Option(
+        "--engine", help="The engine to run; without it the profile's own.", show_default=False
+    ),
+]
+ENGINES = Annotated[
+    EngineChoice | None,
+    typer.Option("--engine", help="The engines to search; the profile says which without it."),
+]
+SET = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KNOB=VALUE",
+        help="A current setting by its name, over those of --from; repeatable.",
+        show_default=False,
+    ),
+]
+DATA = Annotated[
+    str | None,
+    typer.Option("--data", metavar="SIZE", help="Size of the data, in place of the profile's."),
+]
+MEMORY = Annotated[
+    str | None,
+    typer.Option(
+        "--memory", metavar="SIZE", help="Memory for the engine, in place of the profile's."
+    ),
+]
+HARDWARE = Annotated[
+    str | None,
+    typer.Option(
+        "--hardware",
+        metavar="NAME",
+        help="Hardware, in place of the profile's: a shipped name or a file.",
+    ),
+]
+CLIENTS = Annotated[
+    int | None,
+    typer.Option("--clients", min=1, help="Concurrent clients, in place of the profile's."),
+]
+SECONDS = Annotated[
+    float | None,
+    typer.Option("--seconds", min=0.05, help="Length of the measured phase of each run."),
+]
+TRIALS = Annotated[
+    int | None,
+    typer.Option("--trials", min=1, help="Stop the search after this many trials."),
+]
+MINUTES = Annotated[
+    float | None,
+    typer.Option("--minutes", min=0.01, help="Stop the search after this many minutes."),
+]
+SIMULATE = Annotated[
+    bool,
+    typer.Option(
+        "--simulate/--measure",
+        help="Run under the virtual clock on the profile's hardware, or on this machine.",
+    ),
+]
+SEED = Annotated[
+    int, typer.Option("--seed", min=0, help="Seed of the random numbers of a run or search.")
+]
+STUDY = Annotated[
+    str | None,
+    typer.Option("--study", metavar="NAME", help="Name of the study; an existing one is resumed."),
+]
+FROM = Annotated[
+    Path | None,
+    typer.Option(
+        "--from", metavar="FILE", help="The current settings: a my.cnf or an OPTIONS file."
+    ),
+]
+TO = Annotated[
+    str | None,
+    typer.Option(
+        "--to",
+        metavar="DIALECT",
+        help="The product and version to write for, such as mariadb-10.11.",
+    ),
+]
+OUTPUT = Annotated[
+    Path | None, typer.Option("-o", "--output", metavar="FILE", help="The file to write.")
+]
+RESULTS = Annotated[
+    Path | None,
+    typer.Option("--results", metavar="FILE", help="The DuckDB file that holds all results."),
+]
+GOAL = Annotated[
+    str | None,
+    typer.Option(
+        "--goal",
+        metavar="GOAL",
+        help='What to reach, such as "maximize ops_per_s subject to p99_us <= 5000".',
+    ),
+]
+DURABILITY = Annotated[
+    bool,
+    typer.Option("--durability", help="Also search settings that may lose commits in a crash."),
+]
+FORCE = Annotated[bool, typer.Option("--force", help="Write over files that exist.")]
+JSON = Annotated[
+    bool, typer.Option("--json", help="One JSON document on stdout, and nothing else there.")
+]

@@ -1,0 +1,70 @@
+"""Data for stdout: aligned tables for people, one JSON document for programs."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, is_dataclass
+from datetime import date, datetime
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import typer
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table; numbers go to the right."""
+
+    title: str
+    right: bool = False
+
+
+def print_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
+    """Aligned columns under a dim header. The last column is never padded."""
+    widths = [
+        max(len(text) for text in [column.title, *(row[place] for row in rows)])
+        for place, column in enumerate(columns)
+    ]
+    header = _line([column.title for column in columns], columns, widths)
+    typer.echo(typer.style(header, dim=True))
+    for row in rows:
+        typer.echo(_line(row, columns, widths))
+
+
+def _line(texts: Sequence[str], columns: Sequence[Column], widths: Sequence[int]) -> str:
+    cells = [
+        text.rjust(width) if column.right else text.ljust(width)
+        for text, column, width in zip(texts, columns, widths, strict=True)
+    ]
+    return "  ".join(cells).rstrip()
+
+
+def print_json(value: object) -> None:
+    """The one document of `--json`."""
+    typer.echo(json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON knows it. A number that is not finite becomes null: it was not measured."""
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if is_dataclass(value) and not isinstance(value, type):
+        return plain(asdict(value))
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(item) for item in value]
+    if isinstance(value, Path):
+        return str(value)
+    if hasattr(value, "model_dump"):
+        return plain(value.model_dump(mode="json"))
+    return str(value)
+
+
+def narrate(text: str) -> None:
+    """One line for the person who watches; stdout stays data."""
+    typer.echo(text, err=True)

@@ -1,0 +1,125 @@
+"""From what the user said to what the library takes: a profile with the changes of the options, and
+settings.
+
+An error names the option, not the field that it ends up in.
+"""
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from advisor import dialects, imports, knobs
+from advisor.errors import InputError
+from advisor.knobs import ENGINES, Engine, Setting
+from advisor.profile import Profile, load
+from advisor.store import Store
+from advisor.trial import Clock
+
+
+def changed_profile(name: str, changes: Mapping[str, Any]) -> Profile:
+    """The profile with each given field in place of its own; None leaves a field as it is."""
+    profile = load(name)
+    for field, value in changes.items():
+        if value is not None:
+            profile = _with(profile, field, value)
+    return profile
+
+
+def _with(profile: Profile, field: str, value: Any) -> Profile:
+    try:
+        return profile.with_changes(**{field: value})
+    except InputError as error:
+        raise InputError(f"--{field}", None, error.found, error.accepted) from error
+
+
+def chosen_engines(engine: str | None, profile: Profile) -> tuple[Engine, ...]:
+    """The engines that `--engine` asks for; the profile's own without it."""
+    if engine is None:
+        return profile.engines
+    return ENGINES if engine == "both" else tuple(one for one in ENGINES if one == engine)
+
+
+def clock_of(simulate: bool, hardware: str | None) -> Clock:
+    """The clock that `--simulate` asks for. Other hardware can only be simulated."""
+    if hardware is not None and not simulate:
+        raise InputError(
+            "--hardware",
+            None,
+            f"{hardware!r} without --simulate",
+            "a measured run is on this machine",
+        )
+    return "simulated" if simulate else "measured"
+
+
+def current_by_engine(
+    path: Path | None, assignments: Iterable[str], engines: tuple[Engine, ...]
+) -> dict[Engine, dict[str, Setting]]:
+    """The current settings: those of `--from`, over them those of `--set`.
+
+    An engine about which neither says anything is absent: it starts from its defaults. What a
+    product's file does not say is what the product does when its file is silent.
+    """
+    current = _from_file(path, engines) if path is not None else {}
+    for engine, settings in _assigned(assignments, engines).items():
+        if settings:
+            current[engine] = current.get(engine, {}) | settings
+    for engine, settings in current.items():
+        knobs.check(engine, settings, "--from and --set" if path and assignments else "--set")
+    return current
+
+
+def _from_file(path: Path, engines: tuple[Engine, ...]) -> dict[Engine, dict[str, Setting]]:
+    found = imports.read(path)
+    current: dict[Engine, dict[str, Setting]] = {}
+    for engine in engines:
+        settings = found.settings.get(engine)
+        if settings:
+            dialect = found.dialect(engine)
+            silent = dialects.product_defaults(dialect) if dialect else {}
+            current[engine] = {**silent, **settings}
+    if not current:
+        known = " or ".join(engines)
+        raise InputError(path, None, f"no setting of {known}", "a my.cnf or OPTIONS file of it")
+    return current
+
+
+def _assigned(
+    assignments: Iterable[str], engines: tuple[Engine, ...]
+) -> dict[Engine, dict[str, Setting]]:
+    fixed: dict[Engine, dict[str, Setting]] = {engine: {} for engine in engines}
+    for assignment in assignments:
+        name, equals, text = assignment.partition("=")
+        name = name.strip()
+        if not equals or not name:
+            raise InputError("--set", None, repr(assignment), "KNOB=VALUE")
+        owners = [engine for engine in engines if name in knobs.catalogue(engine)]
+        if not owners:
+            raise InputError("--set", None, f"the knob {name!r}", _near(name, engines))
+        for engine in owners:
+            knob = knobs.catalogue(engine)[name]
+            fixed[engine][name] = knobs.parse_value(knob, text, f"--set {name}")
+    return fixed
+
+
+def durability_knobs(engines: tuple[Engine, ...]) -> tuple[str, ...]:
+    """The knobs that a search leaves alone unless the user opens them."""
+    return tuple(
+        knob.name
+        for engine in engines
+        for knob in knobs.catalogue(engine).values()
+        if knob.durability
+    )
+
+
+def _near(name: str, engines: tuple[Engine, ...]) -> str:
+    known = [knob for engine in engines for knob in knobs.catalogue(engine)]
+    near = get_close_matches(name, known, n=3)
+    return ", ".join(near) if near else f"a knob of {' or '.join(engines)}"
+
+
+def new_study_name(profile: str, store: Store) -> str:
+    """The profile's name with the next free number."""
+    taken = {study.name for study in store.studies()}
+    return next(name for n in count(1) if (name := f"{profile}-{n}") not in taken)

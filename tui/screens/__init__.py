@@ -1,0 +1,1 @@
+"""The full-screen views, one module each."""

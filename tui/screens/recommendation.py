@@ -1,0 +1,85 @@
+"""The advice: which engine, what to change, what it buys, and the way into a file."""
+
+from typing import ClassVar
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container, Horizontal, Vertical, VerticalScroll
+from textual.screen import Screen
+from textual.widgets import Footer, Static
+
+from tui import format as fmt
+from tui.theme import colour
+from tui.views import Outcome, Session
+from tui.widgets.changes_table import ChangesTable
+from tui.widgets.comparison import Comparison
+from tui.widgets.title_bar import TitleBar
+
+
+class RecommendationScreen(Screen[None]):
+    """A verdict, two columns of numbers, and the difference line by line."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        ("e", "export", "Export"),
+        ("escape", "app.pop_screen", "Back"),
+    ]
+
+    def __init__(self, session: Session, outcome: Outcome) -> None:
+        super().__init__()
+        self._session = session
+        self._outcome = outcome
+
+    def compose(self) -> ComposeResult:
+        outcome = self._outcome
+        clock = fmt.CLOCK_TITLES.get(outcome.clock, outcome.clock)
+        yield TitleBar(f"{outcome.study} / recommendation", clock)
+        with Vertical(id="recommendation-body"):
+            yield Static(id="verdict")
+            with Horizontal(id="recommendation-top"):
+                with Container(id="comparison-panel", classes="panel") as panel:
+                    panel.border_title = "before and after"
+                    yield Comparison(id="comparison")
+                with VerticalScroll(id="notes-panel", classes="panel", can_focus=False) as panel:
+                    panel.border_title = "how it was found"
+                    yield Static(id="notes")
+            with Container(id="changes-panel", classes="panel") as panel:
+                panel.border_title = _changes_title(len(outcome.changes))
+                if outcome.changes:
+                    yield ChangesTable(id="changes")
+                else:
+                    yield Static(
+                        "Nothing tried was worth a change: keep the current settings.",
+                        classes="empty",
+                    )
+        yield Footer()
+
+    def on_mount(self) -> None:
+        outcome = self._outcome
+        style = "bold " + colour(self.app.theme_variables, outcome.engine)
+        self.query_one("#verdict", Static).update(Text(outcome.verdict, style=style))
+        self.query_one(Comparison).show(outcome.columns)
+        self.query_one("#notes", Static).update(_notes(outcome))
+        if outcome.changes:
+            table = self.query_one(ChangesTable)
+            table.show(outcome.changes)
+            table.focus()
+
+    def action_export(self) -> None:
+        """Write the recommendation into a file."""
+        from tui.screens.export import ExportDialog
+
+        self.app.push_screen(ExportDialog(self._session, self._outcome), self._exported)
+
+    def _exported(self, written: str | None) -> None:
+        if written:
+            self.notify(written, title="Written", timeout=8)
+
+
+def _notes(outcome: Outcome) -> Text:
+    lines = [outcome.goal, f"{outcome.trials} trials, {outcome.clock}", *outcome.notes]
+    return Text("\n".join(f"· {line}" for line in lines))
+
+
+def _changes_title(count: int) -> str:
+    return "1 change" if count == 1 else f"{count} changes"

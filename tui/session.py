@@ -1,0 +1,274 @@
+"""The library as the workbench sees it: profiles and forms in, trials and advice out.
+
+What is heavy (Optuna, DuckDB) is imported by the methods that need it, after the first paint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tui.views import (
+    Change,
+    DialectView,
+    NumberColumn,
+    Outcome,
+    Plan,
+    ProfileView,
+    StudyForm,
+    StudyView,
+    TrialView,
+    Watcher,
+)
+
+if TYPE_CHECKING:
+    from advisor.recommend import Recommendation
+
+    from advisor.goal import Goal
+    from advisor.knobs import Setting
+    from advisor.profile import Profile
+    from advisor.search import Bounds, Event, Question
+    from advisor.store import Store
+    from advisor.trial import Trial
+
+ROLES = {"default": "the defaults", "current": "the current settings"}
+PRODUCTS = {
+    "rocksdb-10.4": "RocksDB 10.4",
+    "myrocks-mariadb-10.11": "MyRocks in MariaDB 10.11",
+    "mariadb-10.11": "InnoDB in MariaDB 10.11",
+    "mysql-8.4": "InnoDB in MySQL 8.4",
+}
+
+
+class LibrarySession:
+    """Everything the workbench does, over one results file."""
+
+    def __init__(self, results: Path | None = None) -> None:
+        self._results = results
+
+    def profiles(self) -> list[ProfileView]:
+        """The shipped profiles, then the TOML files of the current folder that are profiles or say
+        why they are not."""
+        from advisor import profile
+        from advisor.errors import InputError
+
+        views = [_profile_view(name, one) for name, one in profile.shipped().items()]
+        for path in sorted(Path.cwd().glob("*.toml")):
+            if not _looks_like_a_profile(path):
+                continue
+            try:
+                views.append(_profile_view(path.name, profile.load(path)))
+            except InputError as error:
+                views.append(ProfileView(path.name, problem=str(error)))
+        return views
+
+    def plan(self, form: StudyForm) -> Plan:
+        """Check a form; raises `FormProblems`."""
+        from tui.forms import question_of
+
+        question, bounds = question_of(form)
+        goal = question.profile.goal
+        return Plan(
+            title=question.profile.name,
+            metric=goal.metric,
+            goal=str(goal),
+            clock=question.clock,
+            trials=bounds.planned,
+            less_is_better=goal.direction == "minimize",
+            details=(question, bounds, form),
+        )
+
+    def tune(self, plan: Plan, watcher: Watcher) -> Outcome:
+        """Run the study in the calling thread, until done or asked to stop."""
+        import optuna
+        from advisor.recommend import recommend
+
+        from advisor.search import Study
+        from tui.problem import new_study_name
+
+        # Its handler writes to stderr, over the screen.
+        optuna.logging.disable_default_handler()
+        store = self._store()
+        question: Question
+        bounds: Bounds
+        question, bounds, form = plan.details
+        study = Study(
+            new_study_name(question.profile.name, store),
+            question,
+            store,
+            bounds=bounds,
+            watcher=lambda event: _tell(event, question, watcher),
+        )
+        watcher.attach(study.stop, study.cancel)
+        study.run()
+        return outcome_of(recommend(study), form.current)
+
+    def studies(self) -> list[StudyView]:
+        """The stored studies, the newest first."""
+        return [
+            StudyView(
+                name=study.name,
+                workload=study.workload,
+                created=study.created.replace("T", " ")[:16],
+                trials=study.trials,
+                clock=study.clock,
+                goal=study.goal,
+            )
+            for study in self._store().studies()
+        ]
+
+    def trials(self, study: str) -> list[TrialView]:
+        """The trials of a stored study."""
+        from advisor.search import stored_question
+
+        store = self._store()
+        question = stored_question(study, store)
+        return [trial_view(trial, question) for trial in store.trials(study)]
+
+    def outcome(self, study: str) -> Outcome:
+        """The recommendation of a stored study."""
+        from advisor.recommend import recommend
+
+        from advisor.search import Study
+
+        return outcome_of(recommend(Study.load(study, self._store()), measure=False), "")
+
+    def dialects(self, outcome: Outcome) -> list[DialectView]:
+        """The formats of the recommended engine, the one of the user's own file first."""
+        from advisor import dialects
+        from tui.delivery import usual_dialect
+
+        advice, current = _advice_of(outcome)
+        usual = usual_dialect(advice.engine, current, None)
+        names = sorted(dialects.for_engine(advice.engine), key=lambda name: name != usual)
+        return [
+            DialectView(name, PRODUCTS.get(name, name), dialects.file_name(name)) for name in names
+        ]
+
+    def export(self, outcome: Outcome, dialect: str, path: Path, *, force: bool) -> str:
+        """Write the file and its report; answers what was written."""
+        from tui.delivery import write_files
+
+        advice, _ = _advice_of(outcome)
+        written = write_files(advice, dialect, path, force=force)
+        return " and ".join(str(file) for file in written)
+
+    def _store(self) -> Store:
+        from advisor.store import Store
+
+        return Store(self._results)
+
+
+def outcome_of(advice: Recommendation, current: str) -> Outcome:
+    """A recommendation as the screens show it; `current` names the user's own file, if any."""
+    from advisor.knobs import catalogue
+    from tui.delivery import medians, verdict
+
+    knobs = catalogue(advice.engine)
+    changes = [
+        Change(
+            change.knob,
+            knobs[change.knob].show(change.current),
+            knobs[change.knob].show(change.recommended),
+            change.evidence.removeprefix(f"{advice.clock}: "),
+        )
+        for change in advice.changes
+    ]
+    unkept = [f"no settings were found that keep {limit}" for limit in advice.broken]
+    return Outcome(
+        study=advice.study,
+        engine=advice.engine,
+        verdict=verdict(advice),
+        goal=str(advice.goal),
+        clock=advice.clock,
+        trials=len(advice.trials),
+        columns=tuple(NumberColumn(column.title, medians(column)) for column in advice.columns),
+        changes=tuple(changes),
+        notes=(*unkept, *advice.notes),
+        details=(advice, Path(current).expanduser() if current else None),
+    )
+
+
+def _advice_of(outcome: Outcome) -> tuple[Recommendation, Path | None]:
+    advice, current = outcome.details
+    return advice, current
+
+
+def trial_view(trial: Trial, question: Question) -> TrialView:
+    """A trial as the tables show it; numbers count from 1."""
+    from advisor.search.ranking import signed
+
+    goal = question.profile.goal
+    value = trial.metrics.get(goal.metric)
+    kept = trial.finished and value is not None and goal.kept(trial.metrics)
+    return TrialView(
+        number=trial.number + 1,
+        engine=trial.engine,
+        score=signed(goal, value) if kept and value is not None else None,
+        metrics=trial.metrics,
+        changed=_changed(trial, question),
+        note=_note(trial, goal),
+    )
+
+
+def _changed(trial: Trial, question: Question) -> str:
+    from advisor.knobs import catalogue
+
+    if trial.role in ROLES:
+        return ROLES[trial.role]
+    base: Mapping[str, Setting] = question.base(trial.engine)
+    knobs = catalogue(trial.engine)
+    words = [
+        f"{name}={knob.show(trial.settings[name])}"
+        for name, knob in knobs.items()
+        if name in trial.settings and trial.settings[name] != base.get(name)
+    ]
+    return " ".join(words) or "nothing"
+
+
+def _note(trial: Trial, goal: Goal) -> str:
+    if trial.error:
+        return trial.error
+    broken = goal.broken(trial.metrics)
+    return f"breaks {', '.join(str(limit) for limit in broken)}" if broken else ""
+
+
+def _tell(event: Event, question: Question, watcher: Watcher) -> None:
+    from advisor.search import IntervalSeen, TrialFinished, TrialStarted
+
+    match event:
+        case TrialStarted(number=number, engine=engine):
+            watcher.started(number + 1, engine)
+        case IntervalSeen(interval=interval):
+            watcher.interval(interval)
+        case TrialFinished(trial=trial):
+            watcher.finished(trial_view(trial, question))
+
+
+def _profile_view(name: str, profile: Profile) -> ProfileView:
+    from advisor.search.plan import Bounds
+
+    bounds = Bounds()
+    return ProfileView(
+        name=name,
+        text=profile.text,
+        workload=profile.workload.kind,
+        hardware=profile.hardware.text,
+        data_bytes=profile.data_bytes,
+        memory_bytes=profile.memory_bytes,
+        clients=profile.clients,
+        goal=str(profile.goal),
+        engines=profile.engines,
+        seconds=bounds.measured_seconds(),
+        trials=bounds.planned,
+    )
+
+
+def _looks_like_a_profile(path: Path) -> bool:
+    """Other TOML files, such as a pyproject, are nobody's mistake."""
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+    return "[workload]" in text

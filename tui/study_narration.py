@@ -1,0 +1,69 @@
+"""A study told on stderr: a line per finished trial, and one that changes while a trial runs."""
+
+from types import TracebackType
+from typing import Self
+
+from advisor.goal import Goal
+from advisor.search import BestChanged, Event, IntervalSeen, TrialFinished, TrialStarted
+from tui import format as fmt
+from tui.narration import LiveLine, interval_words
+from tui.output import narrate
+
+
+class StudyNarration:
+    """Give `tell` to the study as its watcher."""
+
+    def __init__(self, goal: Goal) -> None:
+        self._goal = goal
+        self._line = LiveLine()
+        self._trial = ""
+        self._best = ""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._line.clear()
+
+    def tell(self, event: Event) -> None:
+        """Say what happened."""
+        match event:
+            case TrialStarted(number=number, planned=planned, engine=engine):
+                of = f"{number + 1}/{planned}" if planned else str(number + 1)
+                self._trial = f"trial {of:>6}  {fmt.ENGINE_TITLES[engine]:<6}"
+                self._line.show(self._trial)
+            case IntervalSeen(interval=interval):
+                self._line.show(f"{self._trial}  {interval_words(interval)}")
+            case TrialFinished():
+                self._finished(event)
+            case BestChanged(score=score):
+                self._best = self._written(score)
+                self._say(f"{'':>14}  new best: {self._best}")
+
+    def _finished(self, event: TrialFinished) -> None:
+        trial = event.trial
+        if not trial.finished:
+            self._say(f"{self._trial}  {trial.outcome}: {trial.error}")
+            return
+        words = [f"{self._written(event.score):>16}"]
+        if self._goal.metric != "ops_per_s":
+            words.append(f"{fmt.value('ops_per_s', trial.metrics.get('ops_per_s'))} ops/s")
+        if self._goal.metric != "p99_us":
+            words.append(f"p99 {fmt.value('p99_us', trial.metrics.get('p99_us')):>8}")
+        if self._best:
+            words.append(f"best so far {self._best}")
+        words += [f"breaks {limit}" for limit in self._goal.broken(trial.metrics)]
+        self._say(f"{self._trial}  {'  '.join(words)}")
+
+    def _written(self, score: float | None) -> str:
+        written = fmt.value(self._goal.metric, score)
+        return f"{written} {fmt.label(self._goal.metric)}"
+
+    def _say(self, text: str) -> None:
+        self._line.clear()
+        narrate(text)

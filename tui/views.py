@@ -1,0 +1,174 @@
+"""What the screens show and ask for, as plain values.
+
+A screen knows these and a `Session`, never the library behind it; so a test can drive the whole
+workbench with a session of its own.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True)
+class ProfileView:
+    """A profile in the list. One that cannot be read has a `problem` and nothing else."""
+
+    name: str
+    text: str = ""
+    workload: str = ""
+    hardware: str = ""
+    data_bytes: int | None = None
+    memory_bytes: int | None = None
+    clients: int | None = None
+    goal: str = ""
+    engines: tuple[str, ...] = ()
+    seconds: float | None = None
+    trials: int | None = None
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class StudyForm:
+    """What the user typed, as typed. An empty text leaves the profile's own value."""
+
+    profile: str
+    data: str = ""
+    memory: str = ""
+    clients: str = ""
+    goal: str = ""
+    trials: str = ""
+    seconds: str = ""
+    current: str = ""
+    engine: str = "both"
+    durability: bool = False
+
+
+class FormProblems(Exception):
+    """What is wrong with a form: a message per field name."""
+
+    def __init__(self, problems: Mapping[str, str]) -> None:
+        super().__init__("; ".join(problems.values()))
+        self.problems = dict(problems)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A study that is ready to start. `details` is the session's own."""
+
+    title: str
+    metric: str
+    goal: str
+    clock: str
+    trials: int | None
+    less_is_better: bool = False
+    details: Any = None
+
+
+@dataclass(frozen=True)
+class TrialView:
+    """One trial. `score` orders trials, higher is better; None when it failed or broke a limit of
+    the goal."""
+
+    number: int
+    engine: str
+    score: float | None
+    metrics: Mapping[str, float]
+    changed: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Change:
+    """One line of the recommendation."""
+
+    knob: str
+    current: str
+    recommended: str
+    evidence: str
+
+
+@dataclass(frozen=True)
+class NumberColumn:
+    """The numbers of one configuration."""
+
+    title: str
+    metrics: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a study found out."""
+
+    study: str
+    engine: str
+    verdict: str
+    goal: str
+    clock: str
+    trials: int
+    columns: tuple[NumberColumn, ...] = ()
+    """What was compared; the recommended settings last."""
+    changes: tuple[Change, ...] = ()
+    notes: tuple[str, ...] = ()
+    details: Any = None
+
+
+@dataclass(frozen=True)
+class StudyView:
+    """A stored study in the list of results."""
+
+    name: str
+    workload: str
+    created: str
+    trials: int
+    clock: str
+    goal: str
+
+
+@dataclass(frozen=True)
+class DialectView:
+    """A file format that a recommendation can be written in."""
+
+    name: str
+    title: str
+    file_name: str
+
+
+@dataclass(frozen=True)
+class Watcher:
+    """Called from the thread of the study as it goes."""
+
+    attach: Callable[[Callable[[], None], Callable[[], None]], None]
+    """Takes what stops the study after its running trial, and what cancels that trial too. Both may
+    be called from any thread."""
+    started: Callable[[int, str], None]
+    interval: Callable[[Mapping[str, Any]], None]
+    finished: Callable[[TrialView], None]
+
+
+class Session(Protocol):
+    """What the workbench asks of the library. Every method but `tune` answers quickly."""
+
+    def profiles(self) -> list[ProfileView]:
+        """The profiles that ship and those in the current folder."""
+
+    def plan(self, form: StudyForm) -> Plan:
+        """Check a form; raises `FormProblems`."""
+
+    def tune(self, plan: Plan, watcher: Watcher) -> Outcome:
+        """Run the study in the calling thread, until done or asked to stop."""
+
+    def studies(self) -> list[StudyView]:
+        """The stored studies, the newest first."""
+
+    def trials(self, study: str) -> list[TrialView]:
+        """The trials of a stored study."""
+
+    def outcome(self, study: str) -> Outcome:
+        """The recommendation of a stored study."""
+
+    def dialects(self, outcome: Outcome) -> list[DialectView]:
+        """The formats the recommended engine can be written in, the most likely one first."""
+
+    def export(self, outcome: Outcome, dialect: str, path: Path, *, force: bool) -> str:
+        """Write the file and its report; answers what was written."""
