@@ -155,12 +155,13 @@ def _observe(
 
 
 def _notes(scaled: Mapping[str, ScaledRun], outcomes: Mapping[str, Outcome]) -> Iterator[str]:
+    """What happened to runs, each thing told once with the runs that it happened to."""
+    told: dict[str, list[str]] = {}
     for name, outcome in outcomes.items():
         if isinstance(outcome, Failure):
-            yield f"{name}: no result: {outcome.reason}"
+            told.setdefault(f"no result: {outcome.reason}", []).append(name)
         elif outcome.get("steady") is False:
-            yield f"{name}: not yet steady when the run ended"
-    told: dict[str, list[str]] = {}
+            told.setdefault("not yet steady when the run ended", []).append(name)
     for name, one in scaled.items():
         for note in one.notes:
             told.setdefault(note, []).append(name)

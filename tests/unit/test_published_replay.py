@@ -105,7 +105,7 @@ def test_a_simulated_device_that_is_full_is_a_failure_of_that_run_alone() -> Non
         raise DiskFull("no space left")
 
     one = of("linkbench-24h", full)
-    assert "innodb.none: no result: no space left" in one.notes
+    assert "innodb.none, innodb.zlib: no result: no space left" in one.notes
     assert simulated(one, "ops_per_s myrocks") == 2000
 
 
