@@ -48,5 +48,11 @@ test: lint test-rust test-python  ## everything
 bench: setup  ## both engines beside fjall and redb, in one run
 	$(CARGO) run --release --manifest-path rust_core/peers/Cargo.toml
 
+soak:  ## the property and crash tests of the core, 50 times as many cases
+	PROPTEST_CASES=12800 $(CARGO) test --release --manifest-path $(CORE)
+
+verify: $(VENV)/.developer  ## the exported files on the real engines
+	$(BIN)/python -m pytest tests/real
+
 clean:  ## remove what was built
 	rm -rf $(VENV) rust_core/target rust_core/peers/target tuned

@@ -176,6 +176,8 @@ def check(
             raise InputError(source, name, repr(value), knobs[name].accepted)
         checked[name] = normal
     complete = defaults(engine) | checked
+    if complete.get("sync") and complete.get("disable_wal"):
+        raise InputError(source, "sync", "on with disable_wal", "sync only where there is a log")
     for name, knob in knobs.items():
         if knob.at_least is None or _number(complete, name) >= _number(complete, knob.at_least):
             continue

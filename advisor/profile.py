@@ -97,8 +97,13 @@ class Profile(Table):
 
     @property
     def units(self) -> int:
-        """How many ids, keys or records the data is."""
+        """How many ids, keys, records or rows the data is."""
         return self.workload.units(self.data_bytes)
+
+    @property
+    def keys(self) -> int:
+        """How many keys the engine holds, index entries included."""
+        return self.workload.keys(self.data_bytes)
 
     def with_changes(self, source: str = "options", **changes: Any) -> Profile:
         """A copy with other fields, by their names in TOML (`data="8GiB"`). Raises `InputError`."""

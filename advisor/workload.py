@@ -1,11 +1,12 @@
 """Workloads: what the kinds are called, what parameters they take, and how many bytes one of their
-units is, so that a size of data means a number of ids, keys or records.
+units is, so that a size of data means a number of ids, keys, records or rows.
 
-The kinds are declared in `profiles/workloads/*.toml`, and run by the core.
+The kinds are the core's, declared in `profiles/workloads/KIND.toml`.
 """
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +18,9 @@ from pydantic_core import PydanticCustomError
 
 from advisor.data import data_path
 
-Parameter = int | float | dict[str, float]
+Parameter = bool | int | float | str
+Products = tuple[tuple[int | str, ...], ...]
+"""A sum of products of numbers and parameters: `[[23], ["fields", "field_bytes"]]`."""
 
 
 @dataclass(frozen=True)
@@ -25,26 +28,29 @@ class ParameterInfo:
     """A parameter that a kind of workload takes."""
 
     name: str
-    type: Literal["integer", "number", "mix"]
+    type: Literal["integer", "number", "word", "switch"]
     text: str
-    default: float | None = None
+    default: Parameter
     low: float = 0
     high: float = 0
     choices: tuple[str, ...] = ()
-    """Of a mix: the operations that may have a weight."""
 
     @property
     def accepted(self) -> str:
         """What may be given, in words."""
-        if self.type == "mix":
-            return "weights above 0 of " + ", ".join(self.choices)
+        if self.type == "switch":
+            return "true or false"
+        if self.type == "word":
+            return "one of " + ", ".join(self.choices)
         noun = "a whole number" if self.type == "integer" else "a number"
         return f"{noun} from {self.low:g} to {self.high:g}"
 
     def normal(self, value: object) -> Parameter | None:
         """The value in the parameter's own type, or None if it is not accepted."""
-        if self.type == "mix":
-            return self._mix(value)
+        if self.type == "switch":
+            return value if isinstance(value, bool) else None
+        if self.type == "word":
+            return value if isinstance(value, str) and value in self.choices else None
         if isinstance(value, bool) or not isinstance(value, int | float):
             return None
         if not self.low <= value <= self.high:
@@ -52,16 +58,6 @@ class ParameterInfo:
         if self.type == "number":
             return float(value)
         return int(value) if value == int(value) else None
-
-    def _mix(self, value: object) -> Parameter | None:
-        if not isinstance(value, dict) or not value or not set(value) <= set(self.choices):
-            return None
-        weights = {}
-        for operation, weight in value.items():
-            if isinstance(weight, bool) or not isinstance(weight, int | float) or not weight > 0:
-                return None
-            weights[operation] = float(weight)
-        return weights
 
 
 @dataclass(frozen=True)
@@ -71,11 +67,11 @@ class WorkloadKind:
     name: str
     text: str
     sized_by: str
-    """The core's parameter that says how much data there is: ids, keys or records."""
-    unit_bytes: int
-    """Logical bytes of one unit, besides what `unit_bytes_from` adds."""
-    unit_bytes_from: str | None
-    """A parameter whose value adds to the bytes of a unit."""
+    """The core's parameter that says how much data there is: ids, keys, records, rows."""
+    unit_bytes: Products
+    """Logical bytes of one unit, index entries included."""
+    unit_keys: Products
+    """Keys of one unit in the engine, index entries included."""
     clients: int
     """How many clients are usual."""
     parameters: Mapping[str, ParameterInfo]
@@ -89,18 +85,17 @@ def kinds() -> Mapping[str, WorkloadKind]:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
         parameters = {
             name: ParameterInfo(name=name, **(info | {"choices": tuple(info.get("choices", ()))}))
-            for name, info in table.get("parameters", {}).items()
+            for name, info in table["parameters"].items()
         }
-        for name, kind in table["kinds"].items():
-            found[name] = WorkloadKind(
-                name=name,
-                text=kind["text"],
-                sized_by=table["sized_by"],
-                unit_bytes=table["unit_bytes"],
-                unit_bytes_from=table.get("unit_bytes_from"),
-                clients=table["clients"],
-                parameters=parameters,
-            )
+        found[path.stem] = WorkloadKind(
+            name=path.stem,
+            text=table["text"],
+            sized_by=table["sized_by"],
+            unit_bytes=tuple(map(tuple, table["unit_bytes"])),
+            unit_keys=tuple(map(tuple, table["unit_keys"])),
+            clients=table["clients"],
+            parameters=parameters,
+        )
     return found
 
 
@@ -157,18 +152,27 @@ class Workload(BaseModel):
 
     @property
     def unit_bytes(self) -> int:
-        """Logical bytes of one id, key or record."""
-        name = self.info.unit_bytes_from
-        if name is None:
-            return self.info.unit_bytes
-        value = self.parameters.get(name, self.info.parameters[name].default)
-        assert isinstance(value, int | float), f"{name} has a default in profiles/workloads"
-        return self.info.unit_bytes + int(value)
+        """Logical bytes of one id, key, record or row."""
+        return self._sum(self.info.unit_bytes)
 
     def units(self, data_bytes: int) -> int:
-        """How many ids, keys or records make up this much data; at least one."""
+        """How many ids, keys, records or rows make up this much data; at least one."""
         return max(1, data_bytes // self.unit_bytes)
+
+    def keys(self, data_bytes: int) -> int:
+        """How many keys the engine holds for this much data, index entries included."""
+        return self.units(data_bytes) * self._sum(self.info.unit_keys)
 
     def spec(self, data_bytes: int) -> dict[str, Any]:
         """The workload as the core takes it, for this much data."""
         return {"kind": self.kind, self.info.sized_by: self.units(data_bytes), **self.parameters}
+
+    def _sum(self, products: Products) -> int:
+        return max(1, sum(math.prod(map(self._factor, product)) for product in products))
+
+    def _factor(self, part: int | str) -> int:
+        if isinstance(part, int):
+            return part
+        value = self.parameters.get(part, self.info.parameters[part].default)
+        assert isinstance(value, int), f"{part} counts something"
+        return value

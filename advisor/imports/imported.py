@@ -57,6 +57,9 @@ class Refused(Exception):
 def settle(engine: Engine, settings: dict[str, Setting]) -> list[str]:
     """Resolves contradictions between settings as the products do; returns what was changed."""
     notes = []
+    if settings.get("sync") and settings.get("disable_wal"):
+        settings["sync"] = False
+        notes.append("sync is taken as off: there is no log to sync with disable_wal")
     for name, knob in catalogue(engine).items():
         complete = defaults(engine) | settings
         if knob.at_least is None:

@@ -258,16 +258,16 @@ pub trait Engine: Send + Sync {
 /// A background error kept for all later callers.
 #[derive(Debug, Default)]
 pub struct Poison {
-    why: parking_lot::RwLock<Option<String>>,
+    first: parking_lot::RwLock<Option<(String, bool)>>,
     set: std::sync::atomic::AtomicBool,
 }
 
 impl Poison {
     /// Keeps the first error.
     pub fn set(&self, error: &Error) {
-        let mut why = self.why.write();
-        if why.is_none() {
-            *why = Some(error.to_string());
+        let mut first = self.first.write();
+        if first.is_none() {
+            *first = Some((error.to_string(), error.is_disk_full()));
             self.set.store(true, std::sync::atomic::Ordering::Release);
         }
     }
@@ -278,7 +278,7 @@ impl Poison {
         if !self.set.load(std::sync::atomic::Ordering::Acquire) {
             return Ok(());
         }
-        let why = self.why.read().clone().unwrap_or_default();
-        Err(Error::Poisoned { why })
+        let (why, disk_full) = self.first.read().clone().unwrap_or_default();
+        Err(Error::Poisoned { why, disk_full })
     }
 }

@@ -40,6 +40,8 @@ pub enum Error {
     Poisoned {
         /// The first error.
         why: String,
+        /// Whether that was a full disk.
+        disk_full: bool,
     },
     /// The engine grew past the memory that the run may use.
     #[error("the engine uses {used} bytes of memory, more than the limit of {limit}")]
@@ -75,6 +77,15 @@ impl Error {
 
     /// Whether the disk ran out of space.
     pub fn is_disk_full(&self) -> bool {
-        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull)
+        match self {
+            Self::Io { source, .. } => source.kind() == io::ErrorKind::StorageFull,
+            Self::Poisoned { disk_full, .. } => *disk_full,
+            _ => false,
+        }
+    }
+
+    /// An engine, or a part of the run, that cannot go on.
+    pub fn poisoned(why: impl Into<String>) -> Self {
+        Self::Poisoned { why: why.into(), disk_full: false }
     }
 }

@@ -108,7 +108,7 @@ impl Run {
         threads::spawn("run".to_owned(), move || {
             let mut on_interval = |interval| state.progress.lock().intervals.push(interval);
             let result = catch_unwind(AssertUnwindSafe(|| plan.run(&state.halt, &mut on_interval)));
-            let result = result.unwrap_or_else(|_| Err(Error::Poisoned { why: "a thread of the run panicked".into() }));
+            let result = result.unwrap_or_else(|_| Err(Error::poisoned("a thread of the run panicked")));
             state.progress.lock().result = Some(result);
             state.finished.notify_all();
         });
@@ -169,7 +169,7 @@ fn again(error: &Error) -> Error {
         }
         Error::Corruption { file, offset, what } => Error::corruption(file, *offset, what),
         Error::Invalid { field, found, accepted } => Error::invalid(field, found, accepted),
-        Error::Poisoned { why } => Error::Poisoned { why: why.clone() },
+        Error::Poisoned { why, disk_full } => Error::Poisoned { why: why.clone(), disk_full: *disk_full },
         Error::MemoryLimit { used, limit } => Error::MemoryLimit { used: *used, limit: *limit },
         Error::Cancelled => Error::Cancelled,
     }

@@ -11,7 +11,8 @@ writer with MariaDB's, its names and ranges come from its documentation.
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+import shutil
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -114,8 +115,10 @@ def empty_file(tmp_path: Path, lines: str = "") -> Path:
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return mariadb.install(tmp_path_factory.mktemp("mariadb"))
+def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    directory = tmp_path_factory.mktemp("mariadb")
+    yield mariadb.install(directory)
+    shutil.rmtree(directory)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -256,7 +259,8 @@ def test_the_defaults_of_myrocks_are_those_of_the_catalogue(tmp_path: Path, data
     stated = dialects.product_defaults("myrocks-mariadb-10.11")
     assert int(cache[0][0]) == stated["block_cache"]
     # The file holds the effective values: 25 files for a compaction, and the server's own log.
-    effective = {"max_compaction_bytes": 25 * 64 * MIB, "manual_wal_flush": True}
+    effective = {"max_compaction_bytes": 25 * 64 * MIB, "delayed_write_rate": 16 * MIB}
+    effective |= {"manual_wal_flush": True}
     assert dict(found) == {name: (stated | effective)[name] for name in found}
 
 

@@ -42,7 +42,7 @@ SETTINGS: dict[str, Setting] = {
     "num_levels": 6,
     "max_compaction_bytes": 100 * MIB,
     "max_background_jobs": 5,
-    "compaction_pri": "kRoundRobin",
+    "compaction_pri": "kOldestSmallestSeqFirst",
     "compaction_readahead_size": MIB,
     "compression": "kLZ4Compression",
     "bottommost_compression": "kZSTD",
@@ -161,5 +161,6 @@ def test_the_defaults_of_the_catalogue_are_those_of_a_new_database(tmp_path: Pat
     rocksdict.Rdict(str(tmp_path / "db")).close()
     found = imports.read(tmp_path / "db").settings["lsm"]
     # The file holds the effective value of what is left to RocksDB.
-    expected = knobs.defaults("lsm") | {"max_compaction_bytes": 25 * 64 * MIB}
+    effective = {"max_compaction_bytes": 25 * 64 * MIB, "delayed_write_rate": 16 * MIB}
+    expected = knobs.defaults("lsm") | effective
     assert dict(found) == {name: expected[name] for name in found}

@@ -23,6 +23,8 @@ def draw_settings(engine: Engine, dialect: str, draw: random.Random) -> dict[str
     for name, knob in knobs.catalogue(engine).items():
         if knob.at_least and complete[name] < complete[knob.at_least]:  # type: ignore[operator]
             found[name] = complete[name] = complete[knob.at_least]
+    if found.get("sync") and found.get("disable_wal"):
+        del found["disable_wal"]
     return found
 
 

@@ -124,7 +124,7 @@ def test_myrocks_takes_one_quoted_string_and_variables() -> None:
         ("mysql-8.4", "innodb_compression_algorithm", "snappy", "none, zlib, lz4"),
         ("mysql-8.4", "merge_threshold", 40, "the comment of a table"),
         ("mysql-8.4", "innodb_redo_log_capacity", 4 << 20, "from 8MiB"),
-        ("myrocks-mariadb-10.11", "compaction_pri", "kRoundRobin", "kMinOverlappingRatio"),
+        ("myrocks-mariadb-10.11", "block_cache", 0, "from 1KiB"),
         ("rocksdb-10.4", "sync", True, "WriteOptions::sync"),
     ],
 )

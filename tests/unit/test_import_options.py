@@ -121,6 +121,7 @@ def test_every_written_form_is_understood(
         ("compression_per_level=kNoCompression:kZSTD", "compression_per_level"),
         ("filter_policy=ribbonfilter:10:0", "filter_policy"),
         ("filter_policy=bloomfilter:10:true", "filter_policy"),
+        ("compaction_pri=kRoundRobin", "compaction_pri"),
         ("prefix_extractor=rocksdb.Noop", "prefix_extractor"),
         ("compaction_style=kCompactionStyleUniversal", "compaction_style"),
         ("write_buffer_size=1", "write_buffer_size"),

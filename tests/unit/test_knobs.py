@@ -118,6 +118,7 @@ def test_settings_of_the_wrong_type_are_refused(
         ("lsm", {"level0_file_num_compaction_trigger": 30}, "level0_slowdown_writes_trigger"),
         ("lsm", {"level0_stop_writes_trigger": 10}, "level0_stop_writes_trigger"),
         ("btree", {"innodb_io_capacity": 5000}, "innodb_io_capacity_max"),
+        ("lsm", {"sync": True, "disable_wal": True}, "sync"),
         (
             "btree",
             {"innodb_max_dirty_pages_pct": 5, "innodb_max_dirty_pages_pct_lwm": 50},

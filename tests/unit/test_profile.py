@@ -17,7 +17,8 @@ goal = "minimize p99_us subject to space_amp <= 2"
 engines = ["btree"]
 
 [workload]
-kind = "overwrite"
+kind = "db_bench"
+benchmark = "overwrite"
 value_bytes = 1000
 """
 
@@ -54,7 +55,8 @@ def test_a_profile_is_read_from_a_file(tmp_path: Path) -> None:
     assert (mine.name, mine.engines, mine.data_bytes) == ("mine", ("btree",), 1 << 30)
     assert str(mine.goal) == "minimize p99_us subject to space_amp <= 2"
     assert mine.workload.spec(mine.data_bytes) == {
-        "kind": "overwrite",
+        "kind": "db_bench",
+        "benchmark": "overwrite",
         "keys": (1 << 30) // 1016,
         "value_bytes": 1000,
     }
@@ -63,7 +65,7 @@ def test_a_profile_is_read_from_a_file(tmp_path: Path) -> None:
 def test_clients_default_to_what_is_usual_for_the_workload(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(GOOD.replace("clients = 4\n", ""))
-    assert profile.load(path).clients == kinds()["overwrite"].clients
+    assert profile.load(path).clients == kinds()["db_bench"].clients
 
 
 def test_options_override_a_profile() -> None:
@@ -88,9 +90,10 @@ def test_options_override_a_profile() -> None:
         ('["btree"]', '["rocksdb"]', "engines", "'rocksdb'", "lsm or btree"),
         ('["btree"]', "[]", "engines", "[]", "a list of lsm and btree"),
         ('text = "A', 'txet = "A', "txet", "an unknown field", "workload, data, memory"),
+        ("db_bench", "dbbench", "workload", "'dbbench'", "db_bench"),
         ("overwrite", "overwirte", "workload", "'overwirte'", "fillseq"),
         ("value_bytes", "value_size", "workload", "'value_size'", "value_bytes"),
-        ("= 1000", "= 0", "workload", "0 for value_bytes", "from 1 to"),
+        ("= 1000", "= -1", "workload", "-1 for value_bytes", "from 0 to"),
         ("value_bytes = 1000", "keys = 10", "workload", "keys", "the profile's data"),
     ],
 )
@@ -130,23 +133,57 @@ def test_an_unknown_name_is_answered_with_what_ships() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mix", "good"),
+    ("table", "good"),
     [
-        ({"get_node": 3, "add_node": 1.5}, True),
-        ({}, False),
-        ({"get_nodes": 1}, False),
-        ({"get_node": 0}, False),
-        ({"get_node": True}, False),
-        ("reads", False),
+        ({"kind": "linkbench", "mix": "fork2020"}, True),
+        ({"kind": "linkbench", "mix": "mine"}, False),
+        ({"kind": "db_bench", "sync": True}, True),
+        ({"kind": "db_bench", "sync": 1}, False),
+        ({"kind": "db_bench", "batch": 2.5}, False),
+        ({"kind": "db_bench", "compression_ratio": 1}, True),
+        ({"kind": "ycsb", "fields": True}, False),
+        ({"kind": "ycsb", "records": 5}, False),
+        ({"mix": "A"}, False),
+        ("ycsb", False),
     ],
 )
-def test_a_mix_is_weights_of_known_operations(mix: object, good: bool) -> None:
-    table = {"kind": "linkbench", "mix": mix}
+def test_parameters_are_checked_by_their_kind(table: object, good: bool) -> None:
     if good:
-        assert Workload.model_validate(table).parameters["mix"] == mix
+        Workload.model_validate(table)
     else:
-        with pytest.raises(ValueError, match="mix"):
+        with pytest.raises(ValueError, match="validation error"):
             Workload.model_validate(table)
+
+
+@pytest.mark.parametrize(
+    ("table", "unit_bytes", "keys"),
+    [
+        ({"kind": "linkbench"}, 800, 11),
+        ({"kind": "db_bench", "value_bytes": 400}, 416, 1),
+        ({"kind": "ycsb", "fields": 5}, 523, 1),
+        ({"kind": "insert_benchmark"}, 88, 4),
+        ({"kind": "sysbench", "tables": 4}, 784, 8),
+    ],
+)
+def test_a_size_of_data_is_units_and_keys(
+    table: dict[str, object], unit_bytes: int, keys: int
+) -> None:
+    workload = Workload.model_validate(table)
+    assert workload.unit_bytes == unit_bytes
+    assert workload.units(1000 * unit_bytes) == 1000
+    assert workload.keys(1000 * unit_bytes) == 1000 * keys
+    assert workload.spec(1000 * unit_bytes)[workload.info.sized_by] == 1000
+
+
+def test_the_core_has_the_same_workloads() -> None:
+    core = pytest.importorskip("advisor._core", reason="the Rust core is not built")
+    in_core = {kind["name"]: kind for kind in core.workload_kinds()}
+    assert set(kinds()) == set(in_core)
+    for name, kind in kinds().items():
+        defaults = {one["name"]: one["default"] for one in in_core[name]["parameters"]}
+        assert kind.sized_by in defaults
+        del defaults[kind.sized_by]
+        assert {one.name: one.default for one in kind.parameters.values()} == defaults
 
 
 def test_data_files_are_found_beside_the_package() -> None:

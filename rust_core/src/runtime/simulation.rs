@@ -402,7 +402,7 @@ enum Next {
 }
 
 fn starved() -> Error {
-    Error::Poisoned { why: "clients wait for background work that never comes".into() }
+    Error::poisoned("clients wait for background work that never comes")
 }
 
 #[cfg(test)]

@@ -102,7 +102,7 @@ fn work(engine: &dyn Engine, signal: &Signal, clock: WallClock, n: u32, cpu_ns: 
             job.install(&mut task)
         }));
         // A panic must not leave clients waiting for work that no longer happens.
-        let result = result.unwrap_or_else(|_| Err(Error::Poisoned { why: "a background job panicked".into() }));
+        let result = result.unwrap_or_else(|_| Err(Error::poisoned("a background job panicked")));
         if let Err(error) = result {
             engine.poison(&error);
         }

@@ -159,7 +159,7 @@ pub fn run_phase(
     }
     watched?;
     let done = done.into_iter().collect::<std::thread::Result<Vec<_>>>();
-    let done = done.map_err(|_| Error::Poisoned { why: "a client thread panicked".into() })?;
+    let done = done.map_err(|_| Error::poisoned("a client thread panicked"))?;
     let after = watcher.sample(stage, &limits)?;
     let mut recorder = Recorder::new(kinds);
     for one in &recorders {
