@@ -175,7 +175,7 @@ def _spec(trial: Trial, setup: Setup, options: Settings, directory: Path | None)
         "memory_limit": int(budget * MEMORY_SLACK) + UNSCALED_MEMORY_BYTES,
     }
     if directory is None:
-        spec["hardware"] = profile.hardware.model_dump(mode="json", exclude_none=True)
+        spec["hardware"] = profile.hardware.to_spec(scale.factor)
     else:
         spec["directory"] = str(directory)
     return spec

@@ -15,6 +15,7 @@ from tui.commands.doctor import doctor
 from tui.commands.export import export
 from tui.commands.import_ import import_
 from tui.commands.profiles import profiles
+from tui.commands.published import published
 from tui.commands.results import results
 from tui.commands.run import run
 from tui.commands.tune import tune
@@ -60,6 +61,7 @@ app.command()(export)
 app.command(name="import")(import_)
 app.command()(results)
 app.command()(profiles)
+app.command()(published)
 app.command()(doctor)
 
 

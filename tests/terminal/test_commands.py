@@ -90,7 +90,7 @@ def test_a_simulated_run_asks_the_core_for_the_virtual_clock(fake: FakeCore) -> 
     )
     assert told["clock"] == "simulated"
     assert fake.specs[0]["clock"] == "simulated"
-    assert fake.specs[0]["hardware"]["name"] == "sata-ssd-2018"
+    assert fake.specs[0]["hardware"]["cores"] == 56
 
 
 def test_a_run_that_fails_ends_with_exit_code_one(fake: FakeCore) -> None:

@@ -1,0 +1,214 @@
+"""Machines in the terms of the simulated devices: what a device is, what it costs, and how it is
+shrunk together with the data on it.
+
+A machine is a TOML file of `profiles/hardware/`. Each figure there has a source or is marked as an
+assumption; none is fitted to a benchmark that is replayed on the machine.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from advisor.data import data_path
+from advisor.documents import Count, Ratio, Size, Table, find, read, validated
+
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+Work = Literal[
+    "call",
+    "compare",
+    "memtable_step",
+    "filter_probe",
+    "cache_lookup",
+    "iterator_step",
+    "record",
+    "copy_byte",
+    "checksum_byte",
+    "compress_fast_byte",
+    "compress_zstd_byte",
+    "compress_zlib_byte",
+    "decompress_fast_byte",
+    "decompress_zstd_byte",
+    "decompress_zlib_byte",
+    "page_touch",
+    "storage_call",
+    "statement",
+]
+"""Named pieces of CPU work, as the core counts them."""
+
+PAGES_PER_SUPERBLOCK = 64
+"""Below this, garbage collection gets coarse: 64-page blocks already stay 1.5 to 3% under the
+closed form of uniform random writes."""
+LARGEST_MAP = 1 << 24
+"""Pages that a simulated device maps at most; each takes 8 bytes of the machine that simulates.
+64 GiB of 4 KiB pages are far more than the data of any run, and a device that is far larger than
+its data behaves alike at any size."""
+SUPERBLOCKS = 200
+"""A device of fewer superblocks has no spare to speak of beside those that are open or reserved."""
+
+
+class _Device(Table):
+    source: str = ""
+    """Where each figure comes from."""
+
+    def scaled(self, factor: float) -> dict[str, Any]:
+        """The device as the core takes it, for data shrunk by `factor`. What the device holds and
+        buffers shrinks with the data; latencies, requests and bytes per second stay."""
+        return self.model_dump(mode="json", exclude={"source"}) | self._shrunk(factor)
+
+    def _shrunk(self, factor: float) -> dict[str, Any]:
+        raise NotImplementedError
+
+
+class DiskArray(_Device):
+    """Disks behind RAID 0."""
+
+    kind: Literal["disk_array"]
+    disks: Count
+    capacity_bytes: Size
+    """Of the whole array; it bounds the seeks."""
+    stripe_bytes: Size
+    max_seek_us: Positive
+    """Full stroke; a shorter seek costs less, with the square root of the distance."""
+    min_seek_us: Positive
+    rpm: Positive
+    mb_per_s: Positive
+    """Sequential transfer of one disk."""
+    write_cache_bytes: Size | Literal[0]
+    """Battery-backed cache of the controller; 0 for none."""
+
+    def _shrunk(self, factor: float) -> dict[str, Any]:
+        return {
+            "capacity_bytes": _bytes(self.capacity_bytes, factor, self.disks * self.stripe_bytes),
+            "write_cache_bytes": round(self.write_cache_bytes * factor),
+        }
+
+
+class Flash(_Device):
+    """A flash device: SATA, PCIe or NVMe by its figures."""
+
+    kind: Literal["flash"]
+    capacity_bytes: Size
+    """What the host may address."""
+    over_provisioning: Positive
+    """Physical bytes / addressable bytes - 1."""
+    fullness: Ratio
+    """Share of the capacity that holds data of others."""
+    channels: Count
+    """Pages read or programmed at once: random reads per second = channels / read latency."""
+    read_latency_us: Positive
+    write_latency_us: Positive
+    """Acknowledgement of a buffered write."""
+    sync_us: Annotated[float, Field(ge=0)]
+    read_mb_per_s: Positive
+    write_mb_per_s: Positive
+    """Sequential, without garbage collection."""
+    link_mb_per_s: Positive
+    """Reads and writes together."""
+    buffer_bytes: Size
+    page_bytes: Size
+    """What the translation layer maps."""
+    superblock_bytes: Size
+    """What is erased together."""
+    victim: Literal["greedy", "cost_benefit"]
+    """How garbage collection picks."""
+    rated_cycles: Positive
+
+    def _shrunk(self, factor: float) -> dict[str, Any]:
+        smallest = SUPERBLOCKS * PAGES_PER_SUPERBLOCK * self.page_bytes
+        capacity = min(_bytes(self.capacity_bytes, factor, smallest), LARGEST_MAP * self.page_bytes)
+        capacity = _whole(capacity, self.page_bytes)
+        # Files shrink with the data, and a superblock keeps its size relative to them.
+        superblock = max(self.superblock_bytes * factor, PAGES_PER_SUPERBLOCK * self.page_bytes)
+        superblock = min(superblock, capacity / SUPERBLOCKS)
+        return {
+            "capacity_bytes": capacity,
+            "superblock_bytes": _whole(superblock, self.page_bytes),
+            "buffer_bytes": _bytes(self.buffer_bytes, factor, self.page_bytes),
+        }
+
+
+class CloudVolume(_Device):
+    """A network volume with limits."""
+
+    kind: Literal["cloud_volume"]
+    capacity_bytes: Size
+    iops: Positive
+    mb_per_s: Positive
+    request_bytes: Size
+    """The largest request that counts as one."""
+    read_latency_us: Positive
+    write_latency_us: Positive
+
+    def _shrunk(self, factor: float) -> dict[str, Any]:
+        return {"capacity_bytes": _bytes(self.capacity_bytes, factor, self.request_bytes)}
+
+
+Device = Annotated[DiskArray | Flash | CloudVolume, Field(discriminator="kind")]
+
+
+class Hardware(Table):
+    """A machine: its cores as the operating system counts them, its memory and its device."""
+
+    name: str = "inline"
+    text: str = ""
+    source: str = ""
+    """Where the figures of the machine come from."""
+    detect: bool = False
+    """True for the machine that the program runs on: cores and memory are asked for when loaded."""
+    cpu_cores: Count
+    memory_bytes: Size = Field(alias="memory")
+    work_ns: dict[Work, Annotated[float, Field(ge=0, allow_inf_nan=False)]] = Field(
+        default_factory=dict
+    )
+    """CPU time per unit of work, where it differs from the core's own figures."""
+    device: Device
+
+    @model_validator(mode="before")
+    @classmethod
+    def _detect(cls, data: Any) -> Any:
+        if isinstance(data, dict) and data.get("detect") is True:
+            memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+            data = {"cpu_cores": os.cpu_count() or 1, "memory": memory} | data
+        return data
+
+    def filled(self, fullness: float) -> Hardware:
+        """The same machine with this share of its flash taken by data of others; a device that does
+        not wear is the same however full."""
+        if not isinstance(self.device, Flash):
+            return self
+        device = self.device.model_copy(update={"fullness": fullness})
+        return self.model_copy(update={"device": device})
+
+    def to_spec(self, factor: float = 1.0) -> dict[str, Any]:
+        """The `hardware` of a spec for the core, for data shrunk by `factor` (1 is full size)."""
+        return {
+            "cores": self.cpu_cores,
+            "work_ns": dict(self.work_ns),
+            "device": self.device.scaled(factor),
+        }
+
+
+def hardware(name_or_path: str | Path) -> Hardware:
+    """A shipped machine by its name, or one from a TOML file. Raises `InputError`."""
+    path = find(name_or_path, data_path("profiles", "hardware"), "hardware")
+    return validated(Hardware, {"name": path.stem} | read(path), str(path))
+
+
+def shipped_hardware() -> dict[str, Hardware]:
+    """The machines that ship with the program, by name."""
+    folder = data_path("profiles", "hardware")
+    return {path.stem: hardware(path.stem) for path in sorted(folder.glob("*.toml"))}
+
+
+def _bytes(full: int, factor: float, floor: int) -> int:
+    return min(full, max(round(full * factor), floor))
+
+
+def _whole(size: float, unit: int) -> int:
+    """Rounded down to whole units, at least one."""
+    return max(1, int(size // unit)) * unit

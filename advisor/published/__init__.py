@@ -1,0 +1,23 @@
+"""Published experiments: replay them on simulated hardware, and put the two tables side by side."""
+
+from advisor.published.claims import Verdict
+from advisor.published.experiment import Experiment
+from advisor.published.experiments import EXPERIMENTS, experiment, experiments
+from advisor.published.replay import Progress, Replay, Row, replay, replay_all
+from advisor.published.scorecard import scorecard
+from advisor.published.spec import Budget
+
+__all__ = [
+    "EXPERIMENTS",
+    "Budget",
+    "Experiment",
+    "Progress",
+    "Replay",
+    "Row",
+    "Verdict",
+    "experiment",
+    "experiments",
+    "replay",
+    "replay_all",
+    "scorecard",
+]

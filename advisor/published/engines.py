@@ -1,0 +1,75 @@
+"""The engines of the posts in the terms of the knob catalogue, at full size.
+
+What a post does not state is an assumption and says so. Versions of one engine (InnoDB 5.6 and 5.7)
+are one model here.
+"""
+
+from __future__ import annotations
+
+from advisor.knobs import Setting
+from advisor.published.experiment import Configuration
+
+KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+GB = 1_000_000_000
+
+CACHE_SHARE = 0.8
+"""Assumption: memory for the cache of pages or blocks, as a share of the machine's. The posts of
+2014 and 2016 do not state it. MyRocks then read through the page cache of the operating system,
+which holds compressed blocks; here all of it is block cache."""
+
+
+def cache_bytes(memory_gb: float) -> int:
+    """The cache of a machine with this much memory."""
+    return int(CACHE_SHARE * memory_gb * GB)
+
+
+# The settings that Facebook recommended for MyRocks in 2016, recalled; 128 MB memtables are said in
+# the load post. Assumption: no sync at each commit, for either engine.
+MYROCKS_2016: dict[str, Setting] = {
+    "write_buffer_size": 128 * MIB,
+    "max_write_buffer_number": 4,
+    "target_file_size_base": 32 * MIB,
+    "max_bytes_for_level_base": 512 * MIB,
+    "level0_file_num_compaction_trigger": 4,
+    "level0_slowdown_writes_trigger": 10,
+    "level0_stop_writes_trigger": 15,
+    "level_compaction_dynamic_level_bytes": True,
+    "max_background_jobs": 12,
+    "block_size": 16 * KIB,
+    "filter_policy": "bloomfilter:10:false",
+    "prefix_extractor": "capped:20",
+    "optimize_filters_for_hits": True,
+    "cache_index_and_filter_blocks": True,
+    "compression": "kZlibCompression",
+    "sync": False,
+}
+
+# Assumption throughout: the posts of 2016 name no settings of InnoDB. The redo log is 4 GB, the
+# largest that every version of those years takes.
+INNODB_2016: dict[str, Setting] = {
+    "innodb_page_size": 16 * KIB,
+    "innodb_redo_log_capacity": 4 * GIB,
+    "innodb_log_buffer_size": 64 * MIB,
+    "innodb_flush_log_at_trx_commit": 2,
+    "innodb_doublewrite": True,
+    "innodb_flush_neighbors": 0,
+    "innodb_page_cleaners": 4,
+    "innodb_max_dirty_pages_pct": 80.0,
+}
+
+FAST_FLUSHING: dict[str, Setting] = {"innodb_io_capacity": 10_000, "innodb_io_capacity_max": 20_000}
+"""Assumption, for a flash card."""
+DISK_FLUSHING: dict[str, Setting] = {"innodb_io_capacity": 2_000, "innodb_io_capacity_max": 4_000}
+"""Assumption: what 14 or 15 disks write per second."""
+
+
+def myrocks(name: str, memory_gb: float, **settings: Setting) -> Configuration:
+    """MyRocks of 2016 on a machine with this much memory."""
+    own: dict[str, Setting] = {"block_cache": cache_bytes(memory_gb)}
+    return Configuration(name, "lsm", MYROCKS_2016 | own | settings)
+
+
+def innodb(name: str, memory_gb: float, **settings: Setting) -> Configuration:
+    """InnoDB of 2016 on a machine with this much memory."""
+    own: dict[str, Setting] = {"innodb_buffer_pool_size": cache_bytes(memory_gb)}
+    return Configuration(name, "btree", INNODB_2016 | own | settings)

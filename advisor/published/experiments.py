@@ -1,0 +1,34 @@
+"""The experiments that can be replayed, by name."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping
+
+from advisor.errors import InputError
+from advisor.published import insert_benchmark, linkbench, memtable, point_queries, tpcc
+from advisor.published.experiment import Experiment
+
+EXPERIMENTS: Mapping[str, Callable[[], Experiment]] = {
+    "linkbench-24h": linkbench.day,
+    "linkbench-7day": linkbench.week,
+    "flash-waf": linkbench.flash_waf,
+    "linkbench-disk-array": linkbench.disk_array,
+    "insert-benchmark": insert_benchmark.disk_array,
+    "memtable-sweep": memtable.sweep,
+    "tpcc-memory-sweep": tpcc.memory_sweep,
+    "point-queries-2014": point_queries.innodb_rows,
+}
+
+
+def experiments() -> tuple[Experiment, ...]:
+    """All of them, in the order in which they are replayed."""
+    return tuple(build() for build in EXPERIMENTS.values())
+
+
+def experiment(name: str) -> Experiment:
+    """The experiment of that name. Raises `InputError`."""
+    if name not in EXPERIMENTS:
+        near = difflib.get_close_matches(name, EXPERIMENTS, n=3) or list(EXPERIMENTS)
+        raise InputError("experiment", None, repr(name), f"one of {', '.join(near)}")
+    return EXPERIMENTS[name]()

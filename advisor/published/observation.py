@@ -1,0 +1,136 @@
+"""What the runs of an experiment gave: the metrics of a report as of the full size, and those that
+are arithmetic on it. What a report does not hold is None, never zero."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from advisor.core import Interval, Report
+
+KB, MB = 1024, 1e6
+LAST_SHARE = 0.05
+"""The end of a run, as a share of its operations. The posts take the last 100,000 of a billion
+inserts; at a thousandth of the size that would be a handful."""
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One finished run."""
+
+    report: Report
+    factor: float
+    """Data of the run / data of the experiment."""
+    cores: int
+
+    def of(self, metric: str) -> float | None:
+        """A metric of the report's vocabulary, or a derived one (`DERIVED`)."""
+        if metric in DERIVED:
+            return DERIVED[metric](self)
+        return _number(self.report.get("metrics", {}).get(metric))
+
+    def intervals(self, *phases: str) -> list[Interval]:
+        """The intervals of these phases, in order."""
+        return [row for row in self.report.get("intervals", ()) if row.get("phase") in phases]
+
+
+@dataclass(frozen=True)
+class Observed:
+    """All finished runs of an experiment by name; a run that failed is absent."""
+
+    runs: Mapping[str, Observation]
+
+    def of(self, metric: str, run: str) -> float | None:
+        """A metric of a run."""
+        return self.runs[run].of(metric) if run in self.runs else None
+
+
+def _number(value: Any) -> float | None:
+    return None if value is None else float(value)
+
+
+def _disk_bytes(run: Observation) -> float | None:
+    size = _number(run.report.get("metrics", {}).get("disk_bytes"))
+    return None if size is None else size / run.factor
+
+
+def _loaded_bytes(run: Observation) -> float | None:
+    # The load ends before its compactions do: what follows begins with the settled size.
+    after = run.intervals("load")[-1:] + run.intervals("warmup", "run")[:1]
+    size = _number(after[-1].get("disk_bytes")) if after else None
+    return None if size is None else size / run.factor
+
+
+def _load_ops_per_s(run: Observation) -> float | None:
+    load = run.report.get("load", {})
+    operations, seconds = _number(load.get("operations")), _number(load.get("seconds"))
+    return None if not operations or not seconds else operations / seconds
+
+
+def _per_second(metric: str, unit: float) -> Callable[[Observation], float | None]:
+    def rate(run: Observation) -> float | None:
+        each, per_s = run.of(metric), run.of("ops_per_s")
+        return None if each is None or per_s is None else each * per_s * unit
+
+    return rate
+
+
+def _device_write_kb_per_op(run: Observation) -> float | None:
+    host, waf = run.of("write_kb_per_op"), run.of("flash_waf")
+    return None if host is None or waf is None else host * waf
+
+
+def _cpu_percent(run: Observation) -> float | None:
+    busy = _per_second("cpu_us_per_op", 1e-6)(run)
+    return None if busy is None else 100 * busy / run.cores
+
+
+def _last_over_average(run: Observation) -> float | None:
+    rows = run.intervals("run")
+    average, last = _rate(rows), _rate(_last(rows, LAST_SHARE))
+    return None if not average or last is None else last / average
+
+
+def _speed_up(run: Observation) -> float | None:
+    """Rate of the last quarter of all requests, warm-up included, over that of the first."""
+    rows = run.intervals("warmup", "run")
+    first, last = _rate(rows[: len(rows) // 4]), _rate(rows[len(rows) - len(rows) // 4 :])
+    return None if not first or last is None else last / first
+
+
+def _peak_over_start(run: Observation) -> float | None:
+    start = _loaded_bytes(run)
+    sizes = [row["disk_bytes"] for row in run.intervals("warmup", "run") if row.get("disk_bytes")]
+    return None if not start or not sizes else max(sizes) / run.factor / start
+
+
+def _last(rows: list[Interval], share: float) -> list[Interval]:
+    """The shortest tail that holds this share of the operations."""
+    wanted = share * sum(row["operations"] for row in rows)
+    tail: list[Interval] = []
+    for row in reversed(rows):
+        if sum(taken["operations"] for taken in tail) >= wanted:
+            break
+        tail.append(row)
+    return tail
+
+
+def _rate(rows: list[Interval]) -> float | None:
+    seconds = sum(row["seconds"] for row in rows)
+    return None if not seconds else float(sum(row["operations"] for row in rows) / seconds)
+
+
+DERIVED: Mapping[str, Callable[[Observation], float | None]] = {
+    "disk_bytes": _disk_bytes,
+    "loaded_bytes": _loaded_bytes,
+    "load_ops_per_s": _load_ops_per_s,
+    "write_mb_per_s": _per_second("write_kb_per_op", KB / MB),
+    "read_mb_per_s": _per_second("read_kb_per_op", KB / MB),
+    "reads_per_s": _per_second("reads_per_op", 1.0),
+    "device_write_kb_per_op": _device_write_kb_per_op,
+    "cpu_percent": _cpu_percent,
+    "last_over_average": _last_over_average,
+    "speed_up": _speed_up,
+    "peak_over_start": _peak_over_start,
+}

@@ -1,0 +1,84 @@
+"""A run of an experiment as a spec for the core: everything that is a size shrinks by one factor.
+
+Rates stay, so time shrinks with the data: an hour becomes an hour times the factor, and each byte
+is overwritten as often as it was in the post.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from advisor import knobs
+from advisor.core import Spec
+from advisor.hardware import Hardware
+from advisor.published.experiment import Experiment, Run
+from advisor.scale import MIB, Scale
+
+SEED = 1
+INTERVALS = 100
+INTERVAL_MS = 100
+"""For runs whose length is given in operations."""
+SHORTEST_INTERVAL_MS = 10
+SHORTEST_S = 0.001
+"""What the core accepts at least."""
+
+LOAD_BYTES_PER_S = 20e6
+OPERATIONS_PER_S = 60e3
+"""What one core of a laptop simulates, about: they turn a budget of seconds into a size. They are
+constants, so that the size, and with it the result, is the same on every machine."""
+SMALLEST_DATA = 40 * MIB
+"""Below this a cache of a tenth of the data holds too few pages to say anything."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Seconds of this machine's time that one run should take, about."""
+
+    seconds: float = 4.0
+
+
+@dataclass(frozen=True)
+class ScaledRun:
+    """A spec, and in which respects it is unlike the full size."""
+
+    spec: Spec
+    notes: tuple[str, ...]
+
+
+def choose_factor(experiment: Experiment, budget: Budget) -> float:
+    """Data of the replay / data of the post: as much as the budget allows, in whole units."""
+    if not experiment.shrinks:
+        return 1.0
+    load = budget.seconds * LOAD_BYTES_PER_S / experiment.data_bytes
+    requests = budget.seconds * OPERATIONS_PER_S / experiment.operations
+    wanted = min(1.0, max(min(load, requests), SMALLEST_DATA / experiment.data_bytes))
+    return max(1, round(experiment.units * wanted)) / experiment.units
+
+
+def scaled_run(experiment: Experiment, run: Run, factor: float, machine: Hardware) -> ScaledRun:
+    """The spec of one run. Raises `InputError` for settings that the engine does not accept."""
+    scale = Scale(factor)
+    engine = run.configuration.engine
+    given = knobs.check(engine, run.configuration.settings, run.configuration.name)
+    settings = scale.settings(engine, {**knobs.defaults(engine), **given})
+    workload = {**experiment.workload, **run.workload}
+    if experiment.sized_by is not None:
+        workload[experiment.sized_by] = scale.size(experiment.units)
+    spec: Spec = {
+        "engine": engine,
+        "options": dict(settings.values),
+        "workload": workload,
+        "clients": run.clients,
+        "seed": SEED,
+        "warmup_seconds": run.phase.warmup_s * factor,
+        "interval_ms": INTERVAL_MS,
+        "clock": "simulated",
+        "hardware": machine.to_spec(factor),
+    }
+    if run.phase.operations is not None:
+        spec["operations"] = scale.size(run.phase.operations)
+    elif run.phase.seconds is not None:
+        seconds = max(SHORTEST_S, run.phase.seconds * factor)
+        interval_ms = round(1000 * (seconds + spec["warmup_seconds"]) / INTERVALS)
+        spec |= {"seconds": seconds, "interval_ms": max(SHORTEST_INTERVAL_MS, interval_ms)}
+    return ScaledRun(spec, settings.notes)

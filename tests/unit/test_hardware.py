@@ -1,0 +1,78 @@
+"""Machines: every figure has a source, and a device shrinks with its data and nothing else."""
+
+import pytest
+
+from advisor.documents import validated
+from advisor.errors import InputError
+from advisor.hardware import LARGEST_MAP, SUPERBLOCKS, Flash, Hardware, hardware, shipped_hardware
+
+FLASH = hardware("pcie-flash-2016")
+
+
+@pytest.mark.parametrize("name", sorted(shipped_hardware()))
+def test_every_figure_of_a_shipped_device_is_named_in_its_source(name: str) -> None:
+    device = shipped_hardware()[name].device
+    figures = set(type(device).model_fields) - {"kind", "source"}
+    assert [figure for figure in sorted(figures) if figure not in device.source] == []
+
+
+@pytest.mark.parametrize("name", sorted(shipped_hardware()))
+def test_every_figure_of_a_shipped_machine_is_named_in_its_source(name: str) -> None:
+    machine = shipped_hardware()[name]
+    named = [f"work_ns.{work}" for work in machine.work_ns] + ["cpu_cores", "memory"]
+    assert [figure for figure in named if figure not in machine.source] == []
+
+
+def test_what_a_device_holds_shrinks_and_what_it_does_per_second_stays() -> None:
+    large, small = FLASH.to_spec(0.01)["device"], FLASH.to_spec(0.001)["device"]
+    changed = {name for name in large if large[name] != small[name]}
+    assert changed == {"capacity_bytes", "buffer_bytes", "superblock_bytes"}
+    assert small["capacity_bytes"] == pytest.approx(large["capacity_bytes"] / 10, rel=1e-3)
+    assert small["buffer_bytes"] == pytest.approx(large["buffer_bytes"] / 10, rel=1e-3)
+
+
+def test_a_device_of_terabytes_maps_no_more_than_fits_into_memory() -> None:
+    device = FLASH.to_spec()["device"]
+    assert device["capacity_bytes"] // device["page_bytes"] == LARGEST_MAP
+
+
+@pytest.mark.parametrize("factor", [1.0, 1e-2, 1e-4, 1e-6])
+def test_a_flash_device_keeps_at_least_200_whole_superblocks(factor: float) -> None:
+    device = FLASH.to_spec(factor)["device"]
+    assert device["capacity_bytes"] // device["superblock_bytes"] >= SUPERBLOCKS
+    assert device["superblock_bytes"] % device["page_bytes"] == 0
+
+
+def test_an_array_without_a_write_cache_has_none_at_any_scale() -> None:
+    assert hardware("disk-array-2016").to_spec(0.5)["device"]["write_cache_bytes"] == 0
+
+
+def test_a_volume_keeps_its_limits_for_any_data() -> None:
+    full, small = (hardware("cloud-volume").to_spec(factor)["device"] for factor in (1.0, 0.001))
+    assert full | {"capacity_bytes": small["capacity_bytes"]} == small
+
+
+def test_the_spec_of_the_core_says_cores_work_and_device_and_nothing_else() -> None:
+    spec = FLASH.to_spec()
+    assert set(spec) == {"cores", "work_ns", "device"}
+    assert spec["cores"] == 40
+    assert set(spec["device"]) == set(Flash.model_fields) - {"source"}
+
+
+def test_filling_a_flash_device_changes_its_fullness_alone() -> None:
+    full, empty = FLASH.filled(0.3).to_spec()["device"], FLASH.to_spec()["device"]
+    assert {name for name in full if full[name] != empty[name]} == {"fullness"}
+    assert full["fullness"] == 0.3
+
+
+def test_an_unknown_figure_is_refused_by_its_place() -> None:
+    table = {"cpu_cores": 4, "memory": "1GiB", "device": {"kind": "cloud_volume", "speed": 3}}
+    with pytest.raises(InputError) as refusal:
+        validated(Hardware, table, "mine.toml")
+    assert "mine.toml:device" in str(refusal.value)
+
+
+def test_an_unknown_kind_of_device_is_refused_with_those_that_exist() -> None:
+    table = {"cpu_cores": 4, "memory": "1GiB", "device": {"kind": "tape"}}
+    with pytest.raises(InputError, match=r"disk_array.*flash.*cloud_volume"):
+        validated(Hardware, table, "mine.toml")
