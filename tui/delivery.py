@@ -5,14 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from advisor.recommend import Column as NumberColumn
-from advisor.recommend import Recommendation, recommend
-from advisor.report import markdown
 
 from advisor import dialects, imports
 from advisor.atomic import write_text
 from advisor.errors import InputError
 from advisor.knobs import Engine, catalogue
+from advisor.recommend import Column as NumberColumn
+from advisor.recommend import Recommendation, recommend
+from advisor.report import markdown
 from advisor.search import Study
 from tui import format as fmt
 from tui.output import Column, narrate, plain, print_json, print_table
