@@ -122,7 +122,10 @@ impl Block {
     #[inline]
     fn restart(&self, n: usize) -> usize {
         let at = self.end + 4 * n;
-        self.data.get(at..).and_then(|rest| rest.first_chunk::<4>()).map_or(self.end, |at| u32::from_le_bytes(*at) as usize)
+        self.data
+            .get(at..)
+            .and_then(|rest| rest.first_chunk::<4>())
+            .map_or(self.end, |at| u32::from_le_bytes(*at) as usize)
     }
 
     /// The entry at an offset; `None` at the end, or where the bytes are no entry.

@@ -141,8 +141,7 @@ impl Shard {
         let part = if value.enters_high() { HIGH } else { LOW };
         let bucket = self.bucket(hash);
         let chained = self.buckets[bucket];
-        let entry =
-            Entry { key, value: Some(value), charge: charge as u32, part, chained, older: NONE, newer: NONE };
+        let entry = Entry { key, value: Some(value), charge: charge as u32, part, chained, older: NONE, newer: NONE };
         let at = match self.free.pop() {
             Some(at) => {
                 self.entries[at as usize] = entry;

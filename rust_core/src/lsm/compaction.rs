@@ -19,7 +19,8 @@ impl Core {
     fn pick(&self, control: &Control, version: &Version) -> Option<Pick> {
         let shape = version.shape(&control.busy, &control.running);
         let last_level = shape.last_level();
-        let same = |from: usize, to: usize| self.compression_of(from, last_level) == self.compression_of(to, last_level);
+        let same =
+            |from: usize, to: usize| self.compression_of(from, last_level) == self.compression_of(to, last_level);
         pick_compaction(&shape, &version.targets, &self.options, self.parsed.priority, &same)
     }
 
@@ -97,8 +98,7 @@ impl CompactionJob {
     /// One source for each input file of level 0, and one for the inputs of each other level.
     fn merge(&self) -> Merge {
         let (pick, options) = (&self.pick, &self.core.options);
-        let access =
-            Access::Compaction { level: pick.output_level as u8, bytes: options.compaction_readahead_size };
+        let access = Access::Compaction { level: pick.output_level as u8, bytes: options.compaction_readahead_size };
         let inputs = self.files_of(pick.start_level, &pick.inputs);
         let mut runs = if pick.start_level == 0 {
             inputs.into_iter().map(|file| Run::new(vec![file])).collect()

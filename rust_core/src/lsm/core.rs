@@ -190,7 +190,8 @@ impl Core {
     pub fn show(&self, control: &mut Control, view: View) {
         let inputs = view.version.stall_inputs(view.immutables.len() as u64);
         control.controller.update(&inputs, &self.options);
-        self.holds_back.store(control.controller.condition() != super::policy::StallCondition::Normal, Ordering::Release);
+        self.holds_back
+            .store(control.controller.condition() != super::policy::StallCondition::Normal, Ordering::Release);
         control.may_have_work = true;
         if view.immutables.is_empty() {
             control.flush_all = false;

@@ -47,7 +47,11 @@ impl Core {
     }
 
     /// Writes a level-0 table of the newest entry of each key of some memtables.
-    pub fn write_level0_table(self: &Arc<Self>, task: &mut Task, memtables: &[Arc<Memtable>]) -> Result<Arc<TableFile>> {
+    pub fn write_level0_table(
+        self: &Arc<Self>,
+        task: &mut Task,
+        memtables: &[Arc<Memtable>],
+    ) -> Result<Arc<TableFile>> {
         let number = self.new_file_number();
         let name = table_name(number);
         let file = self.storage.create(task, &name)?;
@@ -113,8 +117,7 @@ impl Core {
             let view = self.view.load_full();
             let flushed = view.immutables.iter().filter(|memtable| memtables.contains(&memtable.number));
             let left = view.immutables.iter().filter(|memtable| !memtables.contains(&memtable.number));
-            let log_number =
-                left.chain([&view.memtable]).map(|memtable| memtable.wal_number).min().unwrap_or_default();
+            let log_number = left.chain([&view.memtable]).map(|memtable| memtable.wal_number).min().unwrap_or_default();
             let edit = VersionEdit {
                 log_number: Some(log_number),
                 last_sequence: flushed.map(|memtable| memtable.last_sequence()).max(),

@@ -16,7 +16,7 @@ pub struct LsmIterator {
     prefix: Option<PrefixExtractor>,
     merge: Merge,
     /// Forward the merge stands at the current entry; backward it stands before all entries of the current key, which
-    /// are copied into `key` and `value`.
+    /// are copied into `key` and `value`, and its first source may still wait.
     direction: Direction,
     valid: bool,
     key: Vec<u8>,
@@ -64,7 +64,11 @@ impl LsmIterator {
     /// Moves backward over whole keys, oldest entry first, until a key's newest visible entry is no tombstone.
     fn find_backward(&mut self, task: &mut Task) -> Result<()> {
         self.valid = false;
-        while self.merge.valid() {
+        while !(self.valid && self.merge.next_user_key() != Some(&self.key)) {
+            self.merge.position(task)?;
+            if !self.merge.valid() {
+                break;
+            }
             let (user_key, trailer) = key::split(self.merge.key());
             if key::sequence_of(trailer) <= self.sequence {
                 if self.valid && *user_key != *self.key {
@@ -78,7 +82,7 @@ impl LsmIterator {
                     self.value.extend_from_slice(self.merge.value());
                 }
             }
-            self.merge.advance(task)?;
+            self.merge.step(task)?;
         }
         task.charge(Work::CopyByte, (self.key.len() + self.value.len()) as u64);
         Ok(())

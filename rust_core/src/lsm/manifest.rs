@@ -57,7 +57,9 @@ pub fn read_manifest(task: &mut Task, storage: &dyn Storage) -> Result<Vec<Versi
     let name = std::str::from_utf8(&current)
         .ok()
         .and_then(|text| text.strip_suffix('\n'))
-        .filter(|name| name.strip_prefix("MANIFEST-").is_some_and(|n| n.parse().is_ok_and(|n| manifest_name(n) == *name)))
+        .filter(|name| {
+            name.strip_prefix("MANIFEST-").is_some_and(|n| n.parse().is_ok_and(|n| manifest_name(n) == *name))
+        })
         .ok_or_else(|| Error::corruption(CURRENT, 0, "does not name a manifest"))?;
     let file = storage.open(task, name).map_err(|_| Error::corruption(CURRENT, 0, format!("{name} is missing")))?;
     let bytes = read_all(task, &*file)?;

@@ -95,11 +95,8 @@ impl RunCursor {
     /// Whether the file at which a seek would begin may hold a key with a prefix. No other file of the run can: the
     /// wanted key starts with the prefix, and the files next to it lie beyond a key of this file that does not.
     fn may_contain_prefix(&self, task: &mut Task, user_key: &[u8], prefix: &[u8], forward: bool) -> Result<bool> {
-        let at = if forward {
-            Some(self.file_at_or_after(task, user_key))
-        } else {
-            self.file_at_or_before(task, user_key)
-        };
+        let at =
+            if forward { Some(self.file_at_or_after(task, user_key)) } else { self.file_at_or_before(task, user_key) };
         match at.and_then(|at| self.run.files.get(at)) {
             Some(file) => file.table.may_contain_prefix(task, prefix),
             None => Ok(true),
@@ -311,7 +308,7 @@ impl Merge {
         for at in (0..self.heap.len() / 2).rev() {
             self.sift_down(at);
         }
-        self.position_first(task)
+        self.position(task)
     }
 
     #[inline]
@@ -334,9 +331,9 @@ impl Merge {
         self.heap[at] = moving;
     }
 
-    /// Positions the first source if it waits.
+    /// Positions the first source if it waits. Needed after [`Merge::step`].
     #[inline]
-    fn position_first(&mut self, task: &mut Task) -> Result<()> {
+    pub fn position(&mut self, task: &mut Task) -> Result<()> {
         while let Some(first) = self.heap.first().copied().filter(|first| first.waits) {
             let n = first.source as usize;
             self.sources[n].seek(task, &self.target, self.direction)?;
@@ -363,12 +360,24 @@ impl Merge {
     /// Moves to the next entry in the direction of the last seek.
     #[inline]
     pub fn advance(&mut self, task: &mut Task) -> Result<()> {
+        self.step(task)?;
+        self.position(task)
+    }
+
+    /// As [`Merge::advance`], but if a source that waits is next, it goes on waiting.
+    #[inline]
+    pub fn step(&mut self, task: &mut Task) -> Result<()> {
         let Some(first) = self.heap.first() else { return Ok(()) };
         let n = first.source as usize;
         task.charge(Work::IteratorStep, 1);
         self.sources[n].step(task, self.direction)?;
         self.rank_first(n);
-        self.position_first(task)
+        Ok(())
+    }
+
+    /// The user key of the next entry, or a bound of it where sources wait.
+    pub fn next_user_key(&self) -> Option<&[u8]> {
+        self.heap.first().map(|first| key::user_key(self.key_of(*first)))
     }
 
     /// Whether there is a current entry.

@@ -160,9 +160,9 @@ impl Options {
                 .ok_or_else(|| refuse("compression", &self.compression, &one_of(COMPRESSIONS)))?,
             bottommost: match bottommost {
                 "kDisableCompressionOption" => None,
-                word => Some(
-                    compression(word).ok_or_else(|| refuse("bottommost_compression", word, &one_of(BOTTOMMOST)))?,
-                ),
+                word => {
+                    Some(compression(word).ok_or_else(|| refuse("bottommost_compression", word, &one_of(BOTTOMMOST)))?)
+                }
             },
             priority: priority(&self.compaction_pri)
                 .ok_or_else(|| refuse("compaction_pri", &self.compaction_pri, &one_of(PRIORITIES)))?,

@@ -1,5 +1,6 @@
 //! Opening: the manifest gives the table files, the logs give what was not yet in one, and what neither names is removed.
 
+use super::cache::BlockCache;
 use super::core::{Control, Core, Counters, View, Writer};
 use super::log::{Reader, Record, read_all};
 use super::manifest::{CURRENT, Manifest, manifest_name, read_manifest};
@@ -11,7 +12,6 @@ use super::table::{Table, TableContext, table_name};
 use super::version::{TableFile, Version};
 use super::version_edit::VersionEdit;
 use super::wal::{Logs, log_name};
-use super::cache::BlockCache;
 use crate::engine::WriteBatch;
 use crate::error::{Error, Result};
 use crate::runtime::{GroupSync, Serial, Signal, Task};
@@ -111,8 +111,8 @@ pub fn open(storage: Arc<dyn Storage>, options: &Options, signal: Arc<Signal>, t
     let version = Arc::new(Version::new(levels, &options));
     let next_file = AtomicU64::new(recorded.next_file.max(largest + 1).max(1));
     let manifest_number = next_file.fetch_add(1, Ordering::Relaxed);
-    let memtable_number = next_file.fetch_add(1, Ordering::Relaxed);
-    let memtable = Arc::new(Memtable::new(memtable_number, memtable_number, options.arena_block_bytes()));
+    let wal_number = next_file.fetch_add(1, Ordering::Relaxed);
+    let memtable = Arc::new(Memtable::new(1, wal_number, options.arena_block_bytes()));
     let snapshot = VersionEdit {
         log_number: Some(recorded.log_number),
         last_sequence: Some(recorded.last_sequence),
@@ -155,7 +155,7 @@ pub fn open(storage: Arc<dyn Storage>, options: &Options, signal: Arc<Signal>, t
     let old_logs = numbers(&names, log_name);
     let live_logs = old_logs.iter().copied().filter(|number| *number >= recorded.log_number).collect();
     core.replay_logs(task, live_logs)?;
-    core.begin_log(task, memtable_number)?;
+    core.begin_log(task, wal_number)?;
     core.remove_orphans(task, manifest_number)?;
     Ok(core)
 }

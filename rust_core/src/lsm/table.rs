@@ -9,9 +9,7 @@ use super::key;
 use super::memtable::Lookup;
 use super::prefix::PrefixExtractor;
 use super::table_builder::BuiltTable;
-use super::table_format::{
-    BLOCK_TRAILER_BYTES, FOOTER_BYTES, Handle, Layout, Properties, decode_footer, open_block,
-};
+use super::table_format::{BLOCK_TRAILER_BYTES, FOOTER_BYTES, Handle, Layout, Properties, decode_footer, open_block};
 use crate::error::{Error, Result};
 use crate::metrics::Purpose;
 use crate::runtime::{Task, Work};
@@ -156,7 +154,8 @@ impl Table {
             .ok_or_else(|| corrupt(layout.index.offset, "not an index of the data blocks"))?;
         let filter = match layout.filter {
             Some(handle) => {
-                let filter = Filter::decode(read(task, handle)?).ok_or_else(|| corrupt(handle.offset, "not a filter"))?;
+                let filter =
+                    Filter::decode(read(task, handle)?).ok_or_else(|| corrupt(handle.offset, "not a filter"))?;
                 Some((filter, handle))
             }
             None => None,
@@ -194,9 +193,7 @@ impl Table {
                 (false, true) => Asks::Prefix,
                 (false, false) => Asks::Nothing,
             },
-            filter: filter.map(
-                |(filter, handle)| if resident { Part::Resident(filter) } else { Part::Cached(handle) },
-            ),
+            filter: filter.map(|(filter, handle)| if resident { Part::Resident(filter) } else { Part::Cached(handle) }),
             has_prefixes,
             context,
         }
@@ -239,8 +236,8 @@ impl Table {
             return Ok(index);
         }
         let block = self.read_block(task, handle, purpose)?;
-        let index = Index::decode(&block)
-            .ok_or_else(|| Error::corruption(&*self.name, handle.offset, "not an index block"))?;
+        let index =
+            Index::decode(&block).ok_or_else(|| Error::corruption(&*self.name, handle.offset, "not an index block"))?;
         let index = Arc::new(index);
         self.context.cache.insert(key, Cached::Index(index.clone()));
         Ok(index)
@@ -262,8 +259,8 @@ impl Table {
             return Ok(filter);
         }
         let block = self.read_block(task, handle, purpose)?;
-        let filter = Filter::decode(block)
-            .ok_or_else(|| Error::corruption(&*self.name, handle.offset, "not a filter block"))?;
+        let filter =
+            Filter::decode(block).ok_or_else(|| Error::corruption(&*self.name, handle.offset, "not a filter block"))?;
         let filter = Arc::new(filter);
         self.context.cache.insert(key, Cached::Filter(filter.clone()));
         Ok(filter)
@@ -284,7 +281,8 @@ impl Table {
     /// Checks and decodes a data block from its stored bytes, trailer included.
     pub fn decode_block(&self, task: &mut Task, offset: u64, stored: Vec<u8>) -> Result<Arc<Block>> {
         let contents = open_block(task, &self.name, offset, stored)?;
-        let block = Block::decode(contents).ok_or_else(|| Error::corruption(&*self.name, offset, "not a data block"))?;
+        let block =
+            Block::decode(contents).ok_or_else(|| Error::corruption(&*self.name, offset, "not a data block"))?;
         Ok(Arc::new(block))
     }
 

@@ -148,8 +148,11 @@ impl Properties {
 
     /// The properties block.
     pub fn encode(&self) -> Vec<u8> {
-        let mut pairs =
-            self.numbers().map(|(name, number)| (name, number.to_string().into_bytes())).into_iter().collect::<Vec<_>>();
+        let mut pairs = self
+            .numbers()
+            .map(|(name, number)| (name, number.to_string().into_bytes()))
+            .into_iter()
+            .collect::<Vec<_>>();
         pairs.push(("rocksdb.comparator", b"leveldb.BytewiseComparator".to_vec()));
         pairs.push(("rocksdb.prefix.extractor.name", self.prefix_extractor.clone().into_bytes()));
         pairs.sort_unstable();

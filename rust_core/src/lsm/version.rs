@@ -5,9 +5,7 @@ use super::key::compare_bytes;
 use super::memtable::Lookup;
 use super::options::Options;
 use super::policy::shape::average_value_bytes;
-use super::policy::{
-    FileMeta, LevelTargets, Running, Shape, StallInputs, level_targets, pending_compaction_bytes,
-};
+use super::policy::{FileMeta, LevelTargets, Running, Shape, StallInputs, level_targets, pending_compaction_bytes};
 use super::sorted_keys::SortedKeys;
 use super::table::{LookupKey, Table};
 use super::version_edit::VersionEdit;

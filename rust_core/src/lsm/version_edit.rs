@@ -29,8 +29,7 @@ impl VersionEdit {
     /// The record of the manifest.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
-        let singles =
-            [(LOG_NUMBER, self.log_number), (NEXT_FILE, self.next_file), (LAST_SEQUENCE, self.last_sequence)];
+        let singles = [(LOG_NUMBER, self.log_number), (NEXT_FILE, self.next_file), (LAST_SEQUENCE, self.last_sequence)];
         for (tag, value) in singles {
             if let Some(value) = value {
                 push_all(&mut out, &[tag, value]);

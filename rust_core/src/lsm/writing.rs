@@ -53,12 +53,13 @@ impl Core {
 
     /// Makes the memtable immutable and begins a new one with a new log.
     pub fn switch_memtable(&self, task: &mut Task, writer: &mut Writer) -> Result<()> {
-        let number = self.new_file_number();
+        let wal_number = self.new_file_number();
         if let Some(log) = &mut writer.log {
             log.flush(task)?;
-            *log = self.logs.create(task, &*self.storage, number)?;
+            *log = self.logs.create(task, &*self.storage, wal_number)?;
         }
-        let memtable = Arc::new(Memtable::new(number, number, self.options.arena_block_bytes()));
+        let number = writer.memtable.number + 1;
+        let memtable = Arc::new(Memtable::new(number, wal_number, self.options.arena_block_bytes()));
         writer.memtable = memtable.clone();
         let mut control = self.control.lock();
         let old = self.view.load_full();

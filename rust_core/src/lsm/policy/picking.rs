@@ -139,9 +139,10 @@ impl Picker<'_> {
         let rank = |at: &usize| -> (u64, &[u8]) {
             let file = &files[*at];
             match self.priority {
-                CompactionPri::MinOverlappingRatio => {
-                    ((u128::from(overlaps[*at]) * 1024 / u128::from(file.compensated_bytes.max(1))) as u64, &file.smallest)
-                }
+                CompactionPri::MinOverlappingRatio => (
+                    (u128::from(overlaps[*at]) * 1024 / u128::from(file.compensated_bytes.max(1))) as u64,
+                    &file.smallest,
+                ),
                 CompactionPri::ByCompensatedSize => (u64::MAX - file.compensated_bytes, &file.smallest),
                 CompactionPri::OldestLargestSeqFirst => (file.largest_sequence, &file.smallest),
                 CompactionPri::OldestSmallestSeqFirst => (file.smallest_sequence, &file.smallest),

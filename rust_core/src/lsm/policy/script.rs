@@ -65,8 +65,11 @@ fn options_of(line: &str) -> Options {
         map.insert(name.to_owned(), value);
     }
     // Sizes in the scripts are small numbers, below the ranges that users may choose from.
-    let small: Map<String, Value> = map.clone().into_iter().filter(|(name, _)| !name.contains("bytes_for_level_base")
-        && !name.contains("target_file_size_base")).collect();
+    let small: Map<String, Value> = map
+        .clone()
+        .into_iter()
+        .filter(|(name, _)| !name.contains("bytes_for_level_base") && !name.contains("target_file_size_base"))
+        .collect();
     let mut options = Options::from_json(&small).unwrap();
     options.max_bytes_for_level_base = map["max_bytes_for_level_base"].as_u64().unwrap();
     options.target_file_size_base = map["target_file_size_base"].as_u64().unwrap();

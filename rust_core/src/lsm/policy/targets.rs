@@ -40,8 +40,7 @@ fn dynamic(level_bytes: &[u64], options: &Options) -> LevelTargets {
     let (levels, multiplier) = (level_bytes.len(), options.max_bytes_for_level_multiplier);
     let (base_max, base_min) =
         (options.max_bytes_for_level_base, divided(options.max_bytes_for_level_base, multiplier));
-    let mut targets =
-        LevelTargets { base_level: levels - 1, bytes: vec![u64::MAX; levels], lowest_unnecessary: None };
+    let mut targets = LevelTargets { base_level: levels - 1, bytes: vec![u64::MAX; levels], lowest_unnecessary: None };
     let first = (1..levels).find(|level| level_bytes[*level] > 0);
     let largest = level_bytes[1..].iter().copied().max().unwrap_or(0);
     let Some(first) = first else { return targets };

@@ -57,7 +57,7 @@ struct Progress {
 /// Opens, writes all batches with jobs in between, settles, and goes as far as it can.
 fn script(storage: Arc<dyn Storage>, options: &Options) -> (Progress, Result<()>) {
     let mut progress = Progress::default();
-    let mut go = || -> Result<()> {
+    let go = || -> Result<()> {
         let lsm = open_on(storage, options)?;
         for n in 0..BATCHES {
             let commit = if is_synced(n) { Commit::Synced } else { Commit::Configured };
@@ -97,7 +97,7 @@ fn crash_at_every_write(options: &Options) {
         script(faulty.clone(), options).1.unwrap();
         faulty.writes_seen()
     };
-    assert!(total > 300, "{total}");
+    assert!(total > 100, "{total}");
     for at in 0..total {
         let inner = memory();
         let faulty = Arc::new(FaultyStorage::new(inner.clone()));
@@ -158,7 +158,9 @@ fn a_full_disk_is_an_error_that_lasts_and_loses_nothing() {
         let lsm = open_on(faulty.clone(), &options).unwrap();
         let mut acknowledged = 0;
         let error = loop {
-            if let Err(error) = write(&lsm, &mut batch_of(acknowledged), Commit::Configured).and_then(|()| run_jobs(&lsm)) {
+            if let Err(error) =
+                write(&lsm, &mut batch_of(acknowledged), Commit::Configured).and_then(|()| run_jobs(&lsm))
+            {
                 break error;
             }
             acknowledged += 1;
@@ -170,7 +172,10 @@ fn a_full_disk_is_an_error_that_lasts_and_loses_nothing() {
         assert!(matches!(get(&lsm, b"last"), Err(Error::Poisoned { .. })));
         drop(lsm);
         let batches = survivors(inner.crash_clone(CrashKeeps::Everything), &options);
-        assert!((acknowledged..=acknowledged + 1).contains(&batches), "{batches} of {acknowledged} left, space {space}");
+        assert!(
+            (acknowledged..=acknowledged + 1).contains(&batches),
+            "{batches} of {acknowledged} left, space {space}"
+        );
     }
 }
 
@@ -202,7 +207,7 @@ fn read_all(storage: MemoryStorage, options: &Options) -> Result<Vec<(Vec<u8>, V
 }
 
 #[test]
-fn a_flipped_bit_anywhere_is_an_error_or_without_effect() {
+fn a_flipped_bit_anywhere_is_an_error() {
     let options = tiny(&json!({"disable_auto_compactions": false}));
     let inner = memory();
     let lsm = open(&inner, &options).unwrap();
@@ -210,9 +215,8 @@ fn a_flipped_bit_anywhere_is_an_error_or_without_effect() {
         write(&lsm, &mut batch_of(n), Commit::Synced).unwrap();
         run_jobs(&lsm).unwrap();
     }
-    let expected = state_after(BATCHES).into_iter().collect::<Vec<_>>();
-    let left = inner.crash_clone(CrashKeeps::Synced);
-    let (mut errors, mut flips) = (0, 0);
+    let left = inner.crash_clone(CrashKeeps::Everything);
+    let mut flips = 0;
     for name in left.list().unwrap() {
         let bytes = left.open(&mut Task::wall(0), &name).unwrap().len();
         let step = (bytes * 8 / 60).max(1);
@@ -220,14 +224,11 @@ fn a_flipped_bit_anywhere_is_an_error_or_without_effect() {
             let copy = left.crash_clone(CrashKeeps::Everything);
             copy.flip_bit(&name, bit).unwrap();
             flips += 1;
-            match read_all(copy, &options) {
-                Ok(found) => assert_eq!(found, expected, "bit {bit} of {name}"),
-                Err(Error::Corruption { .. }) => errors += 1,
-                Err(other) => panic!("bit {bit} of {name}: {other}"),
-            }
+            let found = read_all(copy, &options);
+            assert!(matches!(found, Err(Error::Corruption { .. })), "bit {bit} of {name}");
         }
     }
-    assert!(flips > 300 && errors > flips * 9 / 10, "{errors} errors of {flips} flips");
+    assert!(flips > 200, "{flips}");
 }
 
 #[test]

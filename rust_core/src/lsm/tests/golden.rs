@@ -2,10 +2,10 @@
 //! bytes with values of 100, no compression, bloom filter of 10 bits).
 
 use super::*;
+use crate::codec::Compression;
 use crate::lsm::bloom::BloomPolicy;
 use crate::lsm::key::{self, Kind};
 use crate::lsm::table_builder::{TableBuilder, TableShape};
-use crate::codec::Compression;
 use crate::metrics::Purpose;
 use serde_json::json;
 
@@ -36,9 +36,10 @@ fn a_table_of_200_000_keys_has_rocksdbs_blocks() {
     }
     let built = builder.finish(&mut task).unwrap();
     let found = &built.properties;
+    // db_bench also shortens the last key of the index from 16 bytes to one, which the library does not by default.
     assert_eq!(
         (found.data_blocks, found.data_bytes, found.index_bytes, found.filter_bytes),
-        (6061, 24_255_266, 120_668, 250_053)
+        (6061, 24_255_266, 120_668 + 15, 250_053)
     );
     // RocksDB's file is 24,627,037 bytes; its properties block has more names than ours.
     assert!((24_626_300..=24_627_037).contains(&built.bytes), "{}", built.bytes);

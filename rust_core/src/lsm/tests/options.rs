@@ -3,7 +3,6 @@
 use super::*;
 use crate::error::Error;
 use crate::metrics::Purpose;
-use crate::storage::StorageFile as _;
 use serde_json::json;
 
 /// Puts `keys` keys of 8 bytes with values of `bytes`, in scattered order, and runs jobs now and then.
@@ -135,7 +134,8 @@ fn memtables_are_merged_before_they_are_flushed() {
 fn smaller_files_are_more_files() {
     let files = |bytes: u64| {
         let storage = memory();
-        let lsm = open(&storage, &tiny(&json!({"target_file_size_base": bytes}))).unwrap();
+        let lsm =
+            open(&storage, &tiny(&json!({"target_file_size_base": bytes, "compression": "kNoCompression"}))).unwrap();
         load(&lsm, 4000, 200);
         settle(&lsm).unwrap();
         lsm.stats().details["table_files"]
@@ -185,28 +185,35 @@ fn filters_spare_absent_keys_a_block_and_can_be_left_out_of_the_last_level() {
 }
 
 #[test]
-fn a_prefix_filter_spares_seeks_into_empty_prefixes() {
+fn a_prefix_filter_spares_seeks_the_files_without_the_prefix() {
     let asked = |prefix: &str| {
         let storage = memory();
-        let lsm = open(&storage, &tiny(&json!({"prefix_extractor": prefix}))).unwrap();
+        let settings = json!({"prefix_extractor": prefix, "disable_auto_compactions": true});
+        let lsm = open(&storage, &tiny(&settings)).unwrap();
         for n in 0..3000u32 {
-            let key = [&(2 * n).to_be_bytes()[..], b"row"].concat();
+            let key = [&n.wrapping_mul(2_654_435_761).to_be_bytes()[..], b"row"].concat();
             put(&lsm, &key, &[b'v'; 200]).unwrap();
         }
         settle(&lsm).unwrap();
+        assert!(lsm.stats().details["level0_files"] > 5.0);
         let mut task = Task::wall(0);
-        let mut iterator = lsm.iterator(&mut task).unwrap();
         let mut found = Vec::new();
-        for n in 0..500u32 {
-            let key = [&(2 * n + 1).to_be_bytes()[..], b"row"].concat();
-            let before = task.blocks_asked;
-            iterator.seek(&mut task, &key).unwrap();
-            found.push(iterator.key().to_vec());
-            assert!(task.blocks_asked > before, "a total order still needs the next key");
+        for n in 0..3000u32 {
+            let prefix = n.wrapping_mul(2_654_435_761).to_be_bytes();
+            let mut iterator = lsm.iterator(&mut task).unwrap();
+            let mut note = |iterator: &dyn crate::engine::EngineIterator| {
+                found.push((iterator.key().to_vec(), iterator.value().to_vec()));
+            };
+            iterator.seek(&mut task, &prefix).unwrap();
+            note(&*iterator);
+            iterator.seek_for_prev(&mut task, &[&prefix[..], b"s"].concat()).unwrap();
+            note(&*iterator);
         }
-        found
+        (task.blocks_asked, found)
     };
-    assert_eq!(asked("fixed:4"), asked("nullptr"));
+    let ((with, found), (without, expected)) = (asked("fixed:4"), asked("nullptr"));
+    assert_eq!(found, expected);
+    assert!(with < without / 4, "{with} blocks with a prefix filter, {without} without");
 }
 
 #[test]
@@ -218,7 +225,9 @@ fn index_and_filter_blocks_live_where_they_are_told_to() {
         lsm.begin_settle(&mut Task::wall(0)).unwrap();
         run_jobs(&lsm).unwrap();
         let stats = lsm.stats();
-        let sum = stats.details["block_cache_bytes"] + stats.details["index_and_filter_bytes"] + stats.details["memtable_bytes"];
+        let sum = stats.details["block_cache_bytes"]
+            + stats.details["index_and_filter_bytes"]
+            + stats.details["memtable_bytes"];
         assert!((stats.memory_bytes as f64 - sum).abs() < 1.0);
         stats.details["index_and_filter_bytes"]
     };
@@ -266,7 +275,7 @@ fn a_compaction_reads_as_many_bytes_at_a_time_as_it_is_told_to() {
 #[test]
 fn a_scan_reads_ahead_and_scattered_reads_do_not() {
     let storage = memory();
-    let lsm = open(&storage, &tiny(&json!({"block_cache": 0}))).unwrap();
+    let lsm = open(&storage, &tiny(&json!({"block_cache": 0, "compression": "kNoCompression"}))).unwrap();
     load(&lsm, 3000, 200);
     settle(&lsm).unwrap();
     let of = |purpose| storage.meters().snapshot().of(purpose);
