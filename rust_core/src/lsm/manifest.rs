@@ -1,0 +1,83 @@
+//! The manifest: a log of version edits, named by the file `CURRENT`. Every edit is synced before it counts.
+
+use super::log::{Framer, Reader, Record, read_all};
+use super::version_edit::VersionEdit;
+use crate::error::{Error, Result};
+use crate::metrics::Purpose;
+use crate::runtime::Task;
+use crate::storage::{Storage, StorageFile};
+use std::sync::Arc;
+
+/// The file that names the manifest.
+pub const CURRENT: &str = "CURRENT";
+const NEXT_CURRENT: &str = "CURRENT.tmp";
+
+/// The name of a manifest file.
+pub fn manifest_name(number: u64) -> String {
+    format!("MANIFEST-{number:06}")
+}
+
+/// The manifest that is being written.
+pub struct Manifest {
+    file: Arc<dyn StorageFile>,
+    framer: Framer,
+    offset: u64,
+}
+
+impl Manifest {
+    /// Begins a manifest with everything that holds now, and makes `CURRENT` name it.
+    pub fn create(task: &mut Task, storage: &dyn Storage, number: u64, edit: &VersionEdit) -> Result<Self> {
+        let name = manifest_name(number);
+        let mut manifest = Self { file: storage.create(task, &name)?, framer: Framer::default(), offset: 0 };
+        manifest.append(task, edit)?;
+        let next = storage.create(task, NEXT_CURRENT)?;
+        next.write_at(task, Purpose::Manifest, 0, format!("{name}\n").as_bytes())?;
+        next.sync(task, Purpose::Manifest)?;
+        // The manifest and the tables that it names must be found before CURRENT names it.
+        storage.sync_directory(task)?;
+        storage.rename(task, NEXT_CURRENT, CURRENT)?;
+        storage.sync_directory(task)?;
+        Ok(manifest)
+    }
+
+    /// Adds an edit and makes it durable.
+    pub fn append(&mut self, task: &mut Task, edit: &VersionEdit) -> Result<()> {
+        let mut bytes = Vec::new();
+        self.framer.frame(&edit.encode(), &mut bytes);
+        self.file.write_at(task, Purpose::Manifest, self.offset, &bytes)?;
+        self.offset += bytes.len() as u64;
+        self.file.sync(task, Purpose::Manifest)
+    }
+}
+
+/// Reads the edits of the manifest that `CURRENT` names. A torn last record was never acknowledged and is left out.
+pub fn read_manifest(task: &mut Task, storage: &dyn Storage) -> Result<Vec<VersionEdit>> {
+    let current = storage.open(task, CURRENT)?;
+    let current = read_all(task, &*current)?;
+    let name = std::str::from_utf8(&current)
+        .ok()
+        .and_then(|text| text.strip_suffix('\n'))
+        .filter(|name| {
+            name.strip_prefix("MANIFEST-").is_some_and(|n| n.parse().is_ok_and(|n| manifest_name(n) == *name))
+        })
+        .ok_or_else(|| Error::corruption(CURRENT, 0, "does not name a manifest"))?;
+    let file = storage.open(task, name).map_err(|_| Error::corruption(CURRENT, 0, format!("{name} is missing")))?;
+    let bytes = read_all(task, &*file)?;
+    let mut reader = Reader::new(name, &bytes);
+    let mut edits = Vec::new();
+    loop {
+        match reader.next_record()? {
+            Record::Whole { payload, offset } => {
+                let edit = VersionEdit::decode(payload)
+                    .ok_or_else(|| Error::corruption(name, offset as u64, "not a version edit"))?;
+                edits.push(edit);
+            }
+            Record::End => break,
+            Record::Torn { offset } if edits.is_empty() => {
+                return Err(Error::corruption(name, offset as u64, "the first record is cut"));
+            }
+            Record::Torn { .. } => break,
+        }
+    }
+    Ok(edits)
+}

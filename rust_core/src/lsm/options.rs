@@ -1,0 +1,264 @@
+//! The options of the LSM, with RocksDB 10.4's names and defaults. Every option here is honoured; lower bounds are below
+//! RocksDB's usual values so that trials can be scaled down.
+
+use super::bloom::BloomPolicy;
+use super::prefix::PrefixExtractor;
+use crate::codec::Compression;
+use crate::engine_options;
+use crate::error::{Error, Result};
+use crate::options::Accepts;
+
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+const GIB: u64 = 1 << 30;
+
+const PRIORITIES: &[&str] =
+    &["kMinOverlappingRatio", "kByCompensatedSize", "kOldestLargestSeqFirst", "kOldestSmallestSeqFirst"];
+const COMPRESSIONS: &[&str] = &["kNoCompression", "kSnappyCompression", "kZlibCompression", "kLZ4Compression", "kZSTD"];
+const BOTTOMMOST: &[&str] = &[
+    "kDisableCompressionOption",
+    "kNoCompression",
+    "kSnappyCompression",
+    "kZlibCompression",
+    "kLZ4Compression",
+    "kZSTD",
+];
+
+/// Upper bound of options that count bytes.
+const HUGE: f64 = (1u64 << 44) as f64;
+
+const fn bytes(low: u64) -> Accepts {
+    Accepts::Range(low as f64, HUGE)
+}
+
+engine_options! {
+    /// Settings of an LSM engine.
+    Options {
+        write_buffer_size: u64 = 64 * MIB, Accepts::Range(65536.0, 17179869184.0), "Bytes of a memtable before it is flushed.";
+        max_write_buffer_number: u64 = 2u64, Accepts::Range(2.0, 64.0), "Memtables, the active one not counted, at which writes stop.";
+        min_write_buffer_number_to_merge: u64 = 1u64, Accepts::Range(1.0, 63.0), "Full memtables that are merged into one flush.";
+        level0_file_num_compaction_trigger: u64 = 4u64, Accepts::Range(1.0, 1000.0), "Level-0 files that start a compaction.";
+        level0_slowdown_writes_trigger: u64 = 20u64, Accepts::Range(1.0, 10000.0), "Level-0 files at which writes are delayed.";
+        level0_stop_writes_trigger: u64 = 36u64, Accepts::Range(1.0, 10000.0), "Level-0 files at which writes stop.";
+        max_bytes_for_level_base: u64 = 256 * MIB, bytes(64 * KIB), "Target bytes of the base level.";
+        max_bytes_for_level_multiplier: f64 = 10.0, Accepts::Range(1.1, 1000.0), "Ratio of the targets of adjacent levels.";
+        level_compaction_dynamic_level_bytes: bool = true, Accepts::Switch, "Derive level targets from the size of the last level.";
+        target_file_size_base: u64 = 64 * MIB, bytes(64 * KIB), "Bytes of a table file at the base level.";
+        target_file_size_multiplier: u64 = 1u64, Accepts::Range(1.0, 100.0), "Growth of the file size from level to level.";
+        num_levels: u64 = 7u64, Accepts::Range(2.0, 12.0), "Levels, level 0 included.";
+        max_compaction_bytes: u64 = 0u64, bytes(0), "Bound on the bytes of one compaction; 0 means 25 target files.";
+        max_background_jobs: u64 = 2u64, Accepts::Range(1.0, 128.0), "Background jobs; a quarter, at least one, are flushes.";
+        compaction_pri: String = "kMinOverlappingRatio", Accepts::Words(PRIORITIES), "Which file of a level is compacted first.";
+        compaction_readahead_size: u64 = 2 * MIB, Accepts::Range(0.0, 1073741824.0), "Bytes of one read of a compaction; 0 reads block by block.";
+        compression: String = "kSnappyCompression", Accepts::Words(COMPRESSIONS), "Compression of blocks.";
+        bottommost_compression: String = "kDisableCompressionOption", Accepts::Words(BOTTOMMOST), "Compression of the last level; kDisableCompressionOption means as compression.";
+        block_size: u64 = 4 * KIB, Accepts::Range(256.0, 16777216.0), "Bytes of a data block before compression.";
+        block_restart_interval: u64 = 16u64, Accepts::Range(1.0, 1024.0), "Keys between two restart points of a data block.";
+        filter_policy: String = "nullptr", Accepts::Text("nullptr, bloomfilter:BITS or bloomfilter:BITS:false"), "Bloom filter bits per key.";
+        whole_key_filtering: bool = true, Accepts::Switch, "Put whole keys into the filters.";
+        prefix_extractor: String = "nullptr", Accepts::Text("nullptr, fixed:N or capped:N"), "Prefix of a key that is put into the filters and lets seeks skip files.";
+        optimize_filters_for_hits: bool = false, Accepts::Switch, "Build no filters for the last level.";
+        block_cache: u64 = 32 * MIB, bytes(0), "Bytes of the block cache.";
+        cache_index_and_filter_blocks: bool = false, Accepts::Switch, "Keep index and filter blocks in the block cache, not beside it.";
+        pin_l0_filter_and_index_blocks_in_cache: bool = false, Accepts::Switch, "Keep those of level-0 files in memory when they live in the cache.";
+        soft_pending_compaction_bytes_limit: u64 = 64 * GIB, bytes(0), "Compaction debt at which writes are delayed; 0 means never.";
+        hard_pending_compaction_bytes_limit: u64 = 256 * GIB, bytes(0), "Compaction debt at which writes stop; 0 means never.";
+        delayed_write_rate: u64 = 0u64, bytes(0), "Bytes per second at which a delay of writes begins; 0 means 16 MiB.";
+        sync: bool = false, Accepts::Switch, "Sync the write-ahead log before a write returns (WriteOptions.sync).";
+        disable_wal: bool = false, Accepts::Switch, "Write no write-ahead log (WriteOptions.disableWAL).";
+        manual_wal_flush: bool = false, Accepts::Switch, "Keep the log in a buffer until it is full, synced or switched.";
+        disable_auto_compactions: bool = false, Accepts::Switch, "Start no compaction.";
+    }
+}
+
+/// Level targets above the base and more: what the order of files in a level is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CompactionPri {
+    /// Least overlap with the next level per byte of the file.
+    MinOverlappingRatio,
+    /// Largest file, tombstones counted double.
+    ByCompensatedSize,
+    /// The file whose newest entry is oldest.
+    OldestLargestSeqFirst,
+    /// The file whose oldest entry is oldest.
+    OldestSmallestSeqFirst,
+}
+
+/// The options that are words or texts, parsed.
+#[derive(Debug, Clone)]
+pub struct Parsed {
+    /// Compression of all but the last level.
+    pub compression: Compression,
+    /// Compression of the last level, if it is its own.
+    pub bottommost: Option<Compression>,
+    /// Order of files in a level.
+    pub priority: CompactionPri,
+    /// Bloom filter, if any.
+    pub bloom: Option<BloomPolicy>,
+    /// Prefix that enters the filters, if any.
+    pub prefix: Option<PrefixExtractor>,
+}
+
+fn compression(word: &str) -> Option<Compression> {
+    match word {
+        "kNoCompression" => Some(Compression::None),
+        "kSnappyCompression" => Some(Compression::Snappy),
+        "kZlibCompression" => Some(Compression::Zlib),
+        "kLZ4Compression" => Some(Compression::Lz4),
+        "kZSTD" => Some(Compression::Zstd),
+        _ => None,
+    }
+}
+
+fn priority(word: &str) -> Option<CompactionPri> {
+    match word {
+        "kMinOverlappingRatio" => Some(CompactionPri::MinOverlappingRatio),
+        "kByCompensatedSize" => Some(CompactionPri::ByCompensatedSize),
+        "kOldestLargestSeqFirst" => Some(CompactionPri::OldestLargestSeqFirst),
+        "kOldestSmallestSeqFirst" => Some(CompactionPri::OldestSmallestSeqFirst),
+        _ => None,
+    }
+}
+
+impl Options {
+    /// Adjusts settings that only make sense together, as RocksDB's `SanitizeOptions` does.
+    #[must_use]
+    pub fn sanitized(&self) -> Self {
+        let mut options = self.clone();
+        let trigger = options.level0_file_num_compaction_trigger;
+        options.level0_slowdown_writes_trigger = options.level0_slowdown_writes_trigger.max(trigger);
+        options.level0_stop_writes_trigger =
+            options.level0_stop_writes_trigger.max(options.level0_slowdown_writes_trigger);
+        options.min_write_buffer_number_to_merge =
+            options.min_write_buffer_number_to_merge.min(options.max_write_buffer_number - 1);
+        if options.max_compaction_bytes == 0 {
+            options.max_compaction_bytes = 25 * options.target_file_size_base;
+        }
+        if options.delayed_write_rate == 0 {
+            options.delayed_write_rate = 16 * MIB;
+        }
+        let hard = options.hard_pending_compaction_bytes_limit;
+        if hard > 0 {
+            let soft = options.soft_pending_compaction_bytes_limit;
+            options.soft_pending_compaction_bytes_limit = if soft == 0 { hard } else { soft.min(hard) };
+        }
+        options
+    }
+
+    /// Parses the words and texts, and refuses combinations that contradict themselves.
+    pub fn parse(&self) -> Result<Parsed> {
+        let refuse = |field: &str, found: &str, accepted: &str| {
+            Error::invalid(format!("options.{field}"), found, accepted.to_owned())
+        };
+        if self.sync && self.disable_wal {
+            return Err(refuse("sync", "true", "false while disable_wal is true"));
+        }
+        let one_of = |words: &[&str]| format!("one of {}", words.join(", "));
+        let bottommost = self.bottommost_compression.as_str();
+        Ok(Parsed {
+            compression: compression(&self.compression)
+                .ok_or_else(|| refuse("compression", &self.compression, &one_of(COMPRESSIONS)))?,
+            bottommost: match bottommost {
+                "kDisableCompressionOption" => None,
+                word => {
+                    Some(compression(word).ok_or_else(|| refuse("bottommost_compression", word, &one_of(BOTTOMMOST)))?)
+                }
+            },
+            priority: priority(&self.compaction_pri)
+                .ok_or_else(|| refuse("compaction_pri", &self.compaction_pri, &one_of(PRIORITIES)))?,
+            bloom: match self.filter_policy.as_str() {
+                "nullptr" => None,
+                text => Some(BloomPolicy::parse(text).ok_or_else(|| {
+                    refuse("filter_policy", text, "nullptr, bloomfilter:BITS or bloomfilter:BITS:false")
+                })?),
+            },
+            prefix: match self.prefix_extractor.as_str() {
+                "nullptr" => None,
+                text => Some(
+                    PrefixExtractor::parse(text)
+                        .ok_or_else(|| refuse("prefix_extractor", text, "nullptr, fixed:N or capped:N"))?,
+                ),
+            },
+        })
+    }
+
+    /// Bytes of one arena block of a memtable: an eighth of the memtable, at most 1 MiB, in units of 4 KiB.
+    pub fn arena_block_bytes(&self) -> usize {
+        let bytes = (self.write_buffer_size / 8).min(MIB);
+        bytes.next_multiple_of(4 * KIB) as usize
+    }
+
+    /// Flush jobs at a time.
+    pub fn max_flushes(&self) -> usize {
+        (self.max_background_jobs / 4).max(1) as usize
+    }
+
+    /// Compaction jobs at a time when compactions must speed up.
+    pub fn max_compactions(&self) -> usize {
+        (self.max_background_jobs as usize).saturating_sub(self.max_flushes()).max(1)
+    }
+
+    /// Target bytes of a file at `level`, where `base_level` is level 0's output.
+    pub fn target_file_bytes(&self, level: usize, base_level: usize) -> u64 {
+        let step =
+            if self.level_compaction_dynamic_level_bytes && level >= base_level { level - base_level } else { level };
+        let growth = self.target_file_size_multiplier.saturating_pow(step.saturating_sub(1) as u32);
+        self.target_file_size_base.saturating_mul(growth)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn options(value: Value) -> Result<Options> {
+        let Value::Object(map) = value else { panic!("not an object") };
+        Options::from_json(&map)
+    }
+
+    #[test]
+    fn defaults_are_those_of_rocksdb_10_4() {
+        let defaults = Options::default();
+        assert_eq!(defaults.write_buffer_size, 67_108_864);
+        assert_eq!(defaults.sanitized().max_compaction_bytes, 25 * 67_108_864);
+        assert_eq!(defaults.arena_block_bytes(), 1 << 20);
+        assert_eq!((defaults.max_flushes(), defaults.max_compactions()), (1, 1));
+        let parsed = defaults.parse().unwrap();
+        assert_eq!(parsed.compression, Compression::Snappy);
+        assert!(parsed.bloom.is_none() && parsed.bottommost.is_none() && parsed.prefix.is_none());
+    }
+
+    #[test]
+    fn every_default_is_admitted_by_its_own_range() {
+        assert_eq!(Options::from_json(&Options::default().to_json()).unwrap(), Options::default());
+    }
+
+    #[test]
+    fn jobs_are_split_between_flushes_and_compactions() {
+        for (jobs, flushes, compactions) in [(1, 1, 1), (2, 1, 1), (4, 1, 3), (8, 2, 6)] {
+            let options = options(json!({"max_background_jobs": jobs})).unwrap();
+            assert_eq!((options.max_flushes(), options.max_compactions()), (flushes, compactions));
+        }
+    }
+
+    #[test]
+    fn contradictions_and_bad_texts_are_named() {
+        for (value, field) in [
+            (json!({"sync": true, "disable_wal": true}), "options.sync"),
+            (json!({"filter_policy": "bloomfilter"}), "options.filter_policy"),
+            (json!({"filter_policy": "bloomfilter:-1"}), "options.filter_policy"),
+            (json!({"prefix_extractor": "fixed:0"}), "options.prefix_extractor"),
+        ] {
+            let message = options(value).unwrap().parse().unwrap_err().to_string();
+            assert!(message.starts_with(field), "{message}");
+        }
+    }
+
+    #[test]
+    fn file_sizes_grow_from_the_second_level_below_the_base() {
+        let options = options(json!({"target_file_size_base": 1048576, "target_file_size_multiplier": 2})).unwrap();
+        let sizes = (4..7).map(|level| options.target_file_bytes(level, 4) >> 20).collect::<Vec<_>>();
+        assert_eq!(sizes, [1, 1, 2]);
+    }
+}

@@ -1,0 +1,248 @@
+//! Opening: the manifest gives the table files, the logs give what was not yet in one, and what neither names is removed.
+
+use super::cache::BlockCache;
+use super::core::{Control, Core, Counters, View, Writer};
+use super::log::{Reader, Record, read_all};
+use super::manifest::{CURRENT, Manifest, manifest_name, read_manifest};
+use super::memtable::Memtable;
+use super::options::Options;
+use super::policy::shape::average_value_bytes;
+use super::policy::{FileMeta, WriteController};
+use super::table::{Table, TableContext, table_name};
+use super::version::{TableFile, Version};
+use super::version_edit::VersionEdit;
+use super::wal::{Logs, log_name};
+use crate::engine::WriteBatch;
+use crate::error::{Error, Result};
+use crate::runtime::{GroupSync, Serial, Signal, Task};
+use crate::storage::Storage;
+use arc_swap::ArcSwap;
+use parking_lot::Mutex;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// What the manifest says.
+#[derive(Default)]
+struct Recorded {
+    levels: BTreeMap<u64, (usize, FileMeta)>,
+    log_number: u64,
+    last_sequence: u64,
+    next_file: u64,
+}
+
+fn read_recorded(task: &mut Task, storage: &dyn Storage, names: &[String]) -> Result<Recorded> {
+    let mut recorded = Recorded::default();
+    if !names.iter().any(|name| name == CURRENT) {
+        // Tables come after the first CURRENT, so without it there can be none.
+        return match names.iter().find(|name| name.ends_with(".sst")) {
+            Some(table) => Err(Error::corruption(CURRENT, 0, format!("missing, though there is {table}"))),
+            None => Ok(recorded),
+        };
+    }
+    for edit in read_manifest(task, storage)? {
+        for (_, number) in &edit.removed {
+            recorded.levels.remove(number);
+        }
+        for (level, file) in edit.added {
+            recorded.levels.insert(file.number, (level, file));
+        }
+        recorded.log_number = edit.log_number.unwrap_or(recorded.log_number);
+        recorded.last_sequence = edit.last_sequence.unwrap_or(recorded.last_sequence);
+        recorded.next_file = edit.next_file.unwrap_or(recorded.next_file);
+    }
+    Ok(recorded)
+}
+
+/// Numbers of the files of one kind.
+fn numbers(names: &[String], kind: impl Fn(u64) -> String) -> Vec<u64> {
+    let number_in = |name: &String| {
+        let digits = name.chars().filter(char::is_ascii_digit).collect::<String>();
+        digits.parse().ok().filter(|number| kind(*number) == *name)
+    };
+    names.iter().filter_map(number_in).collect()
+}
+
+/// Opens the tables that the manifest names.
+fn open_tables(
+    task: &mut Task,
+    storage: &dyn Storage,
+    context: &Arc<TableContext>,
+    options: &Options,
+    files: BTreeMap<u64, (usize, FileMeta)>,
+) -> Result<Vec<Vec<Arc<TableFile>>>> {
+    let average = average_value_bytes(files.values().map(|(_, file)| file));
+    let mut levels = vec![Vec::new(); options.num_levels as usize];
+    for (number, (level, mut meta)) in files {
+        let name = table_name(number);
+        if level >= levels.len() {
+            let accepted = format!("at least {}, since level {level} has files", level + 1);
+            return Err(Error::invalid("options.num_levels", options.num_levels, accepted));
+        }
+        let file = storage.open(task, &name).map_err(|_| Error::corruption(&*name, 0, "the file is missing"))?;
+        if file.len() != meta.bytes {
+            return Err(Error::corruption(name, file.len(), format!("the file should have {} bytes", meta.bytes)));
+        }
+        meta.compensate(average);
+        let table = Table::open(task, context.clone(), number, level, file, meta.data_bytes)?;
+        levels[level].push(Arc::new(TableFile { meta: Arc::new(meta), table: Arc::new(table) }));
+    }
+    Ok(levels)
+}
+
+/// Opens an engine.
+pub fn open(storage: Arc<dyn Storage>, options: &Options, signal: Arc<Signal>, task: &mut Task) -> Result<Arc<Core>> {
+    let (parsed, options) = (options.parse()?, options.sanitized());
+    let names = storage.list()?;
+    let recorded = read_recorded(task, &*storage, &names)?;
+    let kinds: [&dyn Fn(u64) -> String; 3] = [&table_name, &log_name, &manifest_name];
+    let largest = kinds.iter().flat_map(|kind| numbers(&names, kind)).max().unwrap_or(0);
+    let tables = Arc::new(TableContext {
+        cache: BlockCache::new(options.block_cache),
+        prefix: parsed.prefix,
+        prefix_text: options.prefix_extractor.clone(),
+        cache_index_and_filter: options.cache_index_and_filter_blocks,
+        pin_level0: options.pin_l0_filter_and_index_blocks_in_cache,
+        bloom_useful: AtomicU64::new(0),
+        bloom_positive: AtomicU64::new(0),
+        bloom_true_positive: AtomicU64::new(0),
+    });
+    let levels = open_tables(task, &*storage, &tables, &options, recorded.levels)?;
+    let version = Arc::new(Version::new(levels, &options));
+    let next_file = AtomicU64::new(recorded.next_file.max(largest + 1).max(1));
+    let manifest_number = next_file.fetch_add(1, Ordering::Relaxed);
+    let wal_number = next_file.fetch_add(1, Ordering::Relaxed);
+    let memtable = Arc::new(Memtable::new(1, wal_number, options.arena_block_bytes()));
+    let snapshot = VersionEdit {
+        log_number: Some(recorded.log_number),
+        last_sequence: Some(recorded.last_sequence),
+        next_file: Some(next_file.load(Ordering::Relaxed)),
+        removed: Vec::new(),
+        added: (0..version.metas.len())
+            .flat_map(|level| version.metas[level].iter().map(move |meta| (level, (**meta).clone())))
+            .collect(),
+    };
+    let manifest = Manifest::create(task, &*storage, manifest_number, &snapshot)?;
+    let mut control = Control {
+        flushing: VecDeque::new(),
+        running_flushes: 0,
+        busy: BTreeSet::new(),
+        running: Vec::new(),
+        flush_all: false,
+        may_have_work: true,
+        controller: WriteController::new(options.delayed_write_rate),
+    };
+    control.controller.update(&version.stall_inputs(0), &options);
+    let view = View { memtable: memtable.clone(), immutables: Vec::new(), version };
+    let core = Arc::new(Core {
+        storage,
+        options,
+        parsed,
+        signal,
+        tables,
+        sequence: AtomicU64::new(recorded.last_sequence),
+        writer: Serial::new(Writer { log: None, memtable }),
+        group: GroupSync::default(),
+        logs: Logs::default(),
+        manifest: Mutex::new(manifest),
+        control: Mutex::new(control),
+        holds_back: AtomicBool::new(false),
+        next_file,
+        poison: crate::engine::Poison::default(),
+        counters: Counters::default(),
+        view: ArcSwap::from_pointee(view),
+    });
+    let old_logs = numbers(&names, log_name);
+    let live_logs = old_logs.iter().copied().filter(|number| *number >= recorded.log_number).collect();
+    core.replay_logs(task, live_logs)?;
+    core.begin_log(task, wal_number)?;
+    core.remove_orphans(task, manifest_number)?;
+    Ok(core)
+}
+
+impl Core {
+    /// Puts the entries of logs, oldest first, into tables of level 0. Replay ends where a record is torn or where the
+    /// sequence numbers leave a gap: nothing behind that was ever synced.
+    fn replay_logs(self: &Arc<Self>, task: &mut Task, mut logs: Vec<u64>) -> Result<()> {
+        logs.sort_unstable();
+        let block = self.options.arena_block_bytes();
+        let mut memtable = Memtable::new(0, 0, block);
+        let in_tables = self.sequence.load(Ordering::Relaxed);
+        let mut last = in_tables;
+        'logs: for number in logs {
+            let name = log_name(number);
+            let file = self.storage.open(task, &name)?;
+            let bytes = read_all(task, &*file)?;
+            let mut reader = Reader::new(&name, &bytes);
+            loop {
+                let (payload, offset) = match reader.next_record()? {
+                    Record::Whole { payload, offset } => (payload, offset),
+                    Record::End => break,
+                    Record::Torn { .. } => break 'logs,
+                };
+                let (sequence, batch) = WriteBatch::decode(payload)
+                    .ok_or_else(|| Error::corruption(&*name, offset as u64, "not a write batch"))?;
+                let end = sequence + batch.len() as u64 - 1;
+                if end <= in_tables {
+                    continue;
+                }
+                match sequence.cmp(&(last + 1)) {
+                    std::cmp::Ordering::Less => {
+                        return Err(Error::corruption(&*name, offset as u64, "a sequence number that was used before"));
+                    }
+                    std::cmp::Ordering::Equal => last = end,
+                    std::cmp::Ordering::Greater => break 'logs,
+                }
+                if memtable.insert(task, &batch, sequence, block, self.options.write_buffer_size) {
+                    self.install_replayed(task, memtable)?;
+                    memtable = Memtable::new(0, 0, block);
+                }
+            }
+        }
+        if memtable.entries() > 0 {
+            self.install_replayed(task, memtable)?;
+        }
+        Ok(())
+    }
+
+    fn install_replayed(self: &Arc<Self>, task: &mut Task, memtable: Memtable) -> Result<()> {
+        let last = memtable.last_sequence();
+        let file = self.write_level0_table(task, &[Arc::new(memtable)])?;
+        self.storage.sync_directory(task)?;
+        // The log number stays until all logs are replayed; if that is cut short, the next replay passes over the
+        // entries up to `last_sequence`.
+        let edit = VersionEdit { last_sequence: Some(last), ..VersionEdit::default() };
+        self.apply(task, &mut self.manifest.lock(), edit, &[(0, file)], &[])?;
+        self.sequence.store(last, Ordering::Release);
+        Ok(())
+    }
+
+    /// Begins the log of the first memtable; from here on older logs are not needed.
+    fn begin_log(&self, task: &mut Task, number: u64) -> Result<()> {
+        let edit = VersionEdit { log_number: Some(number), ..VersionEdit::default() };
+        self.apply(task, &mut self.manifest.lock(), edit, &[], &[])?;
+        if self.options.disable_wal {
+            return Ok(());
+        }
+        let log = self.logs.create(task, &*self.storage, number)?;
+        self.storage.sync_directory(task)?;
+        self.writer.peek(|writer| writer.log = Some(log));
+        Ok(())
+    }
+
+    /// Removes files that a crash left behind, and logs that were replayed.
+    fn remove_orphans(&self, task: &mut Task, manifest_number: u64) -> Result<()> {
+        let view = self.view.load_full();
+        let mut live = view.version.all_files().map(|file| table_name(file.meta.number)).collect::<BTreeSet<_>>();
+        live.extend([CURRENT.to_owned(), manifest_name(manifest_number), log_name(view.memtable.wal_number)]);
+        let is_ours = |name: &str| {
+            [".sst", ".log", ".tmp"].iter().any(|end| name.ends_with(end)) || name.starts_with("MANIFEST-")
+        };
+        for name in self.storage.list()? {
+            if is_ours(&name) && !live.contains(&name) {
+                self.storage.remove(task, &name)?;
+            }
+        }
+        Ok(())
+    }
+}

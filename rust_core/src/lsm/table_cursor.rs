@@ -1,0 +1,290 @@
+//! A position in a table: an index position and a position in the data block there. Blocks that follow one another are
+//! read ahead.
+
+use super::block::{Block, BlockCursor};
+use super::index::Index;
+use super::key;
+use super::table::Table;
+use super::table_format::{BLOCK_TRAILER_BYTES, Handle};
+use crate::error::Result;
+use crate::metrics::Purpose;
+use crate::runtime::{Task, Work};
+use std::sync::Arc;
+
+/// First and largest read ahead of a scan, and the blocks in a row that start it (RocksDB's automatic readahead).
+const FIRST_READAHEAD: u64 = 8 << 10;
+const MAX_READAHEAD: u64 = 256 << 10;
+const READS_BEFORE_READAHEAD: u32 = 2;
+
+/// How the blocks of a table are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// For a client: through the cache, reading ahead once the blocks follow one another.
+    Client,
+    /// For a compaction into `level`: past the cache, `bytes` at a time.
+    Compaction {
+        /// Output level.
+        level: u8,
+        /// Bytes of one read.
+        bytes: u64,
+    },
+}
+
+/// Stored bytes that were read in one piece.
+#[derive(Debug, Default)]
+struct Ahead {
+    bytes: Vec<u8>,
+    start: u64,
+    /// Where the block behind the last one begins.
+    next: u64,
+    in_a_row: u32,
+    size: u64,
+}
+
+/// A position in a table.
+pub struct TableCursor {
+    access: Access,
+    table: Option<Arc<Table>>,
+    index: Option<Arc<Index>>,
+    at: usize,
+    /// Offset of the block that the block cursor holds; a seek into the same block does not fetch it again.
+    loaded: Option<usize>,
+    block: BlockCursor,
+    ahead: Ahead,
+}
+
+impl TableCursor {
+    /// A cursor without a table.
+    pub fn new(access: Access) -> Self {
+        Self {
+            access,
+            table: None,
+            index: None,
+            at: 0,
+            loaded: None,
+            block: BlockCursor::default(),
+            ahead: Ahead::default(),
+        }
+    }
+
+    /// Goes over to a table, unpositioned.
+    pub fn set_table(&mut self, task: &mut Task, table: &Arc<Table>) -> Result<()> {
+        if self.table.as_ref().is_some_and(|own| Arc::ptr_eq(own, table)) {
+            return Ok(());
+        }
+        self.clear();
+        let purpose = match self.access {
+            Access::Client => Purpose::UserRead,
+            Access::Compaction { level, .. } => Purpose::Compaction { level },
+        };
+        self.index = Some(table.shared_index(task, purpose)?);
+        self.table = Some(table.clone());
+        Ok(())
+    }
+
+    /// Gives up the table.
+    pub fn clear(&mut self) {
+        self.table = None;
+        self.index = None;
+        self.loaded = None;
+        self.block.clear();
+        self.ahead.bytes.clear();
+        self.ahead.in_a_row = 0;
+        self.ahead.next = u64::MAX;
+    }
+
+    fn blocks(&self) -> usize {
+        self.index.as_ref().map_or(0, |index| index.blocks())
+    }
+
+    /// Makes block `at` the current one; past the last block the cursor is invalid.
+    fn load(&mut self, task: &mut Task, at: usize) -> Result<bool> {
+        self.at = at;
+        if self.loaded == Some(at) {
+            return Ok(true);
+        }
+        self.loaded = None;
+        self.block.clear();
+        let (Some(table), Some(index)) = (&self.table, &self.index) else { return Ok(false) };
+        if at >= index.blocks() {
+            return Ok(false);
+        }
+        let handle = index.handle(at);
+        let block = match self.access {
+            Access::Client => match table.cached_block(task, handle) {
+                Some(block) => {
+                    self.ahead.note(handle);
+                    block
+                }
+                None => {
+                    let block = self.ahead.client_block(task, table, handle, index.data_end())?;
+                    table.cache_block(handle, &block);
+                    block
+                }
+            },
+            Access::Compaction { level, bytes } => {
+                task.blocks_asked += 1;
+                let purpose = Purpose::Compaction { level };
+                self.ahead.fetch(task, table, handle, purpose, bytes, index.data_end())?
+            }
+        };
+        self.block.set_block(block);
+        self.loaded = Some(at);
+        Ok(true)
+    }
+
+    /// Moves to the first entry.
+    pub fn seek_to_first(&mut self, task: &mut Task) -> Result<()> {
+        if self.load(task, 0)? {
+            self.block.seek_to_first();
+        }
+        Ok(())
+    }
+
+    /// Moves to the last entry.
+    pub fn seek_to_last(&mut self, task: &mut Task) -> Result<()> {
+        if let Some(last) = self.blocks().checked_sub(1)
+            && self.load(task, last)?
+        {
+            self.block.seek_to_last();
+        }
+        Ok(())
+    }
+
+    /// Moves to the first entry at or behind an internal key.
+    pub fn seek(&mut self, task: &mut Task, internal: &[u8]) -> Result<()> {
+        let at = self.find(task, internal);
+        if !self.load(task, at)? {
+            return Ok(());
+        }
+        let steps = self.block.seek(internal);
+        task.charge(Work::Record, steps);
+        if !self.block.valid() && self.load(task, at + 1)? {
+            self.block.seek_to_first();
+        }
+        Ok(())
+    }
+
+    /// Moves to the last entry before an internal key.
+    pub fn seek_before(&mut self, task: &mut Task, internal: &[u8]) -> Result<()> {
+        let at = self.find(task, internal);
+        if at >= self.blocks() {
+            return self.seek_to_last(task);
+        }
+        if !self.load(task, at)? {
+            return Ok(());
+        }
+        let steps = self.block.seek(internal);
+        task.charge(Work::Record, steps);
+        if self.block.valid() {
+            return self.prev(task);
+        }
+        self.block.seek_to_last();
+        Ok(())
+    }
+
+    fn find(&self, task: &mut Task, internal: &[u8]) -> usize {
+        let Some(index) = &self.index else { return 0 };
+        task.charge(Work::Compare, u64::from(index.blocks().max(2).ilog2()));
+        index.find(key::user_key(internal))
+    }
+
+    /// Moves to the next entry.
+    #[inline]
+    pub fn next(&mut self, task: &mut Task) -> Result<()> {
+        self.block.next();
+        if !self.block.valid() && self.load(task, self.at + 1)? {
+            self.block.seek_to_first();
+        }
+        Ok(())
+    }
+
+    /// Moves to the previous entry.
+    pub fn prev(&mut self, task: &mut Task) -> Result<()> {
+        let steps = self.block.prev();
+        task.charge(Work::Record, steps);
+        if !self.block.valid()
+            && let Some(before) = self.at.checked_sub(1)
+            && self.load(task, before)?
+        {
+            self.block.seek_to_last();
+        }
+        Ok(())
+    }
+
+    /// Whether there is a current entry.
+    #[inline]
+    pub fn valid(&self) -> bool {
+        self.block.valid()
+    }
+
+    /// The current internal key.
+    #[inline]
+    pub fn key(&self) -> &[u8] {
+        self.block.key()
+    }
+
+    /// The current value.
+    #[inline]
+    pub fn value(&self) -> &[u8] {
+        self.block.value()
+    }
+}
+
+impl Ahead {
+    /// Takes note of a block that was asked for, and says whether it follows the last one.
+    fn note(&mut self, handle: Handle) {
+        if handle.offset == self.next {
+            self.in_a_row += 1;
+        } else {
+            self.in_a_row = 1;
+            self.size = FIRST_READAHEAD;
+        }
+        self.next = handle.end();
+    }
+
+    fn holds(&self, handle: Handle) -> bool {
+        handle.offset >= self.start && handle.end() <= self.start + self.bytes.len() as u64
+    }
+
+    /// Reads a block that the cache lacks, and more behind it when the last blocks followed one another.
+    fn client_block(&mut self, task: &mut Task, table: &Table, handle: Handle, end: u64) -> Result<Arc<Block>> {
+        self.note(handle);
+        if self.in_a_row <= READS_BEFORE_READAHEAD && !self.holds(handle) {
+            let mut stored = vec![0; (handle.bytes + BLOCK_TRAILER_BYTES) as usize];
+            table.read_stored(task, Purpose::UserRead, handle.offset, &mut stored)?;
+            return table.decode_block(task, handle.offset, stored);
+        }
+        let size = self.size;
+        if !self.holds(handle) {
+            self.size = (size * 2).min(MAX_READAHEAD);
+        }
+        self.fetch(task, table, handle, Purpose::ReadAhead, size, end)
+    }
+
+    /// A block from the bytes that were read ahead, which are read anew if they lack it.
+    fn fetch(
+        &mut self,
+        task: &mut Task,
+        table: &Table,
+        handle: Handle,
+        purpose: Purpose,
+        size: u64,
+        end: u64,
+    ) -> Result<Arc<Block>> {
+        let len = (handle.bytes + BLOCK_TRAILER_BYTES) as usize;
+        if !self.holds(handle) {
+            let bytes = size.max(len as u64).min(end.saturating_sub(handle.offset)).max(len as u64);
+            self.bytes.clear();
+            self.bytes.resize(bytes as usize, 0);
+            self.start = handle.offset;
+            if let Err(error) = table.read_stored(task, purpose, handle.offset, &mut self.bytes) {
+                self.bytes.clear();
+                return Err(error);
+            }
+        }
+        let from = (handle.offset - self.start) as usize;
+        task.charge(Work::CopyByte, len as u64);
+        table.decode_block(task, handle.offset, self.bytes[from..from + len].to_vec())
+    }
+}

@@ -1,0 +1,320 @@
+//! What is common to writing and reading a table file: handles, block trailers, the properties and the footer.
+
+use super::block::{Block, BlockBuilder, BlockCursor};
+use crate::codec::{Compression, varint};
+use crate::error::{Error, Result};
+use crate::runtime::{Task, Work};
+use std::sync::Arc;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Compression type and checksum behind each block.
+pub const BLOCK_TRAILER_BYTES: u64 = 5;
+/// Checksum type, two handles padded to 40 bytes, format version, magic number.
+pub const FOOTER_BYTES: usize = 53;
+const HANDLES_BYTES: usize = 40;
+const CHECKSUM_XXH3: u8 = 4;
+const FORMAT_VERSION: u32 = 5;
+const MAGIC: u64 = 0x88e2_41b7_85f4_cff7;
+
+/// A compressed block is kept if it has at most 7/8 of the bytes (`max_compressed_bytes_per_kb`).
+fn is_worth_it(raw: usize, compressed: usize) -> bool {
+    compressed <= raw * 896 / 1024
+}
+
+/// Where a block lies, its trailer not counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Handle {
+    /// Offset in the file.
+    pub offset: u64,
+    /// Length in bytes.
+    pub bytes: u64,
+}
+
+impl Handle {
+    /// Appends the handle as two varints.
+    pub fn push(self, out: &mut Vec<u8>) {
+        varint::push_u64(out, self.offset);
+        varint::push_u64(out, self.bytes);
+    }
+
+    fn take(bytes: &[u8]) -> Option<(Self, &[u8])> {
+        let (offset, rest) = varint::take_u64(bytes)?;
+        let (bytes, rest) = varint::take_u64(rest)?;
+        Some((Self { offset, bytes }, rest))
+    }
+
+    /// End of the block and its trailer.
+    pub fn end(self) -> u64 {
+        self.offset + self.bytes + BLOCK_TRAILER_BYTES
+    }
+}
+
+/// The checksum of a block's stored bytes and its compression type.
+fn checksum(stored: &[u8], kind: u8) -> u32 {
+    xxh3_64(stored) as u32 ^ u32::from(kind).wrapping_mul(0x6b90_83d9)
+}
+
+/// Appends a block to `out`, compressed if that is worth it, with its trailer. `scratch` is reused.
+pub fn push_block(
+    task: &mut Task,
+    compression: Compression,
+    raw: &[u8],
+    scratch: &mut Vec<u8>,
+    out: &mut Vec<u8>,
+) -> Result<Handle> {
+    let offset = out.len();
+    let mut kind = Compression::None;
+    if compression != Compression::None {
+        compression.compress(task, None, raw, scratch)?;
+        let length_bytes = varint::len_u64(raw.len() as u64);
+        if is_worth_it(raw.len(), length_bytes + scratch.len()) {
+            varint::push_u32(out, raw.len() as u32);
+            out.extend_from_slice(scratch);
+            kind = compression;
+        }
+    }
+    if kind == Compression::None {
+        task.charge(Work::CopyByte, raw.len() as u64);
+        out.extend_from_slice(raw);
+    }
+    let bytes = (out.len() - offset) as u64;
+    task.charge(Work::ChecksumByte, bytes);
+    let checksum = checksum(&out[offset..], kind as u8);
+    out.push(kind as u8);
+    out.extend_from_slice(&checksum.to_le_bytes());
+    Ok(Handle { offset: offset as u64, bytes })
+}
+
+/// Checks a stored block with its trailer and gives its contents.
+pub fn open_block(task: &mut Task, file: &str, offset: u64, mut stored: Vec<u8>) -> Result<Vec<u8>> {
+    let corrupt = |what: &str| Error::corruption(file, offset, what);
+    task.charge(Work::ChecksumByte, stored.len() as u64);
+    let Some((rest, wanted)) = stored.split_last_chunk::<4>() else { return Err(corrupt("a block without a trailer")) };
+    let Some((kind, contents)) = rest.split_last() else { return Err(corrupt("a block without a trailer")) };
+    if checksum(contents, *kind) != u32::from_le_bytes(*wanted) {
+        return Err(corrupt("the checksum of a block does not match"));
+    }
+    let algorithm = Compression::from_byte(*kind).ok_or_else(|| corrupt("a block of unknown compression"))?;
+    if algorithm == Compression::None {
+        let bytes = contents.len();
+        stored.truncate(bytes);
+        return Ok(stored);
+    }
+    let (len, packed) = varint::take_u32(contents).ok_or_else(|| corrupt("a compressed block without a length"))?;
+    let mut out = vec![0; len as usize];
+    algorithm.decompress(task, packed, &mut out).map_err(|error| corrupt(&error.to_string()))?;
+    Ok(out)
+}
+
+/// What a table says about itself. The names are RocksDB's.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Properties {
+    /// Entries, tombstones included.
+    pub entries: u64,
+    /// Tombstones.
+    pub deletions: u64,
+    /// Bytes of internal keys before compression.
+    pub raw_key_bytes: u64,
+    /// Bytes of values before compression.
+    pub raw_value_bytes: u64,
+    /// Number of data blocks.
+    pub data_blocks: u64,
+    /// Bytes of data blocks, trailers included.
+    pub data_bytes: u64,
+    /// Bytes of the index block, trailer included.
+    pub index_bytes: u64,
+    /// Bytes of the filter block.
+    pub filter_bytes: u64,
+    /// Whether whole keys are in the filter.
+    pub whole_key_filtering: bool,
+    /// The prefix extractor whose prefixes are in the filter, or `nullptr`.
+    pub prefix_extractor: String,
+}
+
+impl Properties {
+    fn numbers(&self) -> [(&'static str, u64); 9] {
+        [
+            ("rocksdb.block.based.table.whole.key.filtering", u64::from(self.whole_key_filtering)),
+            ("rocksdb.data.size", self.data_bytes),
+            ("rocksdb.deleted.keys", self.deletions),
+            ("rocksdb.filter.size", self.filter_bytes),
+            ("rocksdb.index.size", self.index_bytes),
+            ("rocksdb.num.data.blocks", self.data_blocks),
+            ("rocksdb.num.entries", self.entries),
+            ("rocksdb.raw.key.size", self.raw_key_bytes),
+            ("rocksdb.raw.value.size", self.raw_value_bytes),
+        ]
+    }
+
+    /// The properties block.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut pairs = self
+            .numbers()
+            .map(|(name, number)| (name, number.to_string().into_bytes()))
+            .into_iter()
+            .collect::<Vec<_>>();
+        pairs.push(("rocksdb.comparator", b"leveldb.BytewiseComparator".to_vec()));
+        pairs.push(("rocksdb.prefix.extractor.name", self.prefix_extractor.clone().into_bytes()));
+        pairs.sort_unstable();
+        let mut builder = BlockBuilder::new(1);
+        pairs.iter().for_each(|(name, value)| builder.add(name.as_bytes(), value));
+        builder.finish(<[u8]>::to_vec)
+    }
+
+    /// Reads a properties block; `None` if it is not one.
+    pub fn decode(block: Vec<u8>) -> Option<Self> {
+        let pairs = entries_of(block)?;
+        let text = |name: &str| {
+            let (_, value) = pairs.iter().find(|(found, _)| found == name.as_bytes())?;
+            std::str::from_utf8(value).ok()
+        };
+        let number = |name: &str| text(name)?.parse::<u64>().ok();
+        Some(Self {
+            entries: number("rocksdb.num.entries")?,
+            deletions: number("rocksdb.deleted.keys")?,
+            raw_key_bytes: number("rocksdb.raw.key.size")?,
+            raw_value_bytes: number("rocksdb.raw.value.size")?,
+            data_blocks: number("rocksdb.num.data.blocks")?,
+            data_bytes: number("rocksdb.data.size")?,
+            index_bytes: number("rocksdb.index.size")?,
+            filter_bytes: number("rocksdb.filter.size")?,
+            whole_key_filtering: number("rocksdb.block.based.table.whole.key.filtering")? == 1,
+            prefix_extractor: text("rocksdb.prefix.extractor.name")?.to_owned(),
+        })
+    }
+}
+
+/// All entries of a block whose keys are plain bytes.
+fn entries_of(block: Vec<u8>) -> Option<Vec<(Vec<u8>, Vec<u8>)>> {
+    let mut cursor = BlockCursor::default();
+    cursor.set_block(Arc::new(Block::decode(block)?));
+    let mut pairs = Vec::new();
+    cursor.seek_to_first();
+    while cursor.valid() {
+        pairs.push((cursor.key().to_vec(), cursor.value().to_vec()));
+        cursor.next();
+    }
+    Some(pairs)
+}
+
+const FILTER_NAME: &[u8] = b"fullfilter.rocksdb.BuiltinBloomFilter";
+const PROPERTIES_NAME: &[u8] = b"rocksdb.properties";
+
+/// Where the parts of a table lie, as its metaindex block and its footer say.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Layout {
+    /// The index block.
+    pub index: Handle,
+    /// The filter block, if there is one.
+    pub filter: Option<Handle>,
+    /// The properties block.
+    pub properties: Handle,
+}
+
+impl Layout {
+    /// The metaindex block.
+    pub fn encode_metaindex(&self) -> Vec<u8> {
+        let mut builder = BlockBuilder::new(1);
+        let mut add = |name: &[u8], handle: Handle| {
+            let mut value = Vec::new();
+            handle.push(&mut value);
+            builder.add(name, &value);
+        };
+        if let Some(filter) = self.filter {
+            add(FILTER_NAME, filter);
+        }
+        add(PROPERTIES_NAME, self.properties);
+        builder.finish(<[u8]>::to_vec)
+    }
+
+    /// Reads a metaindex block; `index` comes from the footer. `None` if it is not one.
+    pub fn decode_metaindex(block: Vec<u8>, index: Handle) -> Option<Self> {
+        let pairs = entries_of(block)?;
+        let handle = |name: &[u8]| {
+            let (_, value) = pairs.iter().find(|(found, _)| found == name)?;
+            Some(Handle::take(value)?.0)
+        };
+        Some(Self { index, filter: handle(FILTER_NAME), properties: handle(PROPERTIES_NAME)? })
+    }
+}
+
+/// The footer.
+pub fn encode_footer(metaindex: Handle, index: Handle) -> Vec<u8> {
+    let mut out = vec![CHECKSUM_XXH3];
+    metaindex.push(&mut out);
+    index.push(&mut out);
+    out.resize(1 + HANDLES_BYTES, 0);
+    out.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
+    out.extend_from_slice(&MAGIC.to_le_bytes());
+    out
+}
+
+/// The handles of the metaindex and the index in a footer; `None` if it is not one to the last bit.
+pub fn decode_footer(footer: &[u8]) -> Option<(Handle, Handle)> {
+    let (metaindex, rest) = Handle::take(footer.get(1..)?)?;
+    let (index, _) = Handle::take(rest)?;
+    (footer == encode_footer(metaindex, index)).then_some((metaindex, index))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_is_compressed_only_if_an_eighth_is_saved() {
+        let mut task = Task::wall(0);
+        let (mut out, mut scratch) = (Vec::new(), Vec::new());
+        let noise = (0..4000u32).map(|n| xxh3_64(&n.to_le_bytes()) as u8).collect::<Vec<_>>();
+        for (raw, shrinks) in [(vec![7; 4000], true), (noise, false)] {
+            out.clear();
+            let handle = push_block(&mut task, Compression::Lz4, &raw, &mut scratch, &mut out).unwrap();
+            assert_eq!(handle.bytes < 3500, shrinks);
+            assert_eq!(open_block(&mut task, "t", 0, out.clone()).unwrap(), raw);
+        }
+    }
+
+    #[test]
+    fn every_flipped_bit_of_a_block_is_an_error() {
+        let mut task = Task::wall(0);
+        for compression in [Compression::None, Compression::Snappy] {
+            let (mut out, mut scratch) = (Vec::new(), Vec::new());
+            push_block(&mut task, compression, &[5; 90], &mut scratch, &mut out).unwrap();
+            for bit in 0..out.len() * 8 {
+                let mut flipped = out.clone();
+                flipped[bit / 8] ^= 1 << (bit % 8);
+                assert!(open_block(&mut task, "t", 0, flipped).is_err(), "bit {bit}");
+            }
+        }
+    }
+
+    #[test]
+    fn properties_and_layout_come_back() {
+        let properties = Properties {
+            entries: 5,
+            deletions: 1,
+            data_bytes: 400,
+            whole_key_filtering: true,
+            prefix_extractor: "fixed:4".into(),
+            ..Properties::default()
+        };
+        assert_eq!(Properties::decode(properties.encode()), Some(properties));
+        let index = Handle { offset: 700, bytes: 80 };
+        for filter in [None, Some(Handle { offset: 400, bytes: 300 })] {
+            let layout = Layout { index, filter, properties: Handle { offset: 785, bytes: 90 } };
+            assert_eq!(Layout::decode_metaindex(layout.encode_metaindex(), index), Some(layout));
+        }
+    }
+
+    #[test]
+    fn every_flipped_bit_of_a_footer_shows() {
+        let (metaindex, index) = (Handle { offset: 300, bytes: 20 }, Handle { offset: 1, bytes: 2 });
+        let footer = encode_footer(metaindex, index);
+        assert_eq!(footer.len(), FOOTER_BYTES);
+        assert_eq!(decode_footer(&footer), Some((metaindex, index)));
+        for bit in 0..footer.len() * 8 {
+            let mut flipped = footer.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            assert_ne!(decode_footer(&flipped), Some((metaindex, index)), "bit {bit}");
+        }
+    }
+}

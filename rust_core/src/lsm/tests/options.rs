@@ -1,0 +1,330 @@
+//! Each option does what its text says.
+
+use super::*;
+use crate::error::Error;
+use crate::metrics::Purpose;
+use serde_json::json;
+
+/// Puts `keys` keys of 8 bytes with values of `bytes`, in scattered order, and runs jobs now and then.
+fn load(lsm: &Lsm, keys: u64, bytes: usize) {
+    for n in 0..keys {
+        let key = n.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes();
+        put(lsm, &key, &vec![b'v'; bytes]).unwrap();
+        if n % 100 == 0 {
+            run_jobs(lsm).unwrap();
+        }
+    }
+}
+
+fn key_of(n: u64) -> [u8; 8] {
+    n.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes()
+}
+
+fn purpose_writes(storage: &MemoryStorage, purpose: Purpose) -> u64 {
+    storage.meters().snapshot().of(purpose).written_bytes
+}
+
+#[test]
+fn a_synced_write_is_synced_and_others_are_not() {
+    let storage = memory();
+    let lsm = open(&storage, &tiny(&json!({}))).unwrap();
+    let syncs = || storage.meters().snapshot().of(Purpose::Wal).syncs;
+    put(&lsm, b"a", b"1").unwrap();
+    assert_eq!(syncs(), 0);
+    let mut batch = WriteBatch::default();
+    batch.put(b"b", b"2");
+    write(&lsm, &mut batch, Commit::Synced).unwrap();
+    assert_eq!(syncs(), 1);
+    let storage = memory();
+    let lsm = open(&storage, &tiny(&json!({"sync": true}))).unwrap();
+    put(&lsm, b"a", b"1").unwrap();
+    assert_eq!(storage.meters().snapshot().of(Purpose::Wal).syncs, 1);
+}
+
+#[test]
+fn one_commit_is_one_write_unless_the_log_is_flushed_by_hand() {
+    for (manual, expected) in [(false, 50), (true, 0)] {
+        let storage = memory();
+        let lsm = open(&storage, &tiny(&json!({"manual_wal_flush": manual}))).unwrap();
+        (0..50u64).for_each(|n| put(&lsm, &key_of(n), b"v").unwrap());
+        assert_eq!(storage.meters().snapshot().of(Purpose::Wal).writes, expected);
+        lsm.close(&mut Task::wall(0)).unwrap();
+        assert!(purpose_writes(&storage, Purpose::Wal) > 50 * 20);
+    }
+}
+
+#[test]
+fn without_a_log_a_clean_close_loses_nothing_and_synced_writes_are_refused() {
+    let (storage, options) = (memory(), tiny(&json!({"disable_wal": true})));
+    let lsm = open(&storage, &options).unwrap();
+    put(&lsm, b"a", b"1").unwrap();
+    let mut batch = WriteBatch::default();
+    batch.put(b"b", b"2");
+    assert!(matches!(write(&lsm, &mut batch, Commit::Synced), Err(Error::Invalid { .. })));
+    lsm.close(&mut Task::wall(0)).unwrap();
+    assert_eq!(purpose_writes(&storage, Purpose::Wal), 0);
+    let lsm = open(&storage, &options).unwrap();
+    assert_eq!(scan(&lsm).unwrap(), [(b"a".to_vec(), b"1".to_vec())]);
+}
+
+#[test]
+fn writers_wait_at_the_memtable_limit_and_are_delayed_by_level_0() {
+    let storage = memory();
+    let options = tiny(&json!({"disable_auto_compactions": false, "level0_slowdown_writes_trigger": 2,
+        "level0_stop_writes_trigger": 3, "max_write_buffer_number": 2, "delayed_write_rate": 1_000_000}));
+    let lsm = open(&storage, &options).unwrap();
+    let mut task = Task::wall(0);
+    task.now_ns = 1_000_000_000;
+    let mut n = 0;
+    let mut batch = WriteBatch::default();
+    while lsm.admit(&mut task, 100).unwrap() == Admission::Go {
+        batch.clear();
+        batch.put(&key_of(n), &[1; 100]);
+        lsm.write(&mut task, &mut batch, Commit::Configured).unwrap();
+        n += 1;
+    }
+    assert_eq!(lsm.admit(&mut task, 100).unwrap(), Admission::Wait);
+    assert_eq!(lsm.stats().details["immutable_memtables"], 2.0);
+    let mut flush = lsm.next_job(0).unwrap();
+    flush.run(&mut task).unwrap();
+    assert_eq!(lsm.admit(&mut task, 100).unwrap(), Admission::Wait, "not before the flush is installed");
+    flush.install(&mut task).unwrap();
+    assert_eq!(lsm.admit(&mut task, 100).unwrap(), Admission::Go);
+    while lsm.stats().details["immutable_memtables"] < 2.0 {
+        batch.clear();
+        batch.put(&key_of(n), &[1; 100]);
+        lsm.write(&mut task, &mut batch, Commit::Configured).unwrap();
+        n += 1;
+    }
+    let mut flush = lsm.next_job(0).unwrap();
+    flush.run(&mut task).unwrap();
+    flush.install(&mut task).unwrap();
+    assert_eq!(lsm.admit(&mut task, 900).unwrap(), Admission::Go, "the first millisecond is credited");
+    let Admission::Delay { micros } = lsm.admit(&mut task, 50_000).unwrap() else { panic!("not delayed") };
+    assert!((49_000..52_000).contains(&micros), "{micros} us for 50 kB at 1 MB/s");
+}
+
+#[test]
+fn compactions_are_off_when_disabled() {
+    let storage = memory();
+    let lsm = open(&storage, &tiny(&json!({"disable_auto_compactions": true}))).unwrap();
+    load(&lsm, 3000, 200);
+    settle(&lsm).unwrap();
+    let details = lsm.stats().details;
+    assert!(details["level0_files"] > 5.0);
+    assert_eq!(details["compactions"] + details["trivial_moves"], 0.0);
+}
+
+#[test]
+fn memtables_are_merged_before_they_are_flushed() {
+    let files = |merge: u64| {
+        let storage = memory();
+        let options = tiny(&json!({"disable_auto_compactions": true, "max_write_buffer_number": 6,
+            "min_write_buffer_number_to_merge": merge}));
+        let lsm = open(&storage, &options).unwrap();
+        load(&lsm, 3000, 200);
+        settle(&lsm).unwrap();
+        lsm.stats().details["flushes"]
+    };
+    let (alone, in_threes) = (files(1), files(3));
+    assert!(in_threes <= alone / 2.0, "{in_threes} flushes of three, {alone} of one");
+}
+
+#[test]
+fn smaller_files_are_more_files() {
+    let files = |bytes: u64| {
+        let storage = memory();
+        let lsm =
+            open(&storage, &tiny(&json!({"target_file_size_base": bytes, "compression": "kNoCompression"}))).unwrap();
+        load(&lsm, 4000, 200);
+        settle(&lsm).unwrap();
+        lsm.stats().details["table_files"]
+    };
+    assert!(files(65536) > 2.0 * files(1 << 20));
+}
+
+#[test]
+fn compression_saves_space_and_a_bottommost_one_reaches_only_the_last_level() {
+    let bytes = |settings: Value| {
+        let storage = memory();
+        let lsm = open(&storage, &tiny(&settings)).unwrap();
+        load(&lsm, 3000, 200);
+        settle(&lsm).unwrap();
+        let level0 = purpose_writes(&storage, Purpose::Flush);
+        (level0, lsm.stats().details["level_4_bytes"])
+    };
+    let plain = bytes(json!({"compression": "kNoCompression"}));
+    let fast = bytes(json!({"compression": "kLZ4Compression"}));
+    let last = bytes(json!({"compression": "kNoCompression", "bottommost_compression": "kZSTD"}));
+    assert!(fast.0 < plain.0 / 2 && fast.1 < plain.1 / 2.0);
+    assert_eq!(last.0, plain.0);
+    assert!(last.1 < plain.1 / 2.0);
+}
+
+#[test]
+fn filters_spare_absent_keys_a_block_and_can_be_left_out_of_the_last_level() {
+    let asked = |settings: Value| {
+        let storage = memory();
+        let lsm = open(&storage, &tiny(&settings)).unwrap();
+        load(&lsm, 3000, 200);
+        settle(&lsm).unwrap();
+        let mut task = Task::wall(0);
+        for n in 10_000..12_000 {
+            lsm.get(&mut task, &key_of(n), &mut Vec::new()).unwrap();
+        }
+        (task.blocks_asked, lsm.stats())
+    };
+    let (without, _) = asked(json!({"filter_policy": "nullptr"}));
+    let (with, stats) = asked(json!({}));
+    let (last_without, _) = asked(json!({"optimize_filters_for_hits": true}));
+    let (prefixes_only, _) = asked(json!({"whole_key_filtering": false, "prefix_extractor": "fixed:8"}));
+    assert!(without > 1500 && with < without / 20, "{with} blocks with filters, {without} without");
+    assert!(stats.bloom_useful > 1500 && stats.bloom_true_positive == 0);
+    assert!(last_without > 1000, "{last_without}");
+    assert!(prefixes_only < without / 20, "{prefixes_only}");
+}
+
+#[test]
+fn a_prefix_filter_spares_seeks_the_files_without_the_prefix() {
+    let asked = |prefix: &str| {
+        let storage = memory();
+        let settings = json!({"prefix_extractor": prefix, "disable_auto_compactions": true});
+        let lsm = open(&storage, &tiny(&settings)).unwrap();
+        for n in 0..3000u32 {
+            let key = [&n.wrapping_mul(2_654_435_761).to_be_bytes()[..], b"row"].concat();
+            put(&lsm, &key, &[b'v'; 200]).unwrap();
+        }
+        settle(&lsm).unwrap();
+        assert!(lsm.stats().details["level0_files"] > 5.0);
+        let mut task = Task::wall(0);
+        let mut found = Vec::new();
+        for n in 0..3000u32 {
+            let prefix = n.wrapping_mul(2_654_435_761).to_be_bytes();
+            let mut iterator = lsm.iterator(&mut task).unwrap();
+            let mut note = |iterator: &dyn crate::engine::EngineIterator| {
+                found.push((iterator.key().to_vec(), iterator.value().to_vec()));
+            };
+            iterator.seek(&mut task, &prefix).unwrap();
+            note(&*iterator);
+            iterator.seek_for_prev(&mut task, &[&prefix[..], b"s"].concat()).unwrap();
+            note(&*iterator);
+        }
+        (task.blocks_asked, found)
+    };
+    let ((with, found), (without, expected)) = (asked("fixed:4"), asked("nullptr"));
+    assert_eq!(found, expected);
+    assert!(with < without / 4, "{with} blocks with a prefix filter, {without} without");
+}
+
+#[test]
+fn index_and_filter_blocks_live_where_they_are_told_to() {
+    let gauges = |settings: Value| {
+        let storage = memory();
+        let lsm = open(&storage, &tiny(&settings)).unwrap();
+        load(&lsm, 3000, 200);
+        lsm.begin_settle(&mut Task::wall(0)).unwrap();
+        run_jobs(&lsm).unwrap();
+        let stats = lsm.stats();
+        let sum = stats.details["block_cache_bytes"]
+            + stats.details["index_and_filter_bytes"]
+            + stats.details["memtable_bytes"];
+        assert!((stats.memory_bytes as f64 - sum).abs() < 1.0);
+        stats.details["index_and_filter_bytes"]
+    };
+    let beside = gauges(json!({}));
+    let cached = gauges(json!({"cache_index_and_filter_blocks": true, "disable_auto_compactions": true}));
+    let pinned = gauges(json!({"cache_index_and_filter_blocks": true, "disable_auto_compactions": true,
+        "pin_l0_filter_and_index_blocks_in_cache": true}));
+    assert!(beside > 3000.0);
+    assert_eq!(cached, 0.0);
+    assert!(pinned > 3000.0);
+}
+
+#[test]
+fn the_cache_answers_repeated_reads_within_its_size() {
+    let hits = |bytes: u64| {
+        let storage = memory();
+        let lsm = open(&storage, &tiny(&json!({"block_cache": bytes}))).unwrap();
+        load(&lsm, 3000, 200);
+        settle(&lsm).unwrap();
+        let before = lsm.stats();
+        for n in (0..3000).chain(0..3000) {
+            assert!(get(&lsm, &key_of(n)).unwrap().is_some());
+        }
+        let after = lsm.stats();
+        assert!(after.details["block_cache_bytes"] <= bytes as f64);
+        (after.cache_hits - before.cache_hits) as f64 / 6000.0
+    };
+    assert!(hits(0) == 0.0);
+    assert!(hits(8 << 20) > 0.7);
+}
+
+#[test]
+fn a_compaction_reads_as_many_bytes_at_a_time_as_it_is_told_to() {
+    let reads = |readahead: u64| {
+        let storage = memory();
+        let lsm = open(&storage, &tiny(&json!({"compaction_readahead_size": readahead}))).unwrap();
+        load(&lsm, 3000, 200);
+        settle(&lsm).unwrap();
+        let meters = storage.meters().snapshot();
+        (0..5).map(|level| meters.of(Purpose::Compaction { level }).reads).sum::<u64>()
+    };
+    assert!(reads(0) > 10 * reads(64 << 10));
+}
+
+#[test]
+fn a_scan_reads_ahead_and_scattered_reads_do_not() {
+    let storage = memory();
+    let lsm = open(&storage, &tiny(&json!({"block_cache": 0, "compression": "kNoCompression"}))).unwrap();
+    load(&lsm, 3000, 200);
+    settle(&lsm).unwrap();
+    let of = |purpose| storage.meters().snapshot().of(purpose);
+    (0..100).for_each(|n| assert!(get(&lsm, &key_of(n)).unwrap().is_some()));
+    assert_eq!(of(Purpose::ReadAhead).reads, 0);
+    let single = of(Purpose::UserRead).reads;
+    scan(&lsm).unwrap();
+    assert!(of(Purpose::ReadAhead).read_bytes > 400_000);
+    assert!(of(Purpose::UserRead).reads - single < 60);
+}
+
+#[test]
+fn the_work_of_an_operation_is_charged() {
+    use crate::runtime::Work;
+    let storage = memory();
+    let lsm = open(&storage, &tiny(&json!({}))).unwrap();
+    load(&lsm, 2000, 200);
+    settle(&lsm).unwrap();
+    let mut task = Task::wall(0);
+    lsm.get(&mut task, &key_of(5), &mut Vec::new()).unwrap();
+    let work = task.work();
+    for kind in [Work::Call, Work::FilterProbe, Work::CacheLookup, Work::Record, Work::CopyByte] {
+        assert!(work.get(kind) > 0, "{}", kind.name());
+    }
+    let mut batch = WriteBatch::default();
+    batch.put(b"k", b"v");
+    let mut task = Task::wall(0);
+    lsm.write(&mut task, &mut batch, Commit::Configured).unwrap();
+    assert!(task.work().get(Work::StorageCall) == 1 && task.work().get(Work::ChecksumByte) > 0);
+}
+
+#[test]
+fn fewer_levels_than_there_are_files_in_is_refused() {
+    let storage = memory();
+    let lsm = open(&storage, &tiny(&json!({"num_levels": 7}))).unwrap();
+    load(&lsm, 3000, 200);
+    settle(&lsm).unwrap();
+    lsm.close(&mut Task::wall(0)).unwrap();
+    let Err(error) = open(&storage, &tiny(&json!({"num_levels": 3}))) else { panic!("opened") };
+    assert!(error.to_string().starts_with("options.num_levels"), "{error}");
+}
+
+#[test]
+fn files_of_another_program_are_left_alone() {
+    let storage = memory();
+    let mut task = Task::wall(0);
+    storage.create(&mut task, "notes.txt").unwrap().write_at(&mut task, Purpose::Manifest, 0, b"hi").unwrap();
+    storage.create(&mut task, "000099.sst.bak").unwrap();
+    drop(open(&storage, &tiny(&json!({}))).unwrap());
+    let names = storage.list().unwrap();
+    assert!(names.contains(&"notes.txt".to_owned()) && names.contains(&"000099.sst.bak".to_owned()));
+}

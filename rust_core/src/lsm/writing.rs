@@ -1,0 +1,88 @@
+//! The write path: log, memtable, visibility; and where writers are held back.
+
+use super::core::{Core, View, Writer};
+use super::memtable::Memtable;
+use super::policy::StallCondition;
+use crate::engine::{Commit, WriteBatch};
+use crate::error::{Error, Result};
+use crate::runtime::{Admission, Task, Work};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+impl Core {
+    /// Applies a batch. An error leaves the engine poisoned: the batch may or may not be found after a restart.
+    pub fn write(&self, task: &mut Task, batch: &mut WriteBatch, commit: Commit) -> Result<()> {
+        self.poison.check()?;
+        let synced = self.options.sync || commit == Commit::Synced;
+        if synced && self.options.disable_wal {
+            return Err(Error::invalid("commit", "a synced write", "writes without sync while disable_wal is true"));
+        }
+        if batch.is_empty() {
+            return Ok(());
+        }
+        task.charge(Work::Call, 1);
+        let result = self.writer.with(task, |task, writer| self.write_alone(task, writer, batch, synced));
+        let position = self.poisoned(result)?;
+        if synced {
+            let sync = |task: &mut Task| self.logs.sync(task, &*self.storage);
+            let result = self.group.sync_to(task, position, || self.logs.written(), sync);
+            self.poisoned(result)?;
+        }
+        self.counters.user_bytes.fetch_add(batch.user_bytes(), Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn write_alone(&self, task: &mut Task, writer: &mut Writer, batch: &mut WriteBatch, synced: bool) -> Result<u64> {
+        // A write that waited for the lock must not follow one that failed: its record would lie behind a torn one.
+        self.poison.check()?;
+        let first = self.sequence.load(Ordering::Relaxed) + 1;
+        let mut position = 0;
+        if let Some(log) = &mut writer.log {
+            let keep_back = self.options.manual_wal_flush && !synced;
+            log.append(task, batch.encode(first), keep_back)?;
+            position = self.logs.note_written();
+        }
+        let (arena_block, limit) = (self.options.arena_block_bytes(), self.options.write_buffer_size);
+        let full = writer.memtable.insert(task, batch, first, arena_block, limit);
+        self.sequence.store(first + batch.len() as u64 - 1, Ordering::Release);
+        if full {
+            self.switch_memtable(task, writer)?;
+        }
+        Ok(position)
+    }
+
+    /// Makes the memtable immutable and begins a new one with a new log.
+    pub fn switch_memtable(&self, task: &mut Task, writer: &mut Writer) -> Result<()> {
+        let wal_number = self.new_file_number();
+        if let Some(log) = &mut writer.log {
+            log.flush(task)?;
+            *log = self.logs.create(task, &*self.storage, wal_number)?;
+        }
+        let number = writer.memtable.number + 1;
+        let memtable = Arc::new(Memtable::new(number, wal_number, self.options.arena_block_bytes()));
+        writer.memtable = memtable.clone();
+        let mut control = self.control.lock();
+        let old = self.view.load_full();
+        let immutables = std::iter::once(&old.memtable).chain(&old.immutables).cloned().collect();
+        self.show(&mut control, View { memtable, immutables, version: old.version.clone() });
+        drop(control);
+        self.signal.wake();
+        Ok(())
+    }
+
+    /// Whether a client may write now.
+    pub fn admit(&self, task: &Task, bytes: u64) -> Result<Admission> {
+        self.poison.check()?;
+        if !self.holds_back.load(Ordering::Acquire) {
+            return Ok(Admission::Go);
+        }
+        let controller = &mut self.control.lock().controller;
+        if controller.condition() == StallCondition::Stopped {
+            return Ok(Admission::Wait);
+        }
+        match controller.delay_us(task.now_us(), bytes) {
+            0 => Ok(Admission::Go),
+            micros => Ok(Admission::Delay { micros }),
+        }
+    }
+}
