@@ -1,1 +1,54 @@
-//! The B-tree, with the option names and the policies of InnoDB.
+//! The B-tree, with the option names and the policies of InnoDB. FORMAT.md says what its files look like and where it
+//! differs from InnoDB.
+//!
+//! Reading order: `page`, `page_edit` (slotted pages), `pool`, `lru`, `flush_list`, `flush` (buffer pool and write-back),
+//! `redo`, `redo_op`, `mtr` (log), `forest`, `insert`, `merge`, `cursor` (trees), `pace`, `thresholds`, `background`
+//! (policies), `recovery`.
+
+mod background;
+mod cursor;
+mod doublewrite;
+mod engine;
+mod flush;
+mod flush_list;
+mod forest;
+mod insert;
+mod long_value;
+mod lru;
+mod merge;
+mod mtr;
+mod options;
+mod pace;
+mod page;
+mod page_edit;
+mod page_file;
+mod page_table;
+mod pool;
+mod read_ahead;
+mod recovery;
+mod redo;
+mod redo_op;
+mod space;
+#[cfg(test)]
+mod tests;
+mod thresholds;
+
+pub use engine::Btree;
+pub use options::{MIN_POOL_PAGES, Options};
+
+use crate::engine::{INDEX_NUMBER_BYTES, KeyLayout};
+
+/// Index number and key within the index. A key that is too short for an index number, as only a seek may have, is
+/// taken as the start of the index that it is a prefix of.
+#[inline]
+fn split_key(layout: KeyLayout, key: &[u8]) -> (u32, &[u8]) {
+    match (layout, key.split_first_chunk::<INDEX_NUMBER_BYTES>()) {
+        (KeyLayout::Plain, _) => (0, key),
+        (KeyLayout::Indexed, Some((number, rest))) => (u32::from_be_bytes(*number), rest),
+        (KeyLayout::Indexed, None) => {
+            let mut number = [0; INDEX_NUMBER_BYTES];
+            number[..key.len()].copy_from_slice(key);
+            (u32::from_be_bytes(number), &[])
+        }
+    }
+}

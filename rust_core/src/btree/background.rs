@@ -1,0 +1,360 @@
+//! What runs in the background and when: the page cleaner's second, sync flushing when the log is nearly full, the
+//! refill of the free list, checkpoints, the log's second, read-ahead, and settling.
+
+use super::flush::FlushBatch;
+use super::pace::{Pace, Sight};
+use super::pool::BufferPool;
+use super::read_ahead::ReadAheadJob;
+use super::space::Space;
+use crate::error::Result;
+use crate::runtime::{Job, JobKind, Task};
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+const SECOND_NS: u64 = 1_000_000_000;
+/// Pages that one flush job writes: small enough that its pages soon count as clean.
+const JOB_PAGES: u64 = 128;
+/// Shorter LRU lists are not emptied for the free list (`BUF_LRU_MIN_LEN`), except in small pools.
+const LRU_MIN_LEN: usize = 256;
+
+#[derive(Debug, Default)]
+struct State {
+    cleaner_at_ns: u64,
+    log_at_ns: u64,
+    checkpoint_at_ns: u64,
+    /// Pages that the cleaner still has to hand out.
+    pages_due: u64,
+    /// The free list is to be refilled.
+    refill_due: bool,
+    flush_jobs: u64,
+    refill_runs: bool,
+    log_runs: bool,
+    checkpoint_runs: bool,
+    read_ahead_runs: bool,
+    settling: bool,
+    pace: Pace,
+    flushed_before: u64,
+    lsn_before: u64,
+}
+
+/// The state of background work.
+pub struct Background {
+    pool: Arc<BufferPool>,
+    space: Arc<Mutex<Space>>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Running {
+    Flush { refill: bool },
+    Log,
+    Checkpoint,
+    ReadAhead,
+}
+
+/// Counts a job as running until it is dropped, installed or not.
+struct Slot {
+    background: Arc<Background>,
+    running: Running,
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        let mut state = self.background.state.lock();
+        match self.running {
+            Running::Flush { refill } => {
+                state.flush_jobs -= 1;
+                if refill {
+                    state.refill_runs = false;
+                }
+            }
+            Running::Log => state.log_runs = false,
+            Running::Checkpoint => state.checkpoint_runs = false,
+            Running::ReadAhead => state.read_ahead_runs = false,
+        }
+    }
+}
+
+impl Background {
+    pub fn new(pool: Arc<BufferPool>, space: Arc<Mutex<Space>>, now_ns: u64) -> Self {
+        let next = now_ns + SECOND_NS;
+        let lsn_before = pool.redo.lsn();
+        let state =
+            State { cleaner_at_ns: next, log_at_ns: next, checkpoint_at_ns: next, lsn_before, ..State::default() };
+        Self { pool, space, state: Mutex::new(state) }
+    }
+
+    /// The next job that is due.
+    pub fn next_job(self: &Arc<Self>, now_ns: u64) -> Option<Box<dyn Job>> {
+        if self.pool.poison.check().is_err() {
+            return None;
+        }
+        let mut state = self.state.lock();
+        self.tick(&mut state, now_ns);
+        if self.checkpoint_is_due(&state, now_ns) {
+            state.checkpoint_runs = true;
+            state.checkpoint_at_ns = now_ns + SECOND_NS;
+            return Some(Box::new(CheckpointJob { slot: self.slot(Running::Checkpoint) }));
+        }
+        if self.log_is_due(&mut state, now_ns) {
+            state.log_runs = true;
+            return Some(Box::new(LogJob { slot: self.slot(Running::Log) }));
+        }
+        if let Some(job) = self.next_flush(&mut state) {
+            return Some(Box::new(job));
+        }
+        if !state.read_ahead_runs
+            && let Some(extent) = self.pool.next_wanted_extent(&self.space)
+        {
+            state.read_ahead_runs = true;
+            let job = ReadAheadJob::new(self.pool.clone(), extent);
+            return Some(Box::new(WithSlot { slot: self.slot(Running::ReadAhead), job: Box::new(job) }));
+        }
+        None
+    }
+
+    fn slot(self: &Arc<Self>, running: Running) -> Slot {
+        Slot { background: self.clone(), running }
+    }
+
+    /// When something is due by time alone.
+    pub fn next_timer(&self) -> u64 {
+        let state = self.state.lock();
+        if self.pool.options.innodb_flush_log_at_trx_commit == 1 {
+            state.cleaner_at_ns
+        } else {
+            state.cleaner_at_ns.min(state.log_at_ns)
+        }
+    }
+
+    /// Everything dirty is to be written.
+    pub fn begin_settle(&self) {
+        self.state.lock().settling = true;
+    }
+
+    /// Whether nothing is ready or running.
+    pub fn is_settled(&self) -> bool {
+        let mut state = self.state.lock();
+        if state.settling && self.idle_dirty() == 0 && state.flush_jobs == 0 && !self.checkpoint_lags() {
+            state.settling = false;
+        }
+        let runs = state.flush_jobs > 0 || state.log_runs || state.checkpoint_runs || state.read_ahead_runs;
+        !state.settling && !runs && state.pages_due.min(self.idle_dirty()) == 0
+    }
+
+    fn idle_dirty(&self) -> u64 {
+        self.pool.dirty.len().saturating_sub(self.pool.dirty.writing()) as u64
+    }
+
+    fn checkpoint_lags(&self) -> bool {
+        self.pool.checkpoint_target() > self.pool.redo.checkpoint_lsn()
+    }
+
+    /// Redo bytes since the oldest change that is not in the page file.
+    fn age(&self) -> u64 {
+        let lsn = self.pool.redo.lsn();
+        lsn - self.pool.dirty.oldest().unwrap_or(lsn).min(lsn)
+    }
+
+    fn pages_before_target(&self, pace: &Pace) -> u64 {
+        let Some(oldest) = self.pool.dirty.oldest() else { return 0 };
+        let most = 2 * 3 * self.pool.options.innodb_io_capacity_max;
+        self.pool.dirty.count_before(pace.target_lsn(oldest) + 1, most.min(u64::from(u32::MAX)) as usize) as u64
+    }
+
+    /// The page cleaner's second.
+    fn tick(&self, state: &mut State, now_ns: u64) {
+        if now_ns < state.cleaner_at_ns {
+            return;
+        }
+        let pool = &self.pool;
+        state.cleaner_at_ns = now_ns + SECOND_NS;
+        let (lsn, flushed) = (pool.redo.lsn(), pool.counters.pages_flushed.load(Ordering::Relaxed));
+        state.pace.observe(&pool.options, now_ns, lsn, flushed - state.flushed_before);
+        let sight = Sight {
+            dirty_pages: pool.dirty.len() as u64,
+            pool_pages: pool.frames() as u64,
+            age: self.age(),
+            pages_before_target: self.pages_before_target(&state.pace),
+            idle: lsn == state.lsn_before,
+        };
+        (state.flushed_before, state.lsn_before) = (flushed, lsn);
+        let limits = &pool.redo.thresholds;
+        let (free_check, dirty_age) = (limits.limit_for_free_check, limits.limit_for_dirty_page_age);
+        state.pages_due = state.pace.pages(&pool.options, &sight, free_check, dirty_age);
+        if self.age() >= limits.cleaner_hurries() {
+            state.pages_due = state.pages_due.max(pool.options.innodb_io_capacity);
+        }
+        state.refill_due = true;
+    }
+
+    fn checkpoint_is_due(&self, state: &State, now_ns: u64) -> bool {
+        if state.checkpoint_runs {
+            return false;
+        }
+        let redo = &self.pool.redo;
+        let (target, limits) = (self.pool.checkpoint_target(), &redo.thresholds);
+        let gain = target.saturating_sub(redo.checkpoint_lsn());
+        let pressed = redo.checkpoint_age() >= limits.aggressive_checkpoint.min(limits.limit_for_free_check);
+        let worth = gain >= limits.soft / 64 || (gain > 0 && target == redo.lsn());
+        let settled = state.settling && self.pool.dirty.len() == 0;
+        gain > 0 && (now_ns >= state.checkpoint_at_ns || settled || (pressed && worth))
+    }
+
+    fn log_is_due(&self, state: &mut State, now_ns: u64) -> bool {
+        if self.pool.options.innodb_flush_log_at_trx_commit == 1 || now_ns < state.log_at_ns {
+            return false;
+        }
+        state.log_at_ns = now_ns + SECOND_NS;
+        !state.log_runs && self.pool.redo.durable_lsn() < self.pool.redo.lsn()
+    }
+
+    /// Frames that the cleaner keeps free: the scan depth, but no more than a 16th of the pool.
+    fn free_target(&self) -> usize {
+        (self.pool.options.innodb_lru_scan_depth as usize).min(self.pool.frames() / 16)
+    }
+
+    fn frames_to_free(&self) -> usize {
+        let lru = self.pool.lru.lock();
+        let spare = lru.len().saturating_sub(LRU_MIN_LEN.min(self.pool.frames() / 2));
+        self.free_target().saturating_sub(lru.free_len()).min(spare)
+    }
+
+    fn next_flush(self: &Arc<Self>, state: &mut State) -> Option<FlushJob> {
+        let options = &self.pool.options;
+        let idle = self.idle_dirty();
+        if state.settling {
+            state.pages_due = idle;
+        } else if state.pages_due == 0
+            && options.innodb_flush_sync
+            && self.age() >= self.pool.redo.thresholds.cleaner_hurries()
+        {
+            state.pages_due = Pace::pages_in_a_hurry(options, self.pages_before_target(&state.pace));
+        }
+        state.pages_due = state.pages_due.min(idle);
+        if self.pool.short_of_frames.swap(false, Ordering::AcqRel) {
+            state.refill_due = true;
+        }
+        if state.flush_jobs >= options.innodb_page_cleaners {
+            return None;
+        }
+        let refill = if state.refill_due && !state.refill_runs { self.frames_to_free() } else { 0 };
+        state.refill_due &= state.refill_runs;
+        let pages = state.pages_due.min(JOB_PAGES);
+        if refill == 0 && (pages == 0 || self.pool.is_full_in_flight()) {
+            return None;
+        }
+        state.pages_due -= pages;
+        state.flush_jobs += 1;
+        state.refill_runs |= refill > 0;
+        let slot = self.slot(Running::Flush { refill: refill > 0 });
+        Some(FlushJob { slot, pages: pages as usize, refill, batches: Vec::new() })
+    }
+}
+
+/// Writes the oldest dirty pages, and makes room at the cold end of the pool.
+struct FlushJob {
+    slot: Slot,
+    pages: usize,
+    /// Frames to free.
+    refill: usize,
+    batches: Vec<Arc<FlushBatch>>,
+}
+
+impl FlushJob {
+    fn depth(&self) -> usize {
+        self.slot.background.pool.options.innodb_lru_scan_depth as usize
+    }
+}
+
+impl Job for FlushJob {
+    fn kind(&self) -> JobKind {
+        JobKind::PageFlush
+    }
+
+    fn run(&mut self, task: &mut Task) -> Result<()> {
+        let pool = &self.slot.background.pool;
+        self.batches = pool.write_frames(task, &pool.dirty.oldest_frames(self.pages), true)?;
+        if self.refill > 0 {
+            let freed = pool.free_clean_pages(task, self.depth(), self.refill);
+            let cold = pool.coldest_dirty(self.depth(), self.refill - freed);
+            self.batches.extend(pool.write_frames(task, &cold, true)?);
+            self.refill -= freed;
+        }
+        Ok(())
+    }
+
+    fn install(self: Box<Self>, task: &mut Task) -> Result<()> {
+        let pool = &self.slot.background.pool;
+        self.batches.iter().for_each(|batch| pool.complete(batch));
+        if self.refill > 0 {
+            pool.free_clean_pages(task, self.depth(), self.refill);
+        }
+        Ok(())
+    }
+}
+
+/// Moves the checkpoint forward.
+struct CheckpointJob {
+    slot: Slot,
+}
+
+impl Job for CheckpointJob {
+    fn kind(&self) -> JobKind {
+        JobKind::LogSync
+    }
+
+    fn run(&mut self, task: &mut Task) -> Result<()> {
+        let pool = &self.slot.background.pool;
+        pool.redo.write_checkpoint(task, pool.checkpoint_target())
+    }
+
+    fn install(self: Box<Self>, _task: &mut Task) -> Result<()> {
+        self.slot.background.pool.redo.adopt_checkpoint();
+        Ok(())
+    }
+}
+
+/// Writes and syncs the log once a second, for the settings of `innodb_flush_log_at_trx_commit` that wait for it.
+struct LogJob {
+    slot: Slot,
+}
+
+impl Job for LogJob {
+    fn kind(&self) -> JobKind {
+        JobKind::LogSync
+    }
+
+    fn run(&mut self, task: &mut Task) -> Result<()> {
+        let redo = &self.slot.background.pool.redo;
+        redo.ensure_durable(task, redo.lsn())
+    }
+
+    fn install(self: Box<Self>, _task: &mut Task) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// A job that keeps its slot until it is installed.
+struct WithSlot {
+    slot: Slot,
+    job: Box<dyn Job>,
+}
+
+impl Job for WithSlot {
+    fn kind(&self) -> JobKind {
+        self.job.kind()
+    }
+
+    fn run(&mut self, task: &mut Task) -> Result<()> {
+        self.job.run(task)
+    }
+
+    fn install(self: Box<Self>, task: &mut Task) -> Result<()> {
+        let Self { slot, job } = *self;
+        let installed = job.install(task);
+        drop(slot);
+        installed
+    }
+}

@@ -1,0 +1,86 @@
+//! The doublewrite area: pages are written here and synced before they are written in place, so that a page torn by a
+//! crash has a whole copy. A page takes a full slot whatever it is compressed to, as in InnoDB.
+
+use super::page::View;
+use super::page_file::PageFile;
+use super::redo::read_padded;
+use crate::error::Result;
+use crate::metrics::Purpose;
+use crate::runtime::Task;
+use crate::storage::StorageFile;
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The area's file.
+pub const FILE: &str = "doublewrite.db";
+/// Pages that are written together.
+pub const REGION_PAGES: usize = 64;
+
+/// The area, in regions of one batch each.
+pub struct Doublewrite {
+    file: Arc<dyn StorageFile>,
+    page_bytes: usize,
+    taken: Mutex<Vec<bool>>,
+}
+
+impl Doublewrite {
+    pub fn new(file: Arc<dyn StorageFile>, page_bytes: usize) -> Self {
+        Self { file, page_bytes, taken: Mutex::default() }
+    }
+
+    /// Writes packed pages to a region of their own, syncs it, and keeps the region until `in_place` is done.
+    pub fn guard(
+        &self,
+        task: &mut Task,
+        images: &[u8],
+        in_place: impl FnOnce(&mut Task) -> Result<()>,
+    ) -> Result<()> {
+        let region = self.take_region();
+        let offset = (region * REGION_PAGES * self.page_bytes) as u64;
+        let result = self
+            .file
+            .write_at(task, Purpose::Doublewrite, offset, images)
+            .and_then(|()| self.file.sync(task, Purpose::Doublewrite))
+            .and_then(|()| in_place(task));
+        self.taken.lock()[region] = false;
+        result
+    }
+
+    fn take_region(&self) -> usize {
+        let mut taken = self.taken.lock();
+        let region = taken.iter().position(|taken| !taken).unwrap_or(taken.len());
+        if region == taken.len() {
+            taken.push(false);
+        }
+        taken[region] = true;
+        region
+    }
+
+    /// Repairs pages that are torn in the page file and whole here. A copy counts only if its page was being written
+    /// after the checkpoint: then the log brings it up to date. An older copy would bring back old data.
+    pub fn repair(&self, task: &mut Task, pages: &PageFile, checkpoint_lsn: u64) -> Result<usize> {
+        let mut newest = BTreeMap::<u32, (u64, Vec<u8>)>::new();
+        let mut image = vec![0; self.page_bytes];
+        for slot in 0..self.file.len() / self.page_bytes as u64 {
+            read_padded(&*self.file, task, Purpose::Recovery, slot * self.page_bytes as u64, &mut image)?;
+            let (page_no, lsn) = (View(&image).page_no(), View(&image).lsn());
+            let newer = newest.get(&page_no).is_none_or(|(known, _)| *known < lsn);
+            if lsn > checkpoint_lsn && newer && pages.flaw(task, page_no, &image).is_none() {
+                newest.insert(page_no, (lsn, image.clone()));
+            }
+        }
+        let mut repaired = 0;
+        for (page_no, (_, copy)) in newest {
+            pages.read_raw(task, Purpose::Recovery, page_no, None, &mut image)?;
+            if pages.flaw(task, page_no, &image).is_some() {
+                pages.write(task, page_no, &copy, self.page_bytes)?;
+                repaired += 1;
+            }
+        }
+        if repaired > 0 {
+            pages.sync(task)?;
+        }
+        Ok(repaired)
+    }
+}

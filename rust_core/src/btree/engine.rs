@@ -1,0 +1,349 @@
+//! The engine: the face that workloads see.
+
+use super::background::Background;
+use super::cursor::Cursor;
+use super::forest::{Forest, Toward, Tree};
+use super::insert::Origin;
+use super::options::Options;
+use super::page::{Kind, View};
+use super::recovery::{self, Pending, Recovered};
+use super::redo_op::RedoOp;
+use super::split_key;
+use crate::engine::{
+    Change, Commit, Engine, EngineIterator, EngineStats, INDEX_NUMBER_BYTES, KeyLayout, Poison, WriteBatch,
+};
+use crate::error::{Error, Result};
+use crate::runtime::{Admission, Job, Signal, Task, Work};
+use crate::storage::Storage;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Redo bytes that a change may take beside its key and value.
+const CHANGE_OVERHEAD: u64 = 64;
+/// Pages that a client flushes at a time when it must make room in the log itself.
+const ROOM_PAGES: usize = 64;
+/// Rounds after which a client gives up waiting for room that others hold.
+const ROOM_ROUNDS: usize = 100_000;
+/// Leaves that an estimate of the fill looks at.
+const FILL_SAMPLE: usize = 1024;
+
+/// A B-tree engine: one tree, or one tree for each index number.
+pub struct Btree {
+    storage: Arc<dyn Storage>,
+    options: Options,
+    layout: KeyLayout,
+    forest: Forest,
+    background: Arc<Background>,
+    poison: Arc<Poison>,
+    signal: Arc<Signal>,
+    user_bytes: AtomicU64,
+    /// Redo bytes that batches under way may still write.
+    reserved: AtomicU64,
+}
+
+impl Btree {
+    /// Opens the files in `storage`, or makes them, and recovers what a crash left. Fails on options that do not go
+    /// together, on files of another page size or key layout, and on corruption.
+    pub fn open(
+        storage: Arc<dyn Storage>,
+        options: Options,
+        layout: KeyLayout,
+        signal: Arc<Signal>,
+        task: &mut Task,
+    ) -> Result<Arc<Self>> {
+        options.check()?;
+        let poison = Arc::new(Poison::default());
+        let recovered = recovery::open(&*storage, &options, layout, &signal, &poison, task)?;
+        let Recovered { pool, redo, space, pending } = recovered;
+        let forest = Forest::new(&options, pool.clone(), redo, space.clone());
+        forest.load_directory(task)?;
+        let background = Arc::new(Background::new(pool, space, task.now_ns));
+        let (user_bytes, reserved) = (AtomicU64::new(0), AtomicU64::new(0));
+        let engine = Self { storage, options, layout, forest, background, poison, signal, user_bytes, reserved };
+        engine.roll_forward(task, pending)?;
+        if layout == KeyLayout::Plain {
+            engine.forest.tree_or_create(task, 0)?;
+        }
+        Ok(Arc::new(engine))
+    }
+
+    /// Applies what is left of batches that a crash interrupted.
+    fn roll_forward(&self, task: &mut Task, pending: Vec<Pending>) -> Result<()> {
+        for Pending { batch, applied, intent, floor } in pending {
+            self.apply_from(task, &batch, applied, intent, floor)?;
+            self.forest.redo.end_batch(floor);
+        }
+        Ok(())
+    }
+
+    fn check_change(&self, change: &Change) -> Result<()> {
+        let (key, value) = match change {
+            Change::Put { key, value } => (*key, value.len()),
+            Change::Delete { key } => (*key, 0),
+        };
+        if self.layout == KeyLayout::Indexed && key.len() < INDEX_NUMBER_BYTES {
+            let accepted = format!("at least the {INDEX_NUMBER_BYTES} bytes of an index number");
+            return Err(Error::invalid("key length", key.len(), accepted));
+        }
+        let (_, rest) = split_key(self.layout, key);
+        if rest.len() > self.forest.max_key_bytes() {
+            let accepted = format!("at most {} bytes in pages of this size", self.forest.max_key_bytes());
+            return Err(Error::invalid("key length", rest.len(), accepted));
+        }
+        if value > self.forest.max_value_bytes() {
+            let accepted = format!("at most {} bytes in a buffer pool of this size", self.forest.max_value_bytes());
+            return Err(Error::invalid("value length", value, accepted));
+        }
+        Ok(())
+    }
+
+    /// Redo bytes that a batch is counted for.
+    fn estimate(&self, batch: &WriteBatch) -> u64 {
+        2 * batch.encoded_bytes() as u64 + CHANGE_OVERHEAD * batch.len() as u64 + 2 * self.options.innodb_page_size
+    }
+
+    /// Sees to it that the log has room for a batch. Usually admission has; if not, the client flushes pages itself.
+    fn make_room(&self, task: &mut Task, need: u64) -> Result<()> {
+        let redo = &self.forest.redo;
+        for _ in 0..ROOM_ROUNDS {
+            let reserved = self.reserved.load(Ordering::Acquire);
+            if redo.checkpoint_age() + reserved <= redo.thresholds.hard {
+                return Ok(());
+            }
+            let before = redo.checkpoint_lsn();
+            self.forest.pool.flush_oldest_now(task, ROOM_PAGES)?;
+            self.forest.pool.checkpoint_now(task)?;
+            if redo.checkpoint_lsn() > before {
+                continue;
+            }
+            if redo.checkpoint_age() + need <= redo.usable_bytes() {
+                return Ok(());
+            }
+            if reserved == need {
+                break;
+            }
+            std::thread::yield_now();
+        }
+        let accepted = format!("a batch whose redo fits into innodb_redo_log_capacity, {}", redo.header().capacity);
+        Err(Error::invalid("batch bytes", need, accepted))
+    }
+
+    fn apply(&self, task: &mut Task, batch: &mut WriteBatch) -> Result<u64> {
+        let redo = &self.forest.redo;
+        if batch.len() == 1 {
+            let change = batch.changes().next();
+            return Ok(match change {
+                Some(change) => self.apply_change(task, &change, Origin::Alone)?.unwrap_or_else(|| redo.lsn()),
+                None => redo.lsn(),
+            });
+        }
+        let floor = redo.begin_batch();
+        let encoded = batch.encode(0);
+        let (intent, _) = redo.append(task, |out| RedoOp::Intent { applied: 0, batch: encoded }.encode(out))?;
+        let end = self.apply_from(task, batch, 0, intent, floor)?;
+        redo.end_batch(floor);
+        Ok(end)
+    }
+
+    fn apply_from(&self, task: &mut Task, batch: &WriteBatch, applied: u32, intent: u64, floor: u64) -> Result<u64> {
+        let mut end = self.forest.redo.lsn();
+        for (index, change) in batch.changes().enumerate().skip(applied as usize) {
+            let origin = Origin::Batch { intent, floor, index: index as u32 };
+            end = self.apply_change(task, &change, origin)?.unwrap_or(end);
+        }
+        Ok(end)
+    }
+
+    #[inline]
+    fn apply_change(&self, task: &mut Task, change: &Change, origin: Origin) -> Result<Option<u64>> {
+        match *change {
+            Change::Put { key, value } => {
+                let (number, key) = split_key(self.layout, key);
+                let tree = match self.forest.tree(number) {
+                    Some(tree) => tree,
+                    None => self.forest.tree_or_create(task, number)?,
+                };
+                self.forest.put(task, tree, key, value, origin).map(Some)
+            }
+            Change::Delete { key } => {
+                let (number, key) = split_key(self.layout, key);
+                match self.forest.tree(number) {
+                    Some(tree) => self.forest.remove(task, tree, key, origin),
+                    None => self.forest.note_applied(task, origin),
+                }
+            }
+        }
+    }
+
+    fn make_durable(&self, task: &mut Task, end: u64, commit: Commit) -> Result<()> {
+        let redo = &self.forest.redo;
+        match (commit, self.options.innodb_flush_log_at_trx_commit) {
+            (Commit::Synced, _) | (_, 1) => redo.sync_to(task, end),
+            (_, 2) => redo.write_to(task, end),
+            _ => Ok(()),
+        }
+    }
+
+    fn leaf(&self, key: &[u8]) -> Option<(Tree, usize)> {
+        let (number, rest) = split_key(self.layout, key);
+        Some((self.forest.tree(number)?, key.len() - rest.len()))
+    }
+
+    /// Average share of their capacity that leaves in the pool use, over a sample.
+    fn leaf_fill(&self) -> Option<f64> {
+        let pool = &self.forest.pool;
+        let step = (pool.frames() / FILL_SAMPLE).max(1);
+        let (mut leaves, mut used, mut capacity) = (0, 0, 0);
+        for frame in (0..pool.frames()).step_by(step) {
+            pool.with_frame(frame as u32, false, |_, bytes| {
+                let view = View(bytes);
+                if view.kind() == Kind::Tree && view.is_leaf() {
+                    leaves += 1;
+                    used += view.used();
+                    capacity += view.capacity();
+                }
+            });
+        }
+        (leaves > 0).then(|| used as f64 / capacity as f64)
+    }
+
+    fn details(&self) -> BTreeMap<String, f64> {
+        let (pool, redo, forest) = (&self.forest.pool, &self.forest.redo, &self.forest);
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed) as f64;
+        let mut details = BTreeMap::from(
+            [
+                ("checkpoint_age", redo.checkpoint_age() as f64),
+                ("checkpoint_max_age", redo.thresholds.limit_for_free_check as f64),
+                ("dirty_pages", pool.dirty.len() as f64),
+                ("pool_pages", pool.frames() as f64),
+                ("free_pages", pool.lru.lock().free_len() as f64),
+                ("pages_flushed", count(&pool.counters.pages_flushed)),
+                ("single_page_flushes", count(&pool.counters.single_page_flushes)),
+                ("pages_read", count(&pool.counters.misses)),
+                ("pages_read_ahead", count(&pool.counters.pages_read_ahead)),
+                ("pages_evicted", count(&pool.counters.evictions)),
+                ("splits", count(&forest.counters.splits)),
+                ("merges", count(&forest.counters.merges)),
+                ("tree_pages", forest.space.lock().used_pages() as f64),
+                ("lsn", redo.lsn() as f64),
+            ]
+            .map(|(name, value)| (name.to_owned(), value)),
+        );
+        if let Some(fill) = self.leaf_fill() {
+            details.insert("leaf_fill".to_owned(), fill);
+        }
+        details
+    }
+
+    #[cfg(test)]
+    pub(super) fn forest(&self) -> &Forest {
+        &self.forest
+    }
+}
+
+impl Engine for Btree {
+    fn get(&self, task: &mut Task, key: &[u8], value: &mut Vec<u8>) -> Result<bool> {
+        self.poison.check()?;
+        task.charge(Work::Call, 1);
+        value.clear();
+        let Some((tree, prefix)) = self.leaf(key) else { return Ok(false) };
+        let key = &key[prefix..];
+        let leaf = self.forest.leaf_for_read(task, tree, Toward::At(key), None)?;
+        let (slot, found) = leaf.view().search(task, key);
+        if found {
+            self.forest.read_value(task, leaf.view().value(slot), value)?;
+        }
+        Ok(found)
+    }
+
+    fn write(&self, task: &mut Task, batch: &mut WriteBatch, commit: Commit) -> Result<()> {
+        self.poison.check()?;
+        task.charge(Work::Call, 1);
+        for change in batch.changes() {
+            self.check_change(&change)?;
+        }
+        let end = if batch.is_empty() {
+            self.forest.redo.lsn()
+        } else {
+            let need = self.estimate(batch);
+            self.reserved.fetch_add(need, Ordering::AcqRel);
+            let room = self.make_room(task, need);
+            let applied = room.and_then(|()| {
+                // A batch that stops half way goes on at recovery; until then nobody may see it.
+                self.apply(task, batch).inspect_err(|error| self.poison.set(error))
+            });
+            self.reserved.fetch_sub(need, Ordering::AcqRel);
+            applied?
+        };
+        self.make_durable(task, end, commit).inspect_err(|error| self.poison.set(error))?;
+        self.user_bytes.fetch_add(batch.user_bytes(), Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn iterator<'a>(&'a self, _task: &mut Task) -> Result<Box<dyn EngineIterator + 'a>> {
+        self.poison.check()?;
+        Ok(Box::new(Cursor::new(&self.forest, self.layout)))
+    }
+
+    fn admit(&self, _task: &mut Task, bytes: u64) -> Result<Admission> {
+        self.poison.check()?;
+        let redo = &self.forest.redo;
+        if redo.checkpoint_age() + bytes <= redo.thresholds.limit_for_free_check || redo.checkpoint_age() == 0 {
+            return Ok(Admission::Go);
+        }
+        self.signal.wake();
+        Ok(Admission::Wait)
+    }
+
+    fn next_job(&self, now_ns: u64) -> Option<Box<dyn Job>> {
+        self.background.next_job(now_ns)
+    }
+
+    fn next_timer(&self, _now_ns: u64) -> Option<u64> {
+        Some(self.background.next_timer())
+    }
+
+    fn background_threads(&self) -> usize {
+        // One more for the log, checkpoints and read-ahead.
+        self.options.innodb_page_cleaners as usize + 1
+    }
+
+    fn begin_settle(&self, _task: &mut Task) -> Result<()> {
+        self.poison.check()?;
+        self.background.begin_settle();
+        self.signal.wake();
+        Ok(())
+    }
+
+    fn is_settled(&self) -> bool {
+        self.background.is_settled()
+    }
+
+    fn close(&self, task: &mut Task) -> Result<()> {
+        self.poison.check()?;
+        self.forest.pool.flush_all(task)?;
+        self.forest.pool.checkpoint_now(task)
+    }
+
+    fn poison(&self, error: &Error) {
+        self.poison.set(error);
+    }
+
+    fn check(&self) -> Result<()> {
+        self.poison.check()
+    }
+
+    fn stats(&self) -> EngineStats {
+        let (pool, redo) = (&self.forest.pool, &self.forest.redo);
+        EngineStats {
+            user_bytes_written: self.user_bytes.load(Ordering::Relaxed),
+            cache_hits: self.forest.counters.hits.load(Ordering::Relaxed),
+            cache_misses: pool.counters.misses.load(Ordering::Relaxed),
+            memory_bytes: pool.memory_bytes() + redo.memory_bytes() + self.forest.space.lock().memory_bytes(),
+            disk_bytes: self.storage.used_bytes().unwrap_or(0),
+            details: self.details(),
+            ..EngineStats::default()
+        }
+    }
+}

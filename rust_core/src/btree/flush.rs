@@ -1,0 +1,259 @@
+//! Writing dirty pages back: which go together, the order log - doublewrite - place, and the checkpoint behind them.
+
+use super::doublewrite::REGION_PAGES;
+use super::options::Options;
+use super::page::{EXTENT_PAGES, NO_PAGE, View};
+use super::page_file::BLOCK_BYTES;
+use super::pool::BufferPool;
+use crate::error::Result;
+use crate::runtime::{Task, Work};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Pages that are written together.
+pub struct FlushBatch {
+    frames: Vec<u32>,
+    completed: AtomicBool,
+}
+
+/// Copies of claimed pages, by page number.
+struct Copies {
+    pages: Vec<u32>,
+    frames: Vec<u32>,
+    images: Vec<u8>,
+    newest_lsn: u64,
+}
+
+impl BufferPool {
+    /// Most pages that may be in flight between a job's writes and its install: the rest stay evictable.
+    fn most_in_flight(&self) -> usize {
+        self.frames() / 4
+    }
+
+    /// Whether no more pages should be written before some are completed.
+    pub fn is_full_in_flight(&self) -> bool {
+        self.dirty.writing() >= self.most_in_flight()
+    }
+
+    /// Dirty frames among the `depth` coldest.
+    pub fn coldest_dirty(&self, depth: usize, limit: usize) -> Vec<u32> {
+        let lru = self.lru.lock();
+        lru.from_tail().take(depth).filter(|frame| self.dirty.is_dirty(*frame)).take(limit).collect()
+    }
+
+    /// Writes the given frames, as far as they are dirty, with their neighbours, in batches of one doublewrite region.
+    /// They count as clean once the batches are completed. `wait` says whether latches are waited for.
+    pub fn write_frames(&self, task: &mut Task, frames: &[u32], wait: bool) -> Result<Vec<Arc<FlushBatch>>> {
+        let mut batches = Vec::new();
+        for group in frames.chunks(REGION_PAGES) {
+            if wait && self.is_full_in_flight() {
+                break;
+            }
+            let copies = self.copy(task, self.with_neighbors(group), wait);
+            for part in copies.into_regions(self.page_bytes()) {
+                batches.push(self.write_copies(task, part)?);
+            }
+        }
+        Ok(batches)
+    }
+
+    /// The pages of these frames and their dirty neighbours, by page number.
+    fn with_neighbors(&self, frames: &[u32]) -> BTreeMap<u32, u32> {
+        let mut chosen = BTreeMap::new();
+        for &frame in frames {
+            let page_no = self.page_hint(frame);
+            if page_no == NO_PAGE {
+                continue;
+            }
+            chosen.insert(page_no, frame);
+            let dirty = |page_no: u32| {
+                let frame = self.table.entry(page_no).frame()?;
+                self.dirty.is_dirty(frame).then_some(frame)
+            };
+            for (page_no, frame) in neighbors(&self.options, self.frames(), page_no, dirty) {
+                chosen.insert(page_no, frame);
+            }
+        }
+        chosen
+    }
+
+    fn copy(&self, task: &mut Task, chosen: BTreeMap<u32, u32>, wait: bool) -> Copies {
+        let mut copies = Copies { pages: Vec::new(), frames: Vec::new(), images: Vec::new(), newest_lsn: 0 };
+        for frame in chosen.into_values() {
+            if !self.dirty.claim(frame) {
+                continue;
+            }
+            let copied = self.with_frame(frame, wait, |page_no, bytes| {
+                copies.pages.push(page_no);
+                copies.frames.push(frame);
+                copies.images.extend_from_slice(bytes);
+                copies.newest_lsn = copies.newest_lsn.max(View(bytes).lsn());
+                self.dirty.copied(frame);
+            });
+            if copied.is_none() {
+                self.dirty.unclaim(frame);
+            }
+        }
+        task.charge(Work::CopyByte, copies.images.len() as u64);
+        task.charge(Work::PageTouch, copies.pages.len() as u64);
+        copies
+    }
+
+    fn write_copies(&self, task: &mut Task, copies: Copies) -> Result<Arc<FlushBatch>> {
+        let count = copies.pages.len() as u64;
+        let batch = Arc::new(FlushBatch { frames: copies.frames.clone(), completed: AtomicBool::new(false) });
+        self.write_durably(task, copies).inspect_err(|error| self.poison.set(error))?;
+        self.counters.pages_flushed.fetch_add(count, Ordering::Relaxed);
+        self.written.lock().push(batch.clone());
+        Ok(batch)
+    }
+
+    fn write_durably(&self, task: &mut Task, mut copies: Copies) -> Result<()> {
+        self.poison.check()?;
+        self.redo.ensure_durable(task, copies.newest_lsn)?;
+        let stored = copies
+            .images
+            .chunks_exact_mut(self.page_bytes())
+            .map(|image| self.file.pack(task, image))
+            .collect::<Result<Vec<_>>>()?;
+        match &self.doublewrite {
+            Some(area) => area.guard(task, &copies.images, |task| self.write_in_place(task, &copies, &stored)),
+            None => self.write_in_place(task, &copies, &stored),
+        }
+    }
+
+    fn write_in_place(&self, task: &mut Task, copies: &Copies, stored: &[usize]) -> Result<()> {
+        let page_bytes = self.page_bytes();
+        let mut start = 0;
+        for n in 0..copies.pages.len() {
+            self.table.entry(copies.pages[n]).writing(stored[n] / BLOCK_BYTES);
+            let next = copies.pages.get(n + 1);
+            if stored[n] == page_bytes && next == Some(&(copies.pages[n] + 1)) {
+                continue;
+            }
+            let images = &copies.images[start * page_bytes..(n + 1) * page_bytes];
+            self.file.write(task, copies.pages[start], images, stored[n])?;
+            start = n + 1;
+        }
+        self.file.sync(task)
+    }
+
+    /// Counts the pages of a batch as clean.
+    pub fn complete(&self, batch: &Arc<FlushBatch>) {
+        if !batch.completed.swap(true, Ordering::AcqRel) {
+            batch.frames.iter().for_each(|frame| self.dirty.complete(*frame));
+            self.written.lock().retain(|other| !Arc::ptr_eq(other, batch));
+        }
+    }
+
+    /// Completes batches that are on storage already, though their jobs are not installed yet.
+    pub fn complete_written(&self) {
+        let written = self.written.lock().clone();
+        written.iter().for_each(|batch| self.complete(batch));
+    }
+
+    /// Flushes the coldest dirty page for a client that found no clean frame; false if none could be.
+    pub fn flush_one_from_tail(&self, task: &mut Task) -> Result<bool> {
+        self.complete_written();
+        for frame in self.coldest_dirty(usize::MAX, 8) {
+            let copies = self.copy(task, BTreeMap::from([(self.page_hint(frame), frame)]), false);
+            if !copies.pages.is_empty() {
+                let batch = self.write_copies(task, copies)?;
+                self.complete(&batch);
+                self.counters.single_page_flushes.fetch_add(1, Ordering::Relaxed);
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Flushes the oldest dirty pages at once, for a client that finds the log full; false if there were none.
+    pub fn flush_oldest_now(&self, task: &mut Task, pages: usize) -> Result<bool> {
+        self.complete_written();
+        let batches = self.write_frames(task, &self.dirty.oldest_frames(pages), false)?;
+        batches.iter().for_each(|batch| self.complete(batch));
+        Ok(!batches.is_empty())
+    }
+
+    /// Flushes everything.
+    pub fn flush_all(&self, task: &mut Task) -> Result<()> {
+        self.complete_written();
+        loop {
+            let frames = self.dirty.oldest_frames(REGION_PAGES);
+            if frames.is_empty() {
+                return Ok(());
+            }
+            let batches = self.write_frames(task, &frames, true)?;
+            batches.iter().for_each(|batch| self.complete(batch));
+        }
+    }
+
+    /// The furthest LSN before which everything is in the page file.
+    pub fn checkpoint_target(&self) -> u64 {
+        // The end is read first: a change logged after it is bounded by it, one before it is already in the lists.
+        let end = self.redo.lsn();
+        let floor = self.redo.batch_floor().unwrap_or(end);
+        end.min(floor).min(self.dirty.oldest().unwrap_or(end))
+    }
+
+    /// Writes and adopts a checkpoint as far forward as can be.
+    pub fn checkpoint_now(&self, task: &mut Task) -> Result<()> {
+        let target = self.checkpoint_target();
+        self.redo.write_checkpoint(task, target)?;
+        self.redo.adopt_checkpoint();
+        Ok(())
+    }
+}
+
+impl Copies {
+    fn into_regions(self, page_bytes: usize) -> Vec<Self> {
+        if self.pages.len() <= REGION_PAGES {
+            return if self.pages.is_empty() { Vec::new() } else { vec![self] };
+        }
+        let parts = self.pages.chunks(REGION_PAGES).zip(self.frames.chunks(REGION_PAGES));
+        let images = self.images.chunks(REGION_PAGES * page_bytes);
+        let part = |((pages, frames), images): ((&[u32], &[u32]), &[u8])| Self {
+            pages: pages.to_vec(),
+            frames: frames.to_vec(),
+            images: images.to_vec(),
+            newest_lsn: self.newest_lsn,
+        };
+        parts.zip(images).map(part).collect()
+    }
+}
+
+/// Dirty pages that go along with `page_no`: within an area of 64 pages, or a 16th of the pool if that is less. `dirty`
+/// gives a page's frame if the page is dirty.
+fn neighbors(
+    options: &Options,
+    pool_pages: usize,
+    page_no: u32,
+    dirty: impl Fn(u32) -> Option<u32>,
+) -> Vec<(u32, u32)> {
+    let area = (EXTENT_PAGES as usize).min(pool_pages / 16).max(1).next_power_of_two() as u32;
+    let low = page_no / area * area;
+    let found = |page_no: u32| dirty(page_no).map(|frame| (page_no, frame));
+    match options.innodb_flush_neighbors {
+        0 => Vec::new(),
+        1 => (low..page_no).rev().map_while(found).chain((page_no + 1..low + area).map_while(found)).collect(),
+        _ => (low..low + area).filter(|other| *other != page_no).filter_map(found).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbors_are_adjacent_or_in_the_area() {
+        let dirty = |page: u32| [60, 64, 65, 67, 69, 128].contains(&page).then_some(page + 1000);
+        let chosen = |mode: u64| {
+            let options = Options { innodb_flush_neighbors: mode, ..Options::default() };
+            neighbors(&options, 4096, 66, dirty).into_iter().map(|(page, _)| page).collect::<Vec<_>>()
+        };
+        assert!(chosen(0).is_empty());
+        assert_eq!(chosen(1), [65, 64, 67]);
+        assert_eq!(chosen(2), [64, 65, 67, 69]);
+    }
+}

@@ -1,0 +1,328 @@
+//! All trees of an engine, the directory that names their roots, and the descent from a root to a leaf.
+//!
+//! Latches are taken from the root down; a child is latched before its parent is released, and no latch is taken
+//! sideways except under the parent's exclusive latch, so latches cannot deadlock. A descent that meets a page which is
+//! not in the pool lets go of everything, reads the page, and begins again: nobody waits for the I/O of others.
+
+use super::mtr::Mtr;
+use super::options::Options;
+use super::page::{HEADER_BYTES, Kind, View, get_u32, put_u32};
+use super::pool::{BufferPool, ReadPage, WritePage};
+use super::redo::Redo;
+use super::space::{META_PAGE, Space};
+use crate::error::{Error, Result};
+use crate::metrics::Purpose;
+use crate::runtime::Task;
+use arc_swap::ArcSwap;
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Descents that let go of their latches to read a page, before one keeps them.
+const POLITE_ATTEMPTS: usize = 3;
+/// Where the directory begins on the meta page: the number of trees, then tree and root of each.
+const AT_TREES: usize = HEADER_BYTES;
+const ENTRY_BYTES: usize = 8;
+
+/// One tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tree {
+    /// Index number; 0 under the plain layout.
+    pub number: u32,
+    /// Its root never moves.
+    pub root: u32,
+}
+
+/// Counters of structure changes.
+#[derive(Debug, Default)]
+pub struct ForestCounters {
+    pub hits: AtomicU64,
+    pub splits: AtomicU64,
+    pub merges: AtomicU64,
+}
+
+/// All trees.
+pub struct Forest {
+    pub pool: Arc<BufferPool>,
+    pub redo: Arc<Redo>,
+    pub space: Arc<Mutex<Space>>,
+    pub counters: ForestCounters,
+    directory: ArcSwap<Vec<Tree>>,
+    creating: Mutex<()>,
+    merge_threshold: usize,
+}
+
+/// Which leaf a descent looks for.
+#[derive(Debug, Clone, Copy)]
+pub enum Toward<'k> {
+    /// The one whose range holds the key.
+    At(&'k [u8]),
+    /// The one that holds the keys just before this key.
+    Before(&'k [u8]),
+}
+
+/// One end of a leaf's range; it keeps its allocation.
+#[derive(Debug, Default)]
+pub struct Bound {
+    key: Vec<u8>,
+    set: bool,
+}
+
+impl Bound {
+    /// The key, unless the range has no such end.
+    pub fn key(&self) -> Option<&[u8]> {
+        self.set.then_some(&self.key)
+    }
+
+    fn keep(&mut self, key: &[u8]) {
+        self.key.clear();
+        self.key.extend_from_slice(key);
+        self.set = true;
+    }
+}
+
+/// The range of keys of a leaf, as its ancestors said during the descent: first key of it, and first key behind it.
+#[derive(Debug, Default)]
+pub struct Bounds {
+    pub lower: Bound,
+    pub upper: Bound,
+}
+
+impl Forest {
+    /// A forest over recovered pages, without its directory.
+    pub fn new(options: &Options, pool: Arc<BufferPool>, redo: Arc<Redo>, space: Arc<Mutex<Space>>) -> Self {
+        Self {
+            merge_threshold: (options.innodb_page_size as usize - HEADER_BYTES) * options.merge_threshold as usize / 100,
+            pool,
+            redo,
+            space,
+            counters: ForestCounters::default(),
+            directory: ArcSwap::default(),
+            creating: Mutex::default(),
+        }
+    }
+
+    /// Longest key.
+    pub fn max_key_bytes(&self) -> usize {
+        self.pool.page_bytes() / 4 - 96
+    }
+
+    /// Longest value that is stored in the leaf.
+    pub fn max_inline_bytes(&self) -> usize {
+        self.pool.page_bytes() / 4
+    }
+
+    /// Longest value: its overflow pages are all latched at once, so they may take an eighth of the pool.
+    pub fn max_value_bytes(&self) -> usize {
+        (self.pool.frames() / 8 * (self.pool.page_bytes() - HEADER_BYTES)).max(self.max_inline_bytes())
+    }
+
+    /// Bytes below which a page is merged with a neighbour.
+    pub fn merge_threshold(&self) -> usize {
+        self.merge_threshold
+    }
+
+    /// Reads the directory.
+    pub fn load_directory(&self, task: &mut Task) -> Result<()> {
+        let page = self.pool.read(task, META_PAGE)?;
+        let bytes = page.view().0;
+        let count = (get_u32(bytes, AT_TREES) as usize).min(self.max_trees());
+        let mut trees = (0..count)
+            .map(|n| {
+                let at = AT_TREES + 4 + n * ENTRY_BYTES;
+                Tree { number: get_u32(bytes, at), root: get_u32(bytes, at + 4) }
+            })
+            .collect::<Vec<_>>();
+        trees.sort_unstable_by_key(|tree| tree.number);
+        self.directory.store(Arc::new(trees));
+        Ok(())
+    }
+
+    /// The tree of an index number.
+    #[inline]
+    pub fn tree(&self, number: u32) -> Option<Tree> {
+        let directory = self.directory.load();
+        let at = directory.binary_search_by_key(&number, |tree| tree.number).ok()?;
+        Some(directory[at])
+    }
+
+    /// All trees.
+    pub fn trees(&self) -> Arc<Vec<Tree>> {
+        self.directory.load_full()
+    }
+
+    fn max_trees(&self) -> usize {
+        (self.pool.page_bytes() - AT_TREES - 4) / ENTRY_BYTES
+    }
+
+    /// The tree of an index number, made if it is new.
+    pub fn tree_or_create(&self, task: &mut Task, number: u32) -> Result<Tree> {
+        if let Some(tree) = self.tree(number) {
+            return Ok(tree);
+        }
+        let _creating = self.creating.lock();
+        if let Some(tree) = self.tree(number) {
+            return Ok(tree);
+        }
+        let mut trees = self.directory.load_full().to_vec();
+        if trees.len() >= self.max_trees() {
+            return Err(Error::invalid("index number", number, format!("at most {} indexes", self.max_trees())));
+        }
+        let tree = self.create_tree(task, number, trees.len())?;
+        let at = trees.partition_point(|other| other.number < number);
+        trees.insert(at, tree);
+        self.directory.store(Arc::new(trees));
+        Ok(tree)
+    }
+
+    fn create_tree(&self, task: &mut Task, number: u32, count: usize) -> Result<Tree> {
+        let meta = self.pool.write(task, META_PAGE, Purpose::UserRead)?;
+        let mut mtr = Mtr::new(self, vec![meta]);
+        let root = mtr.take_page(task, number)?;
+        let page_no = mtr.page_no(root);
+        mtr.reshape(root, |page| page.edit().format(page_no, number, Kind::Tree, 0));
+        mtr.log_image(root);
+        let mut entry = [0; ENTRY_BYTES];
+        put_u32(&mut entry, 0, number);
+        put_u32(&mut entry, 4, page_no);
+        mtr.write(0, AT_TREES + 4 + count * ENTRY_BYTES, &entry);
+        mtr.write(0, AT_TREES, &(count as u32 + 1).to_le_bytes());
+        mtr.commit(task, None)?;
+        Ok(Tree { number, root: page_no })
+    }
+
+    fn count_pages(&self, task: &mut Task, depth: u64, misses: u64) {
+        task.blocks_asked += depth;
+        self.counters.hits.fetch_add(depth.saturating_sub(misses), Ordering::Relaxed);
+    }
+
+    /// The leaf for a key under its shared latch, and its range if `bounds` are wanted.
+    #[inline]
+    pub fn leaf_for_read(
+        &self,
+        task: &mut Task,
+        tree: Tree,
+        toward: Toward,
+        mut bounds: Option<&mut Bounds>,
+    ) -> Result<ReadPage<'_>> {
+        let mut misses = 0;
+        'descent: loop {
+            if let Some(bounds) = bounds.as_deref_mut() {
+                (bounds.lower.set, bounds.upper.set) = (false, false);
+            }
+            let Some(mut page) = self.pool.read_resident(task, tree.root) else {
+                misses += 1;
+                self.pool.load(task, tree.root, Purpose::UserRead)?;
+                continue;
+            };
+            let mut depth = 1;
+            while !page.view().is_leaf() {
+                let slot = choose_child(task, page.view(), toward, bounds.as_deref_mut());
+                let child = page.view().child(slot);
+                page = match self.pool.read_resident(task, child) {
+                    Some(child) => child,
+                    None if misses < POLITE_ATTEMPTS => {
+                        drop(page);
+                        misses += 1;
+                        self.pool.load(task, child, Purpose::UserRead)?;
+                        continue 'descent;
+                    }
+                    None => {
+                        misses += 1;
+                        self.pool.read(task, child)?
+                    }
+                };
+                depth += 1;
+            }
+            self.count_pages(task, depth, misses as u64);
+            return Ok(page);
+        }
+    }
+
+    /// The leaf for a key under its exclusive latch.
+    #[inline]
+    pub fn leaf_for_write(&self, task: &mut Task, tree: Tree, key: &[u8]) -> Result<WritePage<'_>> {
+        let mut misses = 0;
+        'descent: loop {
+            let mut page = self.pool.read(task, tree.root)?;
+            if page.view().is_leaf() {
+                drop(page);
+                let root = self.pool.write(task, tree.root, Purpose::UserRead)?;
+                if root.view().is_leaf() {
+                    self.count_pages(task, 1, 0);
+                    return Ok(root);
+                }
+                continue;
+            }
+            let mut depth = 1;
+            loop {
+                let slot = page.view().child_slot(task, key);
+                let (child, above_leaf) = (page.view().child(slot), page.view().level() == 1);
+                depth += 1;
+                let polite = misses < POLITE_ATTEMPTS;
+                if above_leaf {
+                    let leaf = match self.pool.write_resident(task, child) {
+                        None if !polite => Some(self.pool.write(task, child, Purpose::UserRead)?),
+                        resident => resident,
+                    };
+                    if let Some(leaf) = leaf {
+                        self.count_pages(task, depth, misses as u64);
+                        return Ok(leaf);
+                    }
+                } else if let Some(next) = self.pool.read_resident(task, child) {
+                    page = next;
+                    continue;
+                } else if !polite {
+                    page = self.pool.read(task, child)?;
+                    continue;
+                }
+                drop(page);
+                misses += 1;
+                self.pool.load(task, child, Purpose::UserRead)?;
+                continue 'descent;
+            }
+        }
+    }
+
+    /// The pages from the lowest one that no change below can spill over (or the root) down to the leaf, all under
+    /// exclusive latches. `is_safe` says of a page that it will not be split or merged.
+    pub fn path_for_change(
+        &self,
+        task: &mut Task,
+        tree: Tree,
+        key: &[u8],
+        is_safe: impl Fn(View) -> bool,
+    ) -> Result<Vec<WritePage<'_>>> {
+        let mut path = vec![self.pool.write(task, tree.root, Purpose::UserRead)?];
+        loop {
+            let view = path[path.len() - 1].view();
+            if view.is_leaf() {
+                return Ok(path);
+            }
+            let slot = view.child_slot(task, key);
+            let child = view.child(slot);
+            let page = self.pool.write(task, child, Purpose::UserRead)?;
+            if is_safe(page.view()) {
+                path.clear();
+            }
+            path.push(page);
+        }
+    }
+}
+
+#[inline]
+fn choose_child(task: &mut Task, view: View, toward: Toward, bounds: Option<&mut Bounds>) -> usize {
+    let slot = match toward {
+        Toward::At(key) => view.child_slot(task, key),
+        Toward::Before(key) => view.child_slot_before(task, key),
+    };
+    if let Some(bounds) = bounds {
+        if slot > 0 {
+            bounds.lower.keep(view.key(slot));
+        }
+        if slot + 1 < view.count() {
+            bounds.upper.keep(view.key(slot + 1));
+        }
+    }
+    slot
+}

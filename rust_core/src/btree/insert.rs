@@ -1,0 +1,228 @@
+//! Putting a record: in place under the leaf's latch alone, or with splits under the latches of all pages that change.
+
+use super::forest::{Forest, Tree};
+use super::mtr::Mtr;
+use super::page::{AT_LAST_INSERT, Kind, NODE_RECORD_HEADER, SLOT_BYTES, Stored, View, get_u16, put_u16};
+use super::page_edit::{Payload, has_room, has_room_to_replace, split_point, splits_early};
+use super::pool::WritePage;
+use super::redo_op::RedoOp;
+use crate::error::Result;
+use crate::runtime::{Task, Work};
+use std::sync::atomic::Ordering;
+
+/// What a change is logged as part of.
+#[derive(Debug, Clone, Copy)]
+pub enum Origin {
+    /// A batch of its own.
+    Alone,
+    /// Change `index` of the batch whose intent is in the log at `intent`; `floor` bounds the checkpoint.
+    Batch { intent: u64, floor: u64, index: u32 },
+}
+
+impl Origin {
+    pub fn floor(self) -> Option<u64> {
+        match self {
+            Self::Alone => None,
+            Self::Batch { floor, .. } => Some(floor),
+        }
+    }
+
+    /// The mark that this change is applied.
+    pub fn mark(self) -> Option<RedoOp<'static>> {
+        match self {
+            Self::Alone => None,
+            Self::Batch { intent, index, .. } => Some(RedoOp::Applied { intent, index }),
+        }
+    }
+}
+
+impl Forest {
+    /// Logs one change of one page, gives the page its LSN and releases it.
+    #[inline]
+    pub fn log_single(
+        &self,
+        task: &mut Task,
+        mut page: WritePage,
+        origin: Origin,
+        fill: impl FnOnce(&mut Vec<u8>),
+    ) -> Result<u64> {
+        let bound = origin.floor().unwrap_or_else(|| self.redo.lsn());
+        self.pool.dirty.mark(page.frame, bound);
+        let (_, end) = self.redo.append(task, fill).inspect_err(|error| self.pool.poison.set(error))?;
+        page.edit().set_lsn(end);
+        drop(page);
+        if self.redo.buffer_is_full() {
+            self.redo.write_to(task, end)?;
+        }
+        Ok(end)
+    }
+
+    /// Sets a key to a value of any length, and returns the LSN of the end of its frame.
+    pub fn put(&self, task: &mut Task, tree: Tree, key: &[u8], value: &[u8], origin: Origin) -> Result<u64> {
+        if value.len() > self.max_inline_bytes() {
+            return self.put_long(task, tree, key, value, origin);
+        }
+        let payload = Payload::Value(Stored::Inline(value));
+        let need = payload.record_len(key) + SLOT_BYTES;
+        let mut leaf = self.leaf_for_write(task, tree, key)?;
+        let (slot, found) = leaf.view().search(task, key);
+        let long = found && matches!(leaf.view().value(slot), Stored::Overflow(_));
+        if long || !fits(leaf.view(), slot, found, need) {
+            drop(leaf);
+            return self.put_with_splits(task, tree, key, payload, origin);
+        }
+        let shrinks = found && leaf.view().record_bytes(slot) > need;
+        leaf.edit().put(slot, found, key, payload);
+        task.charge(Work::Record, 1);
+        task.charge(Work::CopyByte, need as u64);
+        let underfull = shrinks && leaf.view().used() < self.merge_threshold();
+        let page = leaf.page_no();
+        let end = self.log_single(task, leaf, origin, |out| match origin {
+            Origin::Alone => RedoOp::put(page, key, payload).encode(out),
+            Origin::Batch { intent, index, .. } => RedoOp::PutOf { page, intent, index }.encode(out),
+        })?;
+        if underfull {
+            self.merge_leaf(task, tree, key)?;
+        }
+        Ok(end)
+    }
+
+    /// Sets a record that may need splits, or replaces a long value.
+    fn put_with_splits(
+        &self,
+        task: &mut Task,
+        tree: Tree,
+        key: &[u8],
+        payload: Payload,
+        origin: Origin,
+    ) -> Result<u64> {
+        let mut change = self.begin_put(task, tree, key)?;
+        change.insert(task, key, payload)?;
+        change.finish(task, origin)
+    }
+
+    /// Latches what a put may change, and removes what it replaces.
+    pub fn begin_put(&self, task: &mut Task, tree: Tree, key: &[u8]) -> Result<Growth<'_>> {
+        let largest = self.max_key_bytes() + NODE_RECORD_HEADER + SLOT_BYTES;
+        let pages = self.path_for_change(task, tree, key, |view| !view.is_leaf() && view.free() >= largest)?;
+        let path = (0..pages.len()).collect::<Vec<_>>();
+        let mut growth = Growth { forest: self, tree, mtr: Mtr::new(self, pages), path };
+        growth.drop_long_value(task, key)?;
+        Ok(growth)
+    }
+}
+
+/// Whether a record goes into a page without a split. An internal page takes whatever fits.
+fn fits(view: View, slot: usize, found: bool, need: usize) -> bool {
+    match (found, view.is_leaf()) {
+        (true, _) => has_room_to_replace(view, slot, need),
+        (false, true) => has_room(view, need) && !splits_early(view, slot, need),
+        (false, false) => view.free() >= need,
+    }
+}
+
+/// A mini-transaction that puts a record and grows the tree as it must.
+pub struct Growth<'a> {
+    forest: &'a Forest,
+    tree: Tree,
+    pub mtr: Mtr<'a>,
+    /// Pages of the mini-transaction from the top down to the leaf.
+    path: Vec<usize>,
+}
+
+impl Growth<'_> {
+    /// Frees the overflow pages of the value that `key` has.
+    fn drop_long_value(&mut self, task: &mut Task, key: &[u8]) -> Result<()> {
+        let leaf = self.path[self.path.len() - 1];
+        let view = self.mtr.view(leaf);
+        let (slot, found) = view.search(task, key);
+        if !found {
+            return Ok(());
+        }
+        if let Stored::Overflow(pointer) = view.value(slot) {
+            for page in self.forest.overflow_pages(task, pointer)? {
+                self.mtr.free_page(page);
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts the record into the leaf.
+    pub fn insert(&mut self, task: &mut Task, key: &[u8], payload: Payload) -> Result<()> {
+        self.insert_at(task, self.path.len() - 1, key, payload)
+    }
+
+    /// Logs everything.
+    pub fn finish(mut self, task: &mut Task, origin: Origin) -> Result<u64> {
+        if let Some(mark) = origin.mark() {
+            self.mtr.note(mark);
+        }
+        self.mtr.commit(task, origin.floor())
+    }
+
+    fn insert_at(&mut self, task: &mut Task, depth: usize, key: &[u8], payload: Payload) -> Result<()> {
+        let index = self.path[depth];
+        let need = payload.record_len(key) + SLOT_BYTES;
+        let (slot, found) = self.mtr.view(index).search(task, key);
+        if fits(self.mtr.view(index), slot, found, need) {
+            self.mtr.put(index, slot, found, key, payload);
+            return Ok(());
+        }
+        if found {
+            self.mtr.remove(index, slot);
+        }
+        self.split(task, depth, slot, key, payload)
+    }
+
+    fn split(&mut self, task: &mut Task, depth: usize, slot: usize, key: &[u8], payload: Payload) -> Result<()> {
+        let depth = if depth == 0 { self.raise_root(task)? } else { depth };
+        let left = self.path[depth];
+        let need = payload.record_len(key) + SLOT_BYTES;
+        let view = self.mtr.view(left);
+        let (at, count, level) = (split_point(view, slot, need), view.count(), view.level());
+        let goes_right = slot >= at;
+        let first_moved = if goes_right { at } else { at - 1 };
+        let right = self.mtr.take_page(task, self.tree.number)?;
+        let (right_no, tree) = (self.mtr.page_no(right), self.tree.number);
+        self.mtr.rebuild(right, left, |page, left| {
+            page.edit().format(right_no, tree, Kind::Tree, level);
+            page.edit().rebuild(&[(left, first_moved..count)]);
+            if goes_right {
+                page.edit().insert(slot - at, key, payload);
+            }
+        });
+        self.mtr.log_image(right);
+        if first_moved < count {
+            self.mtr.keep(left, 0..first_moved);
+        }
+        if !goes_right {
+            self.mtr.put(left, slot, false, key, payload);
+        }
+        task.charge(Work::Record, (count - first_moved) as u64);
+        task.charge(Work::PageTouch, 2);
+        self.forest.counters.splits.fetch_add(1, Ordering::Relaxed);
+        let separator = self.mtr.view(right).key(0).to_vec();
+        self.insert_at(task, depth - 1, &separator, Payload::Child(right_no))
+    }
+
+    /// Moves the root's records to a new page below it, and returns that page's depth.
+    fn raise_root(&mut self, task: &mut Task) -> Result<usize> {
+        let root = self.path[0];
+        let child = self.mtr.take_page(task, self.tree.number)?;
+        let (child_no, root_no, tree) = (self.mtr.page_no(child), self.mtr.page_no(root), self.tree.number);
+        let level = self.mtr.view(root).level();
+        self.mtr.rebuild(child, root, |page, root| {
+            page.edit().format(child_no, tree, Kind::Tree, level);
+            page.edit().rebuild(&[(root, 0..root.count())]);
+            put_u16(page.edit().0, AT_LAST_INSERT, get_u16(root.0, AT_LAST_INSERT));
+        });
+        self.mtr.log_image(child);
+        self.mtr.reshape(root, |page| {
+            page.edit().format(root_no, tree, Kind::Tree, level + 1);
+            page.edit().insert(0, b"", Payload::Child(child_no));
+        });
+        self.mtr.log_image(root);
+        self.path.insert(1, child);
+        Ok(1)
+    }
+}

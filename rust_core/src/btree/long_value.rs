@@ -1,0 +1,86 @@
+//! Values longer than a quarter of a page: a chain of overflow pages, named by a pointer in the leaf record. The chain
+//! and the record are written in one mini-transaction, so a crash leaves no page that nobody names.
+
+use super::forest::{Forest, Tree};
+use super::insert::Origin;
+use super::page::{
+    AT_CHUNK, AT_NEXT, HEADER_BYTES, Kind, NO_PAGE, OVERFLOW_POINTER_BYTES, Stored, get_u32, put_u32,
+};
+use super::page_edit::Payload;
+use super::page_file;
+use crate::error::{Error, Result};
+use crate::runtime::{Task, Work};
+
+fn broken(page_no: u32, page_bytes: usize) -> Error {
+    Error::corruption(page_file::FILE, u64::from(page_no) * page_bytes as u64, "a chain of overflow pages is broken")
+}
+
+impl Forest {
+    /// Sets a key to a long value.
+    pub fn put_long(&self, task: &mut Task, tree: Tree, key: &[u8], value: &[u8], origin: Origin) -> Result<u64> {
+        let mut growth = self.begin_put(task, tree, key)?;
+        let chunks = value.chunks(self.pool.page_bytes() - HEADER_BYTES).collect::<Vec<_>>();
+        let mut next = NO_PAGE;
+        for chunk in chunks.into_iter().rev() {
+            let index = growth.mtr.take_page(task, tree.number)?;
+            let page_no = growth.mtr.page_no(index);
+            growth.mtr.reshape(index, |page| {
+                page.edit().format(page_no, tree.number, Kind::Overflow, 0);
+                page.edit().fill_chunk(chunk, next);
+            });
+            growth.mtr.log_image(index);
+            next = page_no;
+        }
+        task.charge(Work::CopyByte, value.len() as u64);
+        let mut pointer = [0; OVERFLOW_POINTER_BYTES];
+        put_u32(&mut pointer, 0, value.len() as u32);
+        put_u32(&mut pointer, 4, next);
+        growth.insert(task, key, Payload::Value(Stored::Overflow(&pointer)))?;
+        growth.finish(task, origin)
+    }
+
+    /// Reads a stored value into `out`. The caller holds the latch of its leaf, so the chain cannot change.
+    #[inline]
+    pub fn read_value(&self, task: &mut Task, stored: Stored, out: &mut Vec<u8>) -> Result<()> {
+        out.clear();
+        match stored {
+            Stored::Inline(value) => {
+                task.charge(Work::CopyByte, value.len() as u64);
+                out.extend_from_slice(value);
+                Ok(())
+            }
+            Stored::Overflow(pointer) => self.read_long(task, pointer, out),
+        }
+    }
+
+    fn read_long(&self, task: &mut Task, pointer: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        let len = get_u32(pointer, 0) as usize;
+        self.walk(task, pointer, |_, chunk| out.extend_from_slice(chunk))?;
+        task.charge(Work::CopyByte, out.len() as u64);
+        if out.len() == len { Ok(()) } else { Err(broken(get_u32(pointer, 4), self.pool.page_bytes())) }
+    }
+
+    /// The pages of a long value.
+    pub fn overflow_pages(&self, task: &mut Task, pointer: &[u8]) -> Result<Vec<u32>> {
+        let mut pages = Vec::new();
+        self.walk(task, pointer, |page_no, _| pages.push(page_no))?;
+        Ok(pages)
+    }
+
+    fn walk(&self, task: &mut Task, pointer: &[u8], mut visit: impl FnMut(u32, &[u8])) -> Result<()> {
+        let mut left = get_u32(pointer, 0) as usize;
+        let mut next = get_u32(pointer, 4);
+        while left > 0 {
+            let page = self.pool.read(task, next)?;
+            task.blocks_asked += 1;
+            let view = page.view();
+            let chunk = view.0.get(HEADER_BYTES..HEADER_BYTES + get_u32(view.0, AT_CHUNK) as usize);
+            let chunk = chunk.filter(|chunk| view.kind() == Kind::Overflow && !chunk.is_empty() && chunk.len() <= left);
+            let Some(chunk) = chunk else { return Err(broken(next, self.pool.page_bytes())) };
+            visit(next, chunk);
+            left -= chunk.len();
+            next = get_u32(view.0, AT_NEXT);
+        }
+        Ok(())
+    }
+}

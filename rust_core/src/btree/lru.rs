@@ -1,0 +1,279 @@
+//! InnoDB's LRU list as a plain data structure: young pages in front, old pages behind a midpoint, new pages enter at
+//! the midpoint. Frames are numbers; latches and pages are the pool's concern.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+const NONE: u32 = u32::MAX;
+/// Shorter lists have no old part. (InnoDB's 512 pages, for pools of at least 5 MiB; here for the smallest pools.)
+const OLD_MIN_LEN: usize = 32;
+/// How far the old part may be off its share before the midpoint moves.
+const TOLERANCE: usize = 20;
+
+#[derive(Debug, Clone, Copy)]
+struct Links {
+    prev: u32,
+    next: u32,
+}
+
+/// The list and the frames that hold no page.
+#[derive(Debug)]
+pub struct Lru {
+    links: Vec<Links>,
+    /// Read by the hit path without the list's lock.
+    old: Arc<[AtomicBool]>,
+    head: u32,
+    tail: u32,
+    /// First frame of the old part.
+    old_head: u32,
+    old_len: usize,
+    len: usize,
+    old_pct: usize,
+    free: Vec<u32>,
+    frames: usize,
+}
+
+impl Lru {
+    /// A list for `frames` frames, all free.
+    pub fn new(frames: usize, old_pct: usize) -> Self {
+        let old = (0..frames).map(|_| AtomicBool::new(false)).collect();
+        let (head, tail, old_head) = (NONE, NONE, NONE);
+        Self { links: Vec::new(), old, head, tail, old_head, old_len: 0, len: 0, old_pct, free: Vec::new(), frames }
+    }
+
+    /// For each frame, whether it is in the old part.
+    pub fn old_flags(&self) -> Arc<[AtomicBool]> {
+        self.old.clone()
+    }
+
+    /// Frames in the list.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Frames that hold no page.
+    pub fn free_len(&self) -> usize {
+        self.free.len() + self.frames - self.links.len()
+    }
+
+    /// Takes a frame that holds no page: one that had a page before, or a new one.
+    pub fn take_free(&mut self) -> Option<u32> {
+        self.free.pop().or_else(|| {
+            let fresh = self.links.len();
+            (fresh < self.frames).then(|| {
+                self.links.push(Links { prev: NONE, next: NONE });
+                fresh as u32
+            })
+        })
+    }
+
+    /// Gives back a frame that holds no page.
+    pub fn give_free(&mut self, frame: u32) {
+        self.free.push(frame);
+    }
+
+    /// Puts a new page at the midpoint.
+    pub fn insert(&mut self, frame: u32) {
+        if self.old_head == NONE {
+            self.link_before(frame, self.head);
+            self.set_old(frame, false);
+        } else {
+            self.link_before(frame, self.old_head);
+            self.old_head = frame;
+            self.old_len += 1;
+            self.set_old(frame, true);
+        }
+        self.balance();
+    }
+
+    /// Moves a page to the front.
+    pub fn make_young(&mut self, frame: u32) {
+        self.remove(frame);
+        self.link_before(frame, self.head);
+        self.set_old(frame, false);
+        self.balance();
+    }
+
+    /// Takes a page out of the list.
+    pub fn remove(&mut self, frame: u32) {
+        let Links { prev, next } = self.links[frame as usize];
+        if self.old_head == frame {
+            self.old_head = next;
+        }
+        if self.is_old(frame) {
+            self.old_len -= 1;
+        }
+        self.set_next(prev, next);
+        self.set_prev(next, prev);
+        self.set_old(frame, false);
+        self.len -= 1;
+        if self.old_len == 0 {
+            self.old_head = NONE;
+        }
+        self.balance();
+    }
+
+    /// Frames from the cold end on.
+    pub fn from_tail(&self) -> impl Iterator<Item = u32> + '_ {
+        std::iter::successors(Some(self.tail), |frame| Some(self.links[*frame as usize].prev))
+            .take_while(|frame| *frame != NONE)
+    }
+
+    /// Bytes of memory.
+    pub fn memory_bytes(&self) -> u64 {
+        (self.links.capacity() * size_of::<Links>() + self.free.capacity() * 4 + self.frames) as u64
+    }
+
+    fn is_old(&self, frame: u32) -> bool {
+        self.old[frame as usize].load(Ordering::Relaxed)
+    }
+
+    fn set_old(&self, frame: u32, old: bool) {
+        self.old[frame as usize].store(old, Ordering::Relaxed);
+    }
+
+    fn set_next(&mut self, frame: u32, next: u32) {
+        match frame {
+            NONE => self.head = next,
+            _ => self.links[frame as usize].next = next,
+        }
+    }
+
+    fn set_prev(&mut self, frame: u32, prev: u32) {
+        match frame {
+            NONE => self.tail = prev,
+            _ => self.links[frame as usize].prev = prev,
+        }
+    }
+
+    fn link_before(&mut self, frame: u32, next: u32) {
+        let prev = if next == NONE { self.tail } else { self.links[next as usize].prev };
+        self.links[frame as usize] = Links { prev, next };
+        self.set_next(prev, frame);
+        self.set_prev(next, frame);
+        self.len += 1;
+    }
+
+    /// Moves the midpoint until the old part has its share.
+    fn balance(&mut self) {
+        if self.len < OLD_MIN_LEN {
+            while self.old_head != NONE {
+                self.shrink_old();
+            }
+            return;
+        }
+        let target = self.len * self.old_pct / 100;
+        let tolerance = TOLERANCE.min(self.len / 16);
+        while self.old_len + tolerance < target {
+            self.grow_old();
+        }
+        while self.old_len > target + tolerance {
+            self.shrink_old();
+        }
+    }
+
+    fn grow_old(&mut self) {
+        let frame = if self.old_head == NONE { self.tail } else { self.links[self.old_head as usize].prev };
+        self.old_head = frame;
+        self.old_len += 1;
+        self.set_old(frame, true);
+    }
+
+    fn shrink_old(&mut self) {
+        let frame = self.old_head;
+        self.set_old(frame, false);
+        self.old_len -= 1;
+        self.old_head = if self.old_len == 0 { NONE } else { self.links[frame as usize].next };
+    }
+}
+
+/// Whether an accessed page moves to the front. `clock` counts evictions; it stood at `young_clock` when the page was
+/// last put in front.
+#[inline]
+pub fn is_promoted(old: bool, since_first_access_ns: u64, old_time_ns: u64, clock: u32, young_clock: u32, quarter: u32) -> bool {
+    if clock == 0 {
+        return false;
+    }
+    if old { since_first_access_ns >= old_time_ns } else { clock.wrapping_sub(young_clock) >= quarter }
+}
+
+/// Evictions after which a young page has left the first quarter of the young part.
+pub fn first_quarter_of_young(frames: usize, old_pct: usize) -> u32 {
+    (frames * (100 - old_pct) / 400).max(1) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(lru: &Lru) {
+        let frames = lru.from_tail().collect::<Vec<_>>();
+        assert_eq!(frames.len(), lru.len);
+        let old = frames.iter().take_while(|frame| lru.is_old(**frame)).count();
+        assert_eq!(old, lru.old_len);
+        assert!(frames[old..].iter().all(|frame| !lru.is_old(*frame)));
+        assert_eq!(lru.old_head, old.checked_sub(1).map_or(NONE, |n| frames[n]));
+    }
+
+    #[test]
+    fn any_sequence_keeps_the_list_whole_and_the_midpoint_in_its_place() {
+        let mut lru = Lru::new(200, 37);
+        let mut inside = Vec::new();
+        let mut state = 7u64;
+        for step in 0..5000 {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            let random = (state >> 33) as usize;
+            match random % 4 {
+                0 | 1 => {
+                    if let Some(frame) = lru.take_free() {
+                        lru.insert(frame);
+                        inside.push(frame);
+                    }
+                }
+                2 if !inside.is_empty() => lru.make_young(inside[random / 4 % inside.len()]),
+                3 if step % 3 == 0 && !inside.is_empty() => {
+                    let frame = inside.swap_remove(random / 4 % inside.len());
+                    lru.remove(frame);
+                    lru.give_free(frame);
+                }
+                _ => {}
+            }
+            check(&lru);
+            if lru.len >= OLD_MIN_LEN {
+                assert!(lru.old_len.abs_diff(lru.len * 37 / 100) <= TOLERANCE, "{} of {}", lru.old_len, lru.len);
+            }
+        }
+    }
+
+    #[test]
+    fn a_scan_does_not_push_out_young_pages() {
+        let mut lru = Lru::new(100, 37);
+        for _ in 0..100 {
+            let frame = lru.take_free().unwrap();
+            lru.insert(frame);
+        }
+        let young = (0..100).filter(|frame| !lru.is_old(*frame)).collect::<Vec<_>>();
+        for _ in 0..200 {
+            let victim = lru.from_tail().next().unwrap();
+            lru.remove(victim);
+            lru.insert(victim);
+        }
+        let kept = young.iter().filter(|frame| !lru.is_old(**frame)).count();
+        assert!(kept * 10 >= young.len() * 8, "{kept} of {}", young.len());
+    }
+
+    #[test]
+    fn promotion_follows_the_table() {
+        // old, since first access, old time, clock, young clock, quarter -> promoted
+        for (old, since, time, clock, young, quarter, promoted) in [
+            (true, 5_000, 1_000, 0, 0, 10, false),
+            (true, 999, 1_000, 5, 0, 10, false),
+            (true, 1_000, 1_000, 5, 0, 10, true),
+            (false, 5_000, 1_000, 9, 0, 10, false),
+            (false, 0, 1_000, 10, 0, 10, true),
+            (false, 0, 1_000, 3, u32::MAX - 6, 10, true),
+        ] {
+            assert_eq!(is_promoted(old, since, time, clock, young, quarter), promoted);
+        }
+    }
+}

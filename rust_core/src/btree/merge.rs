@@ -1,0 +1,153 @@
+//! Removing a record, and merging pages that fell below `merge_threshold`.
+
+use super::forest::{Forest, Tree};
+use super::insert::Origin;
+use super::mtr::Mtr;
+use super::page::{Kind, Stored, View};
+use super::redo_op::RedoOp;
+use crate::error::Result;
+use crate::runtime::{Task, Work};
+use std::sync::atomic::Ordering;
+
+impl Forest {
+    /// Removes a key. Returns the LSN of the end of its frame; none if nothing had to be logged.
+    pub fn remove(&self, task: &mut Task, tree: Tree, key: &[u8], origin: Origin) -> Result<Option<u64>> {
+        let mut leaf = self.leaf_for_write(task, tree, key)?;
+        let (slot, found) = leaf.view().search(task, key);
+        if !found {
+            drop(leaf);
+            return self.note_applied(task, origin);
+        }
+        task.charge(Work::Record, 1);
+        if let Stored::Overflow(pointer) = leaf.view().value(slot) {
+            let pages = self.overflow_pages(task, pointer)?;
+            let mut mtr = Mtr::new(self, vec![leaf]);
+            mtr.remove(0, slot);
+            pages.into_iter().for_each(|page| mtr.free_page(page));
+            if let Some(mark) = origin.mark() {
+                mtr.note(mark);
+            }
+            let end = mtr.commit(task, origin.floor())?;
+            self.merge_leaf(task, tree, key)?;
+            return Ok(Some(end));
+        }
+        leaf.edit().remove(slot);
+        let underfull = leaf.view().used() < self.merge_threshold();
+        let page = leaf.page_no();
+        let end = self.log_single(task, leaf, origin, |out| {
+            RedoOp::Remove { page, key }.encode(out);
+            if let Some(mark) = origin.mark() {
+                mark.encode(out);
+            }
+        })?;
+        if underfull {
+            self.merge_leaf(task, tree, key)?;
+        }
+        Ok(Some(end))
+    }
+
+    /// Logs that a change of a batch is applied which changed nothing.
+    pub fn note_applied(&self, task: &mut Task, origin: Origin) -> Result<Option<u64>> {
+        let Some(mark) = origin.mark() else { return Ok(None) };
+        let (_, end) = self.redo.append(task, |out| mark.encode(out)).inspect_err(|error| self.pool.poison.set(error))?;
+        Ok(Some(end))
+    }
+
+    /// Merges the leaf of `key`, and pages above it, as far as they are underfull and fit into a neighbour.
+    pub fn merge_leaf(&self, task: &mut Task, tree: Tree, key: &[u8]) -> Result<()> {
+        if self.pool.read(task, tree.root)?.view().is_leaf() {
+            return Ok(());
+        }
+        let pages = self.path_for_change(task, tree, key, |view| self.is_safe_from_merge(view))?;
+        let path = (0..pages.len()).collect::<Vec<_>>();
+        let mut shrinking = Shrinking { forest: self, tree, mtr: Mtr::new(self, pages), changed: false };
+        for depth in (1..path.len()).rev() {
+            if !shrinking.merge_child(task, path[depth - 1], path[depth], key)? {
+                break;
+            }
+        }
+        if shrinking.mtr.page_no(0) == tree.root {
+            shrinking.lower_root(task)?;
+        }
+        if shrinking.changed {
+            shrinking.mtr.commit(task, None)?;
+        }
+        Ok(())
+    }
+
+    /// Whether an internal page stays above the threshold when it loses a record. An estimate: a page that was thought
+    /// safe and is not just stays underfull.
+    fn is_safe_from_merge(&self, view: View) -> bool {
+        let count = view.count();
+        !view.is_leaf() && count > 2 && view.used() - 2 * (view.used() / count) >= self.merge_threshold()
+    }
+}
+
+/// A mini-transaction that merges pages.
+struct Shrinking<'a> {
+    forest: &'a Forest,
+    tree: Tree,
+    mtr: Mtr<'a>,
+    changed: bool,
+}
+
+impl Shrinking<'_> {
+    /// Merges a page with its left or right neighbour under the same parent; false if it stays.
+    fn merge_child(&mut self, task: &mut Task, parent: usize, page: usize, key: &[u8]) -> Result<bool> {
+        if self.mtr.view(page).used() >= self.forest.merge_threshold() {
+            return Ok(false);
+        }
+        let slot = self.mtr.view(parent).child_slot(task, key);
+        if slot > 0 {
+            let left_no = self.mtr.view(parent).child(slot - 1);
+            let left = self.mtr.latch(task, left_no)?;
+            if self.fit_together(left, page) {
+                self.absorb(task, parent, slot, left, page);
+                return Ok(true);
+            }
+        }
+        if slot + 1 < self.mtr.view(parent).count() {
+            let right_no = self.mtr.view(parent).child(slot + 1);
+            let right = self.mtr.latch(task, right_no)?;
+            if self.fit_together(page, right) {
+                self.absorb(task, parent, slot + 1, page, right);
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn fit_together(&self, left: usize, right: usize) -> bool {
+        let (left, right) = (self.mtr.view(left), self.mtr.view(right));
+        left.used() + right.used() <= left.capacity()
+    }
+
+    /// Moves all records of the right page, whose record in the parent is at `slot`, to the left one.
+    fn absorb(&mut self, task: &mut Task, parent: usize, slot: usize, left: usize, right: usize) {
+        task.charge(Work::Record, self.mtr.view(right).count() as u64);
+        task.charge(Work::PageTouch, 2);
+        self.mtr.rebuild(left, right, |left, right| left.edit().append(right));
+        self.mtr.log_image(left);
+        self.mtr.remove(parent, slot);
+        self.mtr.free_held(right);
+        self.changed = true;
+        self.forest.counters.merges.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A root with a single child takes over that child's records.
+    fn lower_root(&mut self, task: &mut Task) -> Result<()> {
+        while !self.mtr.view(0).is_leaf() && self.mtr.view(0).count() == 1 {
+            let child_no = self.mtr.view(0).child(0);
+            let child = self.mtr.latch_or_held(task, child_no)?;
+            let (root_no, tree) = (self.tree.root, self.tree.number);
+            self.mtr.rebuild(0, child, |root, child| {
+                root.edit().format(root_no, tree, Kind::Tree, child.level());
+                root.edit().rebuild(&[(child, 0..child.count())]);
+            });
+            self.mtr.log_image(0);
+            self.mtr.free_held(child);
+            self.changed = true;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,212 @@
+//! A mini-transaction: pages under exclusive latches, changed together, logged as one redo frame.
+//!
+//! Its pages stay latched until the frame is in the log buffer, so nobody sees a part of it, and a page is not flushed
+//! before its LSN says what the log must hold. A mini-transaction that fails after its first change poisons the engine:
+//! what it changed is in no log and must not reach the page file.
+
+use super::forest::Forest;
+use super::page::{Kind, View};
+use super::page_edit::Payload;
+use super::pool::WritePage;
+use super::redo_op::RedoOp;
+use super::space::{Taken, write_given_back, write_taken};
+use crate::error::{Error, Result};
+use crate::metrics::Purpose;
+use crate::runtime::Task;
+use std::ops::Range;
+
+struct Held<'a> {
+    page: WritePage<'a>,
+    changed: bool,
+}
+
+/// One mini-transaction. Pages are named by their index in it.
+pub struct Mtr<'a> {
+    forest: &'a Forest,
+    held: Vec<Held<'a>>,
+    log: Vec<u8>,
+    taken: Vec<Taken>,
+    freed: Vec<u32>,
+    done: bool,
+}
+
+impl<'a> Mtr<'a> {
+    /// Begins with pages that are latched already.
+    pub fn new(forest: &'a Forest, pages: Vec<WritePage<'a>>) -> Self {
+        let held = pages.into_iter().map(|page| Held { page, changed: false }).collect();
+        Self { forest, held, log: Vec::new(), taken: Vec::new(), freed: Vec::new(), done: false }
+    }
+
+    /// Latches one more page.
+    pub fn latch(&mut self, task: &mut Task, page_no: u32) -> Result<usize> {
+        let page = self.forest.pool.write(task, page_no, Purpose::UserRead)?;
+        self.held.push(Held { page, changed: false });
+        Ok(self.held.len() - 1)
+    }
+
+    /// Latches a page unless it is latched already.
+    pub fn latch_or_held(&mut self, task: &mut Task, page_no: u32) -> Result<usize> {
+        match self.held.iter().position(|held| held.page.page_no() == page_no) {
+            Some(index) => Ok(index),
+            None => self.latch(task, page_no),
+        }
+    }
+
+    pub fn view(&self, index: usize) -> View<'_> {
+        self.held[index].page.view()
+    }
+
+    pub fn page_no(&self, index: usize) -> u32 {
+        self.held[index].page.page_no()
+    }
+
+    fn log(&mut self, op: RedoOp) {
+        op.encode(&mut self.log);
+    }
+
+    /// Adds a mark that belongs to no page.
+    pub fn note(&mut self, op: RedoOp) {
+        self.log(op);
+    }
+
+    /// Sets the record of `key`.
+    pub fn put(&mut self, index: usize, slot: usize, found: bool, key: &[u8], payload: Payload) {
+        let held = &mut self.held[index];
+        held.changed = true;
+        held.page.edit().put(slot, found, key, payload);
+        let page = held.page.page_no();
+        self.log(RedoOp::put(page, key, payload));
+    }
+
+    /// Removes the record at `slot`.
+    pub fn remove(&mut self, index: usize, slot: usize) {
+        let held = &mut self.held[index];
+        held.changed = true;
+        RedoOp::Remove { page: held.page.page_no(), key: held.page.view().key(slot) }.encode(&mut self.log);
+        held.page.edit().remove(slot);
+    }
+
+    /// Keeps only some slots of a page.
+    pub fn keep(&mut self, index: usize, slots: Range<usize>) {
+        let held = &mut self.held[index];
+        held.changed = true;
+        held.page.edit().keep(slots.clone());
+        let page = held.page.page_no();
+        self.log(RedoOp::Keep { page, start: slots.start as u32, end: slots.end as u32 });
+    }
+
+    /// Overwrites bytes of a page.
+    pub fn write(&mut self, index: usize, at: usize, bytes: &[u8]) {
+        let held = &mut self.held[index];
+        held.changed = true;
+        held.page.edit().0[at..at + bytes.len()].copy_from_slice(bytes);
+        let page = held.page.page_no();
+        self.log(RedoOp::Write { page, at: at as u32, bytes });
+    }
+
+    /// Changes a page freely, with another page in sight; [`Mtr::log_image`] must follow.
+    pub fn rebuild<R>(&mut self, index: usize, other: usize, f: impl FnOnce(&mut WritePage, View) -> R) -> R {
+        let [held, other] = self.held.get_disjoint_mut([index, other]).expect("two different pages of this mtr");
+        held.changed = true;
+        f(&mut held.page, other.page.view())
+    }
+
+    /// Changes a page freely; [`Mtr::log_image`] must follow.
+    pub fn reshape(&mut self, index: usize, f: impl FnOnce(&mut WritePage)) {
+        let held = &mut self.held[index];
+        held.changed = true;
+        f(&mut held.page);
+    }
+
+    /// Logs the whole content of a page.
+    pub fn log_image(&mut self, index: usize) {
+        RedoOp::image(self.held[index].page.view()).encode(&mut self.log);
+    }
+
+    /// Takes a page for a tree and latches it, unformatted. All latches on pages of trees must be held already.
+    pub fn take_page(&mut self, task: &mut Task, tree: u32) -> Result<usize> {
+        let taken = self.forest.space.lock().take(tree)?;
+        if let Some(map) = taken.new_map {
+            let index = self.create(task, map)?;
+            self.reshape(index, |page| page.edit().format(map, 0, Kind::Map, 0));
+            self.log_image(index);
+            self.taken.push(Taken { page_no: map, new_map: None, ..taken });
+        }
+        self.taken.push(taken);
+        self.create(task, taken.page_no)
+    }
+
+    fn create(&mut self, task: &mut Task, page_no: u32) -> Result<usize> {
+        let page = self.forest.pool.create(task, page_no).inspect_err(|error| self.forest.pool.poison.set(error))?;
+        self.held.push(Held { page, changed: true });
+        Ok(self.held.len() - 1)
+    }
+
+    /// Gives a page back when this commits.
+    pub fn free_page(&mut self, page_no: u32) {
+        self.freed.push(page_no);
+    }
+
+    /// Gives a latched page of a tree back when this commits. It is emptied, so that a cursor which remembers it sees
+    /// that it changed.
+    pub fn free_held(&mut self, index: usize) {
+        let page_no = self.page_no(index);
+        self.reshape(index, |page| page.edit().format(page_no, 0, Kind::Empty, 0));
+        self.log_image(index);
+        self.free_page(page_no);
+    }
+
+    /// Logs everything as one frame and releases the latches. `floor` is where the batch began that this belongs to.
+    pub fn commit(mut self, task: &mut Task, floor: Option<u64>) -> Result<u64> {
+        self.write_maps(task)?;
+        let forest = self.forest;
+        let bound = floor.unwrap_or_else(|| forest.redo.lsn());
+        for held in self.held.iter().filter(|held| held.changed) {
+            forest.pool.dirty.mark(held.page.frame, bound);
+        }
+        let (_, end) = forest.redo.append(task, |out| out.extend_from_slice(&self.log))?;
+        for held in self.held.iter_mut().filter(|held| held.changed) {
+            held.page.edit().set_lsn(end);
+        }
+        self.done = true;
+        let freed = std::mem::take(&mut self.freed);
+        drop(self);
+        if !freed.is_empty() {
+            let mut space = forest.space.lock();
+            freed.iter().for_each(|page| space.give_back(*page));
+        }
+        if forest.redo.buffer_is_full() {
+            forest.redo.write_to(task, end)?;
+        }
+        Ok(end)
+    }
+
+    /// Brings taken and freed pages to their descriptors. Map pages are latched after all others.
+    fn write_maps(&mut self, task: &mut Task) -> Result<()> {
+        let taken = std::mem::take(&mut self.taken);
+        for Taken { page_no, owner, tree, .. } in taken {
+            let place = self.forest.space.lock().place(page_no);
+            let index = self.latch_or_held(task, place.map_page)?;
+            self.reshape(index, |page| write_taken(page.edit().0, place.extent_slot, place.bit, owner, tree));
+            let (page, extent_slot, bit) = (place.map_page, place.extent_slot, place.bit);
+            self.log(RedoOp::Take { page, extent_slot, bit, owner, tree });
+        }
+        for n in 0..self.freed.len() {
+            let place = self.forest.space.lock().place(self.freed[n]);
+            let index = self.latch_or_held(task, place.map_page)?;
+            self.reshape(index, |page| write_given_back(page.edit().0, place.extent_slot, place.bit));
+            self.log(RedoOp::GiveBack { page: place.map_page, extent_slot: place.extent_slot, bit: place.bit });
+        }
+        Ok(())
+    }
+
+}
+
+impl Drop for Mtr<'_> {
+    fn drop(&mut self) {
+        if !self.done && self.held.iter().any(|held| held.changed) {
+            let lost = std::io::Error::other("a change of pages could not be completed");
+            self.forest.pool.poison.set(&Error::io(super::page_file::FILE, "change", lost));
+        }
+    }
+}

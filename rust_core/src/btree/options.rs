@@ -1,0 +1,104 @@
+//! The options of the B-tree: InnoDB's names, MariaDB 10.11's defaults where that server has the option.
+
+use crate::codec::Compression;
+use crate::engine_options;
+use crate::error::{Error, Result};
+use crate::options::Accepts;
+
+/// Fewest frames of a buffer pool, whatever its size in bytes.
+pub const MIN_POOL_PAGES: u64 = 64;
+
+const KIB: f64 = 1024.0;
+const GIB: f64 = 1024.0 * 1024.0 * 1024.0;
+const TIB: f64 = 1024.0 * GIB;
+
+engine_options! {
+    /// Settings of a B-tree engine.
+    Options {
+        innodb_buffer_pool_size: u64 = 134_217_728u64, Accepts::Range(1024.0 * KIB, 16.0 * TIB),
+            "Bytes of page frames; never fewer than 64 pages.";
+        innodb_page_size: u64 = 16384u64, Accepts::PowerOfTwo(4096, 65536),
+            "Bytes of a page, fixed when the files are created.";
+        innodb_redo_log_capacity: u64 = 100_663_296u64, Accepts::Range(256.0 * KIB, TIB),
+            "Bytes of the whole redo log; limits how far the checkpoint may fall behind.";
+        innodb_log_buffer_size: u64 = 16_777_216u64, Accepts::Range(16.0 * KIB, 4.0 * GIB),
+            "Bytes of redo that are held in memory before a writer must write them out.";
+        innodb_log_write_ahead_size: u64 = 512u64, Accepts::PowerOfTwo(512, 16384),
+            "A redo write that enters a new block of this size is padded to its end.";
+        innodb_flush_log_at_trx_commit: u64 = 1u64, Accepts::Range(0.0, 2.0),
+            "1 writes and syncs redo at commit, 2 writes at commit and syncs once a second, 0 does both once a second.";
+        innodb_doublewrite: bool = true, Accepts::Switch,
+            "Write pages to the doublewrite area before their place, so that torn pages can be repaired.";
+        innodb_io_capacity: u64 = 200u64, Accepts::Range(1.0, 4_294_967_295.0),
+            "Pages per second that background flushing aims at.";
+        innodb_io_capacity_max: u64 = 2000u64, Accepts::Range(1.0, 4_294_967_295.0),
+            "Pages per second that background flushing may reach under pressure.";
+        innodb_max_dirty_pages_pct: f64 = 90.0, Accepts::Range(0.0, 99.999),
+            "Percent of dirty pages at which flushing runs at full io_capacity.";
+        innodb_max_dirty_pages_pct_lwm: f64 = 0.0, Accepts::Range(0.0, 99.999),
+            "Percent of dirty pages at which flushing begins; 0 leaves it to the maximum.";
+        innodb_adaptive_flushing: bool = true, Accepts::Switch,
+            "Flush ahead by the age of the redo log and the rate at which it fills.";
+        innodb_adaptive_flushing_lwm: f64 = 10.0, Accepts::Range(0.0, 70.0),
+            "Percent of the redo log's usable size below which its age does not matter.";
+        innodb_flushing_avg_loops: u64 = 30u64, Accepts::Range(1.0, 1000.0),
+            "Seconds over which flush and redo rates are averaged.";
+        innodb_flush_sync: bool = true, Accepts::Switch,
+            "Exceed io_capacity when the redo log is nearly full.";
+        innodb_lru_scan_depth: u64 = 1536u64, Accepts::Range(8.0, 1_048_576.0),
+            "Pages at the cold end of the pool that one pass of the cleaner looks at and keeps free.";
+        innodb_old_blocks_pct: u64 = 37u64, Accepts::Range(5.0, 95.0),
+            "Percent of the pool that holds pages not yet proven hot.";
+        innodb_old_blocks_time: u64 = 1000u64, Accepts::Range(0.0, 4_294_967_295.0),
+            "Milliseconds that a page stays old after its first access, whatever follows.";
+        innodb_flush_neighbors: u64 = 0u64, Accepts::Range(0.0, 2.0),
+            "Also flush dirty pages beside a flushed one: 0 none, 1 adjacent, 2 in the extent. MariaDB ignores it on flash.";
+        innodb_page_cleaners: u64 = 4u64, Accepts::Range(1.0, 64.0),
+            "Page flush jobs that may run at once.";
+        innodb_compression_algorithm: String = "none", Accepts::Words(&["none", "zlib", "lz4", "snappy", "zstd"]),
+            "Compress pages when they are written, and punch a hole for what is saved.";
+        innodb_compression_level: u64 = 6u64, Accepts::Range(1.0, 9.0),
+            "Effort of zlib and zstd page compression.";
+        innodb_read_ahead_threshold: u64 = 56u64, Accepts::Range(0.0, 64.0),
+            "Pages of an extent read in order that trigger reading the next extent; 0 is off.";
+        merge_threshold: u64 = 50u64, Accepts::Range(1.0, 50.0),
+            "Percent of fill below which a page is merged with a neighbour.";
+    }
+}
+
+impl Options {
+    /// Frames of the buffer pool.
+    pub fn pool_pages(&self) -> usize {
+        (self.innodb_buffer_pool_size / self.innodb_page_size).max(MIN_POOL_PAGES) as usize
+    }
+
+    /// The page compression.
+    pub fn compression(&self) -> Compression {
+        match self.innodb_compression_algorithm.as_str() {
+            "zlib" => Compression::Zlib,
+            "lz4" => Compression::Lz4,
+            "snappy" => Compression::Snappy,
+            "zstd" => Compression::Zstd,
+            _ => Compression::None,
+        }
+    }
+
+    /// Checks that span options.
+    pub fn check(&self) -> Result<()> {
+        if self.innodb_io_capacity_max < self.innodb_io_capacity {
+            let least = format!("at least innodb_io_capacity, {}", self.innodb_io_capacity);
+            return Err(Error::invalid("options.innodb_io_capacity_max", self.innodb_io_capacity_max, least));
+        }
+        if self.innodb_max_dirty_pages_pct_lwm > self.innodb_max_dirty_pages_pct {
+            let most = format!("at most innodb_max_dirty_pages_pct, {}", self.innodb_max_dirty_pages_pct);
+            let field = "options.innodb_max_dirty_pages_pct_lwm";
+            return Err(Error::invalid(field, self.innodb_max_dirty_pages_pct_lwm, most));
+        }
+        let least = 8 * self.innodb_page_size.max(self.innodb_log_write_ahead_size);
+        if self.innodb_redo_log_capacity < least {
+            let accepted = format!("at least 8 pages, {least}");
+            return Err(Error::invalid("options.innodb_redo_log_capacity", self.innodb_redo_log_capacity, accepted));
+        }
+        Ok(())
+    }
+}

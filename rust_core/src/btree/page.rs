@@ -1,0 +1,372 @@
+//! The slotted page, read side: layout, header fields, records, and the search for a key.
+//!
+//! Records grow upwards from the header, the slot directory grows downwards from the end of the page. A slot holds the
+//! first four bytes of its key behind the prefix that all keys of the page share, so that most comparisons of a search
+//! touch only the directory. Prefixes are not cut from the stored keys.
+
+use crate::runtime::{Task, Work};
+use std::cmp::Ordering;
+
+/// Bytes in front of the records: InnoDB spends 128 on headers, trailer, infimum and supremum.
+pub const HEADER_BYTES: usize = 128;
+/// Bytes of one directory entry: a key head and an offset.
+pub const SLOT_BYTES: usize = 6;
+/// Bytes in front of the key in a leaf record. With its slot a row costs 20 bytes beside key and value, as a compact row
+/// of a clustered index does (5 of header, 13 of transaction fields, 2 of lengths and directory).
+pub const LEAF_RECORD_HEADER: usize = 14;
+/// Bytes in front of the key in a record of an internal page.
+pub const NODE_RECORD_HEADER: usize = 6;
+/// Pages of one extent.
+pub const EXTENT_PAGES: u32 = 64;
+/// No page.
+pub const NO_PAGE: u32 = u32::MAX;
+/// No slot.
+pub const NO_SLOT: u16 = u16::MAX;
+/// Stored bytes of a value that lives on overflow pages: total length and first page.
+pub const OVERFLOW_POINTER_BYTES: usize = 8;
+
+pub const AT_CHECKSUM: usize = 0;
+pub const AT_PAGE_NO: usize = 4;
+pub const AT_LSN: usize = 8;
+pub const AT_TREE: usize = 16;
+pub const AT_KIND: usize = 20;
+pub const AT_LEVEL: usize = 21;
+pub const AT_COUNT: usize = 22;
+pub const AT_HEAP_TOP: usize = 24;
+pub const AT_GARBAGE: usize = 28;
+pub const AT_LAST_INSERT: usize = 32;
+pub const AT_PREFIX_LEN: usize = 34;
+pub const AT_NEXT: usize = 40;
+pub const AT_CHUNK: usize = 44;
+pub const AT_ALGORITHM: usize = 48;
+pub const AT_STORED: usize = 52;
+pub const AT_PREFIX: usize = 64;
+/// Longest shared prefix that the header has room for.
+pub const MAX_PREFIX: usize = HEADER_BYTES - AT_PREFIX;
+
+const OVERFLOW_FLAG: u16 = 0x8000;
+
+/// What a page is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    /// Never written.
+    Empty = 0,
+    /// Page 0: the tree directory.
+    Meta = 1,
+    /// Extent descriptors.
+    Map = 2,
+    /// A page of a tree; its level says whether it is a leaf.
+    Tree = 3,
+    /// A piece of a long value.
+    Overflow = 4,
+}
+
+impl Kind {
+    fn from_byte(byte: u8) -> Self {
+        match byte {
+            1 => Self::Meta,
+            2 => Self::Map,
+            3 => Self::Tree,
+            4 => Self::Overflow,
+            _ => Self::Empty,
+        }
+    }
+}
+
+#[inline]
+pub fn get_u16(bytes: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes([bytes[at], bytes[at + 1]])
+}
+
+#[inline]
+pub fn get_u32(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+}
+
+#[inline]
+pub fn get_u64(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(std::array::from_fn(|n| bytes[at + n]))
+}
+
+#[inline]
+pub fn put_u16(bytes: &mut [u8], at: usize, value: u16) {
+    bytes[at..at + 2].copy_from_slice(&value.to_le_bytes());
+}
+
+#[inline]
+pub fn put_u32(bytes: &mut [u8], at: usize, value: u32) {
+    bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
+}
+
+#[inline]
+pub fn put_u64(bytes: &mut [u8], at: usize, value: u64) {
+    bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
+}
+
+/// The first four bytes of `suffix`, zero padded, in an order that agrees with that of the bytes.
+#[inline]
+pub fn head_of(suffix: &[u8]) -> u32 {
+    match suffix {
+        [a, b, c, d, ..] => u32::from_be_bytes([*a, *b, *c, *d]),
+        short => short.iter().enumerate().fold(0, |head, (n, byte)| head | u32::from(*byte) << (24 - 8 * n)),
+    }
+}
+
+/// Length of the common prefix.
+#[inline]
+pub fn common_prefix(a: &[u8], b: &[u8]) -> usize {
+    a.iter().zip(b).take_while(|(x, y)| x == y).count()
+}
+
+/// A stored value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stored<'a> {
+    /// The bytes themselves.
+    Inline(&'a [u8]),
+    /// An overflow pointer.
+    Overflow(&'a [u8]),
+}
+
+impl<'a> Stored<'a> {
+    /// The bytes that the record holds.
+    pub fn bytes(self) -> &'a [u8] {
+        match self {
+            Self::Inline(bytes) | Self::Overflow(bytes) => bytes,
+        }
+    }
+
+    /// Length field of the record.
+    pub fn length_field(self) -> u16 {
+        match self {
+            Self::Inline(bytes) => bytes.len() as u16,
+            Self::Overflow(bytes) => bytes.len() as u16 | OVERFLOW_FLAG,
+        }
+    }
+
+    /// From a record's length field and bytes.
+    pub fn from_field(field: u16, bytes: &'a [u8]) -> Self {
+        if field & OVERFLOW_FLAG == 0 { Self::Inline(bytes) } else { Self::Overflow(bytes) }
+    }
+
+    /// Bytes of a record whose length field is `field`.
+    pub fn field_bytes(field: u16) -> usize {
+        usize::from(field & !OVERFLOW_FLAG)
+    }
+}
+
+/// A page to read.
+#[derive(Clone, Copy)]
+pub struct View<'a>(pub &'a [u8]);
+
+impl<'a> View<'a> {
+    pub fn size(self) -> usize {
+        self.0.len()
+    }
+
+    pub fn page_no(self) -> u32 {
+        get_u32(self.0, AT_PAGE_NO)
+    }
+
+    pub fn lsn(self) -> u64 {
+        get_u64(self.0, AT_LSN)
+    }
+
+    pub fn tree(self) -> u32 {
+        get_u32(self.0, AT_TREE)
+    }
+
+    pub fn kind(self) -> Kind {
+        Kind::from_byte(self.0[AT_KIND])
+    }
+
+    #[inline]
+    pub fn level(self) -> u8 {
+        self.0[AT_LEVEL]
+    }
+
+    pub fn is_leaf(self) -> bool {
+        self.level() == 0
+    }
+
+    #[inline]
+    pub fn count(self) -> usize {
+        usize::from(get_u16(self.0, AT_COUNT))
+    }
+
+    pub fn heap_top(self) -> usize {
+        get_u32(self.0, AT_HEAP_TOP) as usize
+    }
+
+    pub fn garbage(self) -> usize {
+        get_u32(self.0, AT_GARBAGE) as usize
+    }
+
+    pub fn last_insert(self) -> u16 {
+        get_u16(self.0, AT_LAST_INSERT)
+    }
+
+    #[inline]
+    fn prefix_len(self) -> usize {
+        usize::from(self.0[AT_PREFIX_LEN])
+    }
+
+    #[inline]
+    pub fn prefix(self) -> &'a [u8] {
+        &self.0[AT_PREFIX..AT_PREFIX + self.prefix_len().min(MAX_PREFIX)]
+    }
+
+    /// The slot where comparisons begin: the first record of an internal page stands for minus infinity.
+    #[inline]
+    pub fn first_compared(self) -> usize {
+        usize::from(self.level() > 0)
+    }
+
+    #[inline]
+    fn slot_at(self, slot: usize) -> usize {
+        self.0.len() - SLOT_BYTES * (slot + 1)
+    }
+
+    #[inline]
+    fn head(self, slot: usize) -> u32 {
+        let at = self.slot_at(slot);
+        u32::from_be_bytes([self.0[at], self.0[at + 1], self.0[at + 2], self.0[at + 3]])
+    }
+
+    /// Offset of a record.
+    #[inline]
+    pub fn offset(self, slot: usize) -> usize {
+        usize::from(get_u16(self.0, self.slot_at(slot) + 4))
+    }
+
+    #[inline]
+    fn record_header(self) -> usize {
+        if self.is_leaf() { LEAF_RECORD_HEADER } else { NODE_RECORD_HEADER }
+    }
+
+    #[inline]
+    pub fn key(self, slot: usize) -> &'a [u8] {
+        let at = self.offset(slot);
+        let start = at + self.record_header();
+        &self.0[start..start + usize::from(get_u16(self.0, at))]
+    }
+
+    /// The value of a leaf record.
+    #[inline]
+    pub fn value(self, slot: usize) -> Stored<'a> {
+        let at = self.offset(slot);
+        let start = at + LEAF_RECORD_HEADER + usize::from(get_u16(self.0, at));
+        let field = get_u16(self.0, at + 2);
+        Stored::from_field(field, &self.0[start..start + Stored::field_bytes(field)])
+    }
+
+    /// The child of a record of an internal page.
+    #[inline]
+    pub fn child(self, slot: usize) -> u32 {
+        get_u32(self.0, self.offset(slot) + 2)
+    }
+
+    /// Bytes of the record at `offset`, without its slot.
+    pub fn record_len_at(self, offset: usize) -> usize {
+        let key = usize::from(get_u16(self.0, offset));
+        if self.is_leaf() {
+            LEAF_RECORD_HEADER + key + Stored::field_bytes(get_u16(self.0, offset + 2))
+        } else {
+            NODE_RECORD_HEADER + key
+        }
+    }
+
+    /// Bytes of a record with its slot.
+    pub fn record_bytes(self, slot: usize) -> usize {
+        self.record_len_at(self.offset(slot)) + SLOT_BYTES
+    }
+
+    /// Bytes between the heap and the directory.
+    #[inline]
+    pub fn contiguous_free(self) -> usize {
+        self.size() - SLOT_BYTES * self.count() - self.heap_top()
+    }
+
+    /// Bytes free after a reorganisation.
+    #[inline]
+    pub fn free(self) -> usize {
+        self.contiguous_free() + self.garbage()
+    }
+
+    /// Bytes for records and their slots in an empty page.
+    pub fn capacity(self) -> usize {
+        self.size() - HEADER_BYTES
+    }
+
+    /// Bytes of live records and their slots.
+    pub fn used(self) -> usize {
+        self.capacity() - self.free()
+    }
+
+    /// Where `key` is or would be: the slot, and whether its record is there. In an internal page the first record counts
+    /// as less than every key.
+    #[inline]
+    pub fn search(self, task: &mut Task, key: &[u8]) -> (usize, bool) {
+        let count = self.count();
+        let mut low = self.first_compared();
+        if count <= low {
+            return (count.min(low), false);
+        }
+        let prefix = self.prefix();
+        let shared = key.len().min(prefix.len());
+        match key[..shared].cmp(&prefix[..shared]) {
+            Ordering::Less => return (low, false),
+            Ordering::Greater => return (count, false),
+            Ordering::Equal if key.len() < prefix.len() => return (low, false),
+            Ordering::Equal => {}
+        }
+        let suffix = &key[prefix.len()..];
+        let head = head_of(suffix);
+        let mut high = count;
+        let mut steps = 1;
+        while low < high {
+            let middle = low.midpoint(high);
+            steps += 1;
+            let order = self.head(middle).cmp(&head).then_with(|| self.key(middle)[prefix.len()..].cmp(suffix));
+            match order {
+                Ordering::Less => low = middle + 1,
+                Ordering::Greater => high = middle,
+                Ordering::Equal => {
+                    task.charge(Work::Compare, steps);
+                    return (middle, true);
+                }
+            }
+        }
+        task.charge(Work::Compare, steps);
+        (low, false)
+    }
+
+    /// The slot of the child whose range holds `key`.
+    #[inline]
+    pub fn child_slot(self, task: &mut Task, key: &[u8]) -> usize {
+        let (slot, found) = self.search(task, key);
+        if found { slot } else { slot.saturating_sub(1) }
+    }
+
+    /// The slot of the last child whose range begins before `key`.
+    pub fn child_slot_before(self, task: &mut Task, key: &[u8]) -> usize {
+        self.search(task, key).0.saturating_sub(1)
+    }
+
+    /// What a page must satisfy before its records are trusted; the first violation in words.
+    pub fn defect(self) -> Option<String> {
+        let (count, top) = (self.count(), self.heap_top());
+        if self.kind() != Kind::Tree {
+            return None;
+        }
+        if top < HEADER_BYTES || top + SLOT_BYTES * count > self.size() || self.prefix_len() > MAX_PREFIX {
+            return Some(format!("{count} slots and a heap of {top} bytes do not fit"));
+        }
+        let header = self.record_header();
+        (0..count).find_map(|slot| {
+            let at = self.offset(slot);
+            let whole = at >= HEADER_BYTES && at + header <= top && at + self.record_len_at(at) <= top;
+            (!whole).then(|| format!("record {slot} is not inside the page"))
+        })
+    }
+}

@@ -1,0 +1,165 @@
+//! The page file: checksums, page compression with holes, and what a page looks like on storage.
+
+use super::page::{
+    AT_ALGORITHM, AT_CHECKSUM, AT_STORED, HEADER_BYTES, Kind, SLOT_BYTES, View, get_u32, put_u32,
+};
+use super::redo::read_padded;
+use crate::codec::Compression;
+use crate::error::{Error, Result};
+use crate::metrics::Purpose;
+use crate::runtime::{Task, Work};
+use crate::storage::StorageFile;
+use std::cell::RefCell;
+use std::sync::Arc;
+
+/// The file of all pages.
+pub const FILE: &str = "pages.db";
+/// Unit in which holes give space back.
+pub const BLOCK_BYTES: usize = 4096;
+
+thread_local! {
+    static PACKED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The file and how its pages are packed.
+pub struct PageFile {
+    file: Arc<dyn StorageFile>,
+    page_bytes: usize,
+    compression: Compression,
+    level: Option<i32>,
+}
+
+impl PageFile {
+    pub fn new(file: Arc<dyn StorageFile>, page_bytes: usize, compression: Compression, level: u64) -> Self {
+        let level = matches!(compression, Compression::Zlib | Compression::Zstd).then_some(level as i32);
+        Self { file, page_bytes, compression, level }
+    }
+
+    /// Pages that the file has, the last perhaps in part.
+    pub fn pages(&self) -> u64 {
+        self.file.len().div_ceil(self.page_bytes as u64)
+    }
+
+    /// Turns the copy of a page into what storage holds and returns the bytes to write, a whole number of blocks.
+    pub fn pack(&self, task: &mut Task, image: &mut [u8]) -> Result<usize> {
+        image[AT_ALGORITHM] = Compression::None as u8;
+        let stored = match self.compression {
+            Compression::None => None,
+            _ if self.page_bytes == BLOCK_BYTES => None,
+            _ => self.compress(task, image)?,
+        };
+        let covered = stored.unwrap_or(self.page_bytes);
+        task.charge(Work::ChecksumByte, covered as u64);
+        let sum = crc32c::crc32c(&image[4..covered]);
+        put_u32(image, AT_CHECKSUM, sum);
+        Ok(covered.next_multiple_of(BLOCK_BYTES))
+    }
+
+    /// Compresses in place if that saves a block: the bytes that are used then.
+    fn compress(&self, task: &mut Task, image: &mut [u8]) -> Result<Option<usize>> {
+        clear_gap(image);
+        PACKED.with_borrow_mut(|packed| {
+            self.compression.compress(task, self.level, &image[HEADER_BYTES..], packed)?;
+            let stored = HEADER_BYTES + packed.len();
+            if stored.next_multiple_of(BLOCK_BYTES) >= self.page_bytes {
+                return Ok(None);
+            }
+            image[HEADER_BYTES..stored].copy_from_slice(packed);
+            image[stored..].fill(0);
+            image[AT_ALGORITHM] = self.compression as u8;
+            put_u32(image, AT_STORED, packed.len() as u32);
+            Ok(Some(stored))
+        })
+    }
+
+    /// Writes packed pages that lie side by side; only the first `stored` bytes of the last count.
+    pub fn write(&self, task: &mut Task, page_no: u32, images: &[u8], stored: usize) -> Result<()> {
+        let offset = u64::from(page_no) * self.page_bytes as u64;
+        let bytes = images.len() - self.page_bytes + stored;
+        self.file.write_at(task, Purpose::PageFlush, offset, &images[..bytes])?;
+        if stored < self.page_bytes {
+            self.file.punch_hole(task, offset + bytes as u64, (self.page_bytes - stored) as u64)?;
+        }
+        Ok(())
+    }
+
+    /// Makes written pages durable.
+    pub fn sync(&self, task: &mut Task) -> Result<()> {
+        self.file.sync(task, Purpose::PageFlush)
+    }
+
+    /// Reads and checks a page. `blocks` is what the page takes on storage, if known.
+    pub fn read(
+        &self,
+        task: &mut Task,
+        purpose: Purpose,
+        page_no: u32,
+        blocks: Option<usize>,
+        out: &mut [u8],
+    ) -> Result<()> {
+        self.read_raw(task, purpose, page_no, blocks, out)?;
+        self.unpack(task, page_no, out)
+    }
+
+    /// Reads what storage holds of a page; what the file lacks reads as zeros.
+    pub fn read_raw(
+        &self,
+        task: &mut Task,
+        purpose: Purpose,
+        page_no: u32,
+        blocks: Option<usize>,
+        out: &mut [u8],
+    ) -> Result<()> {
+        let there = blocks.map_or(self.page_bytes, |blocks| blocks * BLOCK_BYTES).min(self.page_bytes);
+        out[there..].fill(0);
+        let offset = u64::from(page_no) * self.page_bytes as u64;
+        read_padded(&*self.file, task, purpose, offset, &mut out[..there])
+    }
+
+    /// Reads pages that lie side by side in one request.
+    pub fn read_run(&self, task: &mut Task, purpose: Purpose, page_no: u32, out: &mut [u8]) -> Result<()> {
+        let offset = u64::from(page_no) * self.page_bytes as u64;
+        read_padded(&*self.file, task, purpose, offset, out)
+    }
+
+    /// Checks a page as storage held it, and decompresses it in place.
+    pub fn unpack(&self, task: &mut Task, page_no: u32, image: &mut [u8]) -> Result<()> {
+        let wrong = |what: String| Error::corruption(FILE, u64::from(page_no) * self.page_bytes as u64, what);
+        if let Some(what) = self.flaw(task, page_no, image) {
+            return Err(wrong(what));
+        }
+        let algorithm = Compression::from_byte(image[AT_ALGORITHM]);
+        let Some(algorithm) = algorithm else { return Err(wrong("unknown compression algorithm".into())) };
+        if algorithm != Compression::None {
+            let stored = get_u32(image, AT_STORED) as usize;
+            let packed = image[HEADER_BYTES..HEADER_BYTES + stored].to_vec();
+            algorithm.decompress(task, &packed, &mut image[HEADER_BYTES..]).map_err(|e| wrong(e.to_string()))?;
+            image[AT_ALGORITHM] = 0;
+        }
+        View(image).defect().map_or(Ok(()), |what| Err(wrong(what)))
+    }
+
+    /// What is wrong with a page as storage held it.
+    pub fn flaw(&self, task: &mut Task, page_no: u32, image: &[u8]) -> Option<String> {
+        let covered = match image[AT_ALGORITHM] {
+            0 => self.page_bytes,
+            _ => HEADER_BYTES.saturating_add(get_u32(image, AT_STORED) as usize),
+        };
+        task.charge(Work::ChecksumByte, covered.min(self.page_bytes) as u64);
+        let sum = image.get(4..covered).map(crc32c::crc32c);
+        if sum != Some(get_u32(image, AT_CHECKSUM)) {
+            return Some(format!("the checksum of page {page_no} does not match"));
+        }
+        let found = View(image).page_no();
+        (found != page_no).then(|| format!("page {page_no} says that it is page {found}"))
+    }
+}
+
+/// Zeroes the bytes between heap and directory, which hold remains of removed records.
+fn clear_gap(image: &mut [u8]) {
+    let view = View(image);
+    if view.kind() == Kind::Tree {
+        let (top, end) = (view.heap_top(), view.size() - SLOT_BYTES * view.count());
+        image[top..end].fill(0);
+    }
+}

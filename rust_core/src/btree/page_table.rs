@@ -1,0 +1,93 @@
+//! Where each page is: an array indexed by page number, grown in chunks, read without locks.
+
+use super::page::NO_PAGE;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+
+const CHUNK_PAGES: usize = 8192;
+const CHUNKS: usize = 8192;
+
+/// What is known about one page of the file.
+#[derive(Debug)]
+pub struct Entry {
+    frame: AtomicU32,
+    /// Times that the page was written since open: a copy read from storage is current only while this stands still.
+    writes: AtomicU32,
+    /// Blocks of 4 KiB that the page takes on storage; 0 when not known.
+    stored_blocks: AtomicU8,
+}
+
+impl Default for Entry {
+    fn default() -> Self {
+        Self { frame: AtomicU32::new(NO_PAGE), writes: AtomicU32::new(0), stored_blocks: AtomicU8::new(0) }
+    }
+}
+
+impl Entry {
+    /// The frame that holds the page.
+    #[inline]
+    pub fn frame(&self) -> Option<u32> {
+        let frame = self.frame.load(Ordering::Acquire);
+        (frame != NO_PAGE).then_some(frame)
+    }
+
+    /// Claims the page for a frame; false if another has it.
+    pub fn claim(&self, frame: u32) -> bool {
+        self.frame.compare_exchange(NO_PAGE, frame, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+
+    /// The page is in no frame any more.
+    pub fn release(&self) {
+        self.frame.store(NO_PAGE, Ordering::Release);
+    }
+
+    /// Times that the page was written since open.
+    pub fn writes(&self) -> u32 {
+        self.writes.load(Ordering::Acquire)
+    }
+
+    /// A write of the page begins, which will take `blocks` blocks.
+    pub fn writing(&self, blocks: usize) {
+        self.writes.fetch_add(1, Ordering::AcqRel);
+        self.stored_blocks.store(blocks as u8, Ordering::Release);
+    }
+
+    /// Blocks of 4 KiB on storage, if known.
+    pub fn stored_blocks(&self) -> Option<usize> {
+        match self.stored_blocks.load(Ordering::Acquire) {
+            0 => None,
+            blocks => Some(usize::from(blocks)),
+        }
+    }
+}
+
+/// All entries.
+pub struct PageTable {
+    chunks: Box<[OnceLock<Box<[Entry]>>]>,
+    allocated: AtomicU64,
+}
+
+impl PageTable {
+    /// Most pages that a file may have.
+    pub const MAX_PAGES: usize = CHUNK_PAGES * CHUNKS;
+
+    pub fn new() -> Self {
+        Self { chunks: (0..CHUNKS).map(|_| OnceLock::new()).collect(), allocated: AtomicU64::new(0) }
+    }
+
+    /// The entry of a page below [`PageTable::MAX_PAGES`].
+    #[inline]
+    pub fn entry(&self, page_no: u32) -> &Entry {
+        let chunk = self.chunks[page_no as usize / CHUNK_PAGES].get_or_init(|| {
+            self.allocated.fetch_add(1, Ordering::Relaxed);
+            (0..CHUNK_PAGES).map(|_| Entry::default()).collect()
+        });
+        &chunk[page_no as usize % CHUNK_PAGES]
+    }
+
+    /// Bytes of memory.
+    pub fn memory_bytes(&self) -> u64 {
+        let chunks = self.allocated.load(Ordering::Relaxed) * (CHUNK_PAGES * size_of::<Entry>()) as u64;
+        chunks + (CHUNKS * size_of::<OnceLock<Box<[Entry]>>>()) as u64
+    }
+}

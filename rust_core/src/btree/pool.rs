@@ -1,0 +1,459 @@
+//! The buffer pool: frames, their latches, and the way of a page into a frame and out of it.
+//!
+//! A frame's latch guards its bytes and says which page it holds; a lookup finds the frame in the page table, takes the
+//! latch, and looks whether the page is still there. Eviction takes the exclusive latch without waiting, so a latch is
+//! also a pin. Nothing here blocks on a latch while it holds the lock of the LRU list.
+
+use super::doublewrite::Doublewrite;
+use super::flush_list::FlushList;
+use super::lru::{Lru, first_quarter_of_young, is_promoted};
+use super::options::Options;
+use super::page::{EXTENT_PAGES, NO_PAGE, View};
+use super::page_edit::Edit;
+use super::page_file::{self, PageFile};
+use super::page_table::PageTable;
+use super::redo::Redo;
+use crate::engine::Poison;
+use crate::error::{Error, Result};
+use crate::metrics::Purpose;
+use crate::runtime::{Signal, Task, Work};
+use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+
+/// `BUF_LRU_SEARCH_SCAN_THRESHOLD`: pages at the cold end that a client looks at before it flushes one itself.
+const SEARCH_DEPTH: usize = 100;
+/// Rounds after which a client that finds every frame latched gives up.
+const SEARCH_ROUNDS: usize = 100_000;
+
+/// What a frame holds.
+pub struct Body {
+    page_no: u32,
+    bytes: Box<[u8]>,
+}
+
+#[repr(align(64))]
+struct Frame {
+    latch: RwLock<Body>,
+    /// Time of the first access since the page came in; 0 before.
+    first_access_ns: AtomicU64,
+    /// Evictions when the page was last put in front.
+    young_clock: AtomicU32,
+    /// The page in the frame, to be confirmed under the latch.
+    page_hint: AtomicU32,
+}
+
+/// A page under its shared latch.
+pub struct ReadPage<'a> {
+    guard: RwLockReadGuard<'a, Body>,
+}
+
+impl ReadPage<'_> {
+    #[inline]
+    pub fn view(&self) -> View<'_> {
+        View(&self.guard.bytes)
+    }
+}
+
+/// A page under its exclusive latch.
+pub struct WritePage<'a> {
+    /// The frame's number.
+    pub frame: u32,
+    guard: RwLockWriteGuard<'a, Body>,
+}
+
+impl WritePage<'_> {
+    #[inline]
+    pub fn view(&self) -> View<'_> {
+        View(&self.guard.bytes)
+    }
+
+    #[inline]
+    pub fn edit(&mut self) -> Edit<'_> {
+        Edit(&mut self.guard.bytes)
+    }
+
+    pub fn page_no(&self) -> u32 {
+        self.guard.page_no
+    }
+}
+
+/// Counters since open.
+#[derive(Debug, Default)]
+pub struct PoolCounters {
+    pub misses: AtomicU64,
+    pub pages_flushed: AtomicU64,
+    pub single_page_flushes: AtomicU64,
+    pub pages_read_ahead: AtomicU64,
+    pub evictions: AtomicU64,
+}
+
+/// The pool, with the files below it.
+pub struct BufferPool {
+    frames: Box<[Frame]>,
+    old: Arc<[AtomicBool]>,
+    pub(super) lru: Mutex<Lru>,
+    /// Evictions, as InnoDB's `freed_page_clock` counts them.
+    clock: AtomicU32,
+    pub(super) table: PageTable,
+    pub(super) dirty: FlushList,
+    pub(super) file: PageFile,
+    pub(super) doublewrite: Option<Doublewrite>,
+    pub(super) redo: Arc<Redo>,
+    pub(super) poison: Arc<Poison>,
+    pub(super) signal: Arc<Signal>,
+    pub(super) options: Options,
+    pub(super) counters: PoolCounters,
+    /// Batches that are written and synced, but whose job is not yet installed.
+    pub(super) written: Mutex<Vec<Arc<super::flush::FlushBatch>>>,
+    /// Extents to read ahead.
+    pub(super) wanted_extents: Mutex<Vec<u32>>,
+    /// A client had to flush a page itself.
+    pub(super) short_of_frames: AtomicBool,
+    allocated: AtomicU64,
+    page_bytes: usize,
+    old_time_ns: u64,
+    quarter: u32,
+}
+
+impl BufferPool {
+    pub fn new(
+        options: Options,
+        file: PageFile,
+        doublewrite: Option<Doublewrite>,
+        redo: Arc<Redo>,
+        poison: Arc<Poison>,
+        signal: Arc<Signal>,
+    ) -> Self {
+        let frames = options.pool_pages();
+        let old_pct = options.innodb_old_blocks_pct as usize;
+        let lru = Lru::new(frames, old_pct);
+        Self {
+            frames: (0..frames).map(|_| Frame::default()).collect(),
+            old: lru.old_flags(),
+            lru: Mutex::new(lru),
+            clock: AtomicU32::new(0),
+            table: PageTable::new(),
+            dirty: FlushList::new(frames),
+            file,
+            doublewrite,
+            redo,
+            poison,
+            signal,
+            counters: PoolCounters::default(),
+            written: Mutex::default(),
+            wanted_extents: Mutex::default(),
+            short_of_frames: AtomicBool::new(false),
+            allocated: AtomicU64::new(0),
+            page_bytes: options.innodb_page_size as usize,
+            old_time_ns: options.innodb_old_blocks_time * 1_000_000,
+            quarter: first_quarter_of_young(frames, old_pct),
+            options,
+        }
+    }
+
+    pub fn page_bytes(&self) -> usize {
+        self.page_bytes
+    }
+
+    /// Frames of the pool.
+    pub fn frames(&self) -> usize {
+        self.frames.len()
+    }
+
+    /// Bytes of memory: allocated frames and the tables around them.
+    pub fn memory_bytes(&self) -> u64 {
+        self.allocated.load(Ordering::Relaxed) * self.page_bytes as u64
+            + (self.frames.len() * size_of::<Frame>()) as u64
+            + self.table.memory_bytes()
+            + self.dirty.memory_bytes()
+            + self.lru.lock().memory_bytes()
+    }
+
+    /// The page, if it is in a frame.
+    #[inline]
+    pub fn read_resident(&self, task: &mut Task, page_no: u32) -> Option<ReadPage<'_>> {
+        let entry = self.table.entry(page_no);
+        loop {
+            let frame = entry.frame()?;
+            let guard = self.frames[frame as usize].latch.read();
+            if guard.page_no == page_no {
+                self.touch(task, frame, page_no);
+                return Some(ReadPage { guard });
+            }
+        }
+    }
+
+    /// The page under its exclusive latch, if it is in a frame.
+    #[inline]
+    pub fn write_resident(&self, task: &mut Task, page_no: u32) -> Option<WritePage<'_>> {
+        let entry = self.table.entry(page_no);
+        loop {
+            let frame = entry.frame()?;
+            let guard = self.frames[frame as usize].latch.write();
+            if guard.page_no == page_no {
+                self.touch(task, frame, page_no);
+                return Some(WritePage { frame, guard });
+            }
+        }
+    }
+
+    /// The page, read from storage if need be.
+    pub fn read(&self, task: &mut Task, page_no: u32) -> Result<ReadPage<'_>> {
+        loop {
+            if let Some(page) = self.read_resident(task, page_no) {
+                return Ok(page);
+            }
+            self.load(task, page_no, Purpose::UserRead)?;
+        }
+    }
+
+    /// The page under its exclusive latch, read from storage if need be.
+    pub fn write(&self, task: &mut Task, page_no: u32, purpose: Purpose) -> Result<WritePage<'_>> {
+        loop {
+            if let Some(page) = self.write_resident(task, page_no) {
+                return Ok(page);
+            }
+            self.load(task, page_no, purpose)?;
+        }
+    }
+
+    /// A frame for a page whose content on storage does not matter. The caller overwrites all of it.
+    pub fn create(&self, task: &mut Task, page_no: u32) -> Result<WritePage<'_>> {
+        self.check_page_no(page_no)?;
+        loop {
+            if let Some(page) = self.write_resident(task, page_no) {
+                return Ok(page);
+            }
+            let mut page = self.empty_frame(task)?;
+            if self.table.entry(page_no).claim(page.frame) {
+                self.admit(&mut page, page_no);
+                self.touch(task, page.frame, page_no);
+                return Ok(page);
+            }
+            self.give_back(page);
+        }
+    }
+
+    /// The page as recovery needs it: a page that was never written is empty, and no error.
+    pub fn write_for_recovery(&self, task: &mut Task, page_no: u32) -> Result<WritePage<'_>> {
+        if let Some(page) = self.write_resident(task, page_no) {
+            return Ok(page);
+        }
+        self.check_page_no(page_no)?;
+        let mut raw = vec![0; self.page_bytes];
+        self.file.read_raw(task, Purpose::Recovery, page_no, None, &mut raw)?;
+        if raw.iter().any(|byte| *byte != 0) {
+            self.file.unpack(task, page_no, &mut raw)?;
+            self.check_age(View(&raw), page_no)?;
+        }
+        let mut page = self.create(task, page_no)?;
+        page.guard.bytes.copy_from_slice(&raw);
+        Ok(page)
+    }
+
+    /// Brings a page into a frame. Others who want the page wait on its latch; nobody else waits.
+    #[cold]
+    pub fn load(&self, task: &mut Task, page_no: u32, purpose: Purpose) -> Result<()> {
+        self.check_page_no(page_no)?;
+        let mut page = self.empty_frame(task)?;
+        let entry = self.table.entry(page_no);
+        if !entry.claim(page.frame) {
+            self.give_back(page);
+            return Ok(());
+        }
+        self.counters.misses.fetch_add(1, Ordering::Relaxed);
+        let result = self
+            .file
+            .read(task, purpose, page_no, entry.stored_blocks(), &mut page.guard.bytes)
+            .and_then(|()| self.check_age(page.view(), page_no));
+        if let Err(error) = result {
+            entry.release();
+            self.give_back(page);
+            return Err(error);
+        }
+        self.admit(&mut page, page_no);
+        Ok(())
+    }
+
+    /// Takes in a page that was read ahead, if a frame is to be had without a flush.
+    pub fn offer(&self, page_no: u32, image: &[u8]) -> bool {
+        let Some(mut page) = self.frame_without_flush(usize::MAX) else { return false };
+        if !self.table.entry(page_no).claim(page.frame) {
+            self.give_back(page);
+            return false;
+        }
+        page.guard.bytes.copy_from_slice(image);
+        self.admit(&mut page, page_no);
+        true
+    }
+
+    fn check_page_no(&self, page_no: u32) -> Result<()> {
+        if (page_no as usize) < PageTable::MAX_PAGES {
+            return Ok(());
+        }
+        let offset = u64::from(page_no) * self.page_bytes as u64;
+        Err(Error::corruption(page_file::FILE, offset, "the page number is out of range"))
+    }
+
+    /// A page cannot be newer than the log.
+    fn check_age(&self, view: View, page_no: u32) -> Result<()> {
+        let end = self.redo.lsn();
+        if view.lsn() <= end {
+            return Ok(());
+        }
+        let offset = u64::from(page_no) * self.page_bytes as u64;
+        let what = format!("page {page_no} has LSN {}, the redo log ends at {end}", view.lsn());
+        Err(Error::corruption(page_file::FILE, offset, what))
+    }
+
+    fn admit(&self, page: &mut WritePage, page_no: u32) {
+        page.guard.page_no = page_no;
+        let frame = &self.frames[page.frame as usize];
+        frame.page_hint.store(page_no, Ordering::Release);
+        frame.first_access_ns.store(0, Ordering::Relaxed);
+        frame.young_clock.store(self.clock.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.lru.lock().insert(page.frame);
+    }
+
+    fn give_back(&self, mut page: WritePage) {
+        page.guard.page_no = NO_PAGE;
+        let frame = page.frame;
+        drop(page);
+        self.lru.lock().give_free(frame);
+    }
+
+    /// The page that a frame holds, perhaps.
+    pub fn page_hint(&self, frame: u32) -> u32 {
+        self.frames[frame as usize].page_hint.load(Ordering::Acquire)
+    }
+
+    /// Reads a frame's page under its latch; without `wait`, only if the latch is free.
+    pub fn with_frame<R>(&self, frame: u32, wait: bool, f: impl FnOnce(u32, &[u8]) -> R) -> Option<R> {
+        let latch = &self.frames[frame as usize].latch;
+        let guard = if wait { latch.read() } else { latch.try_read()? };
+        (guard.page_no != NO_PAGE).then(|| f(guard.page_no, &guard.bytes))
+    }
+
+    /// When a page was first asked for since it came in.
+    pub fn first_access_ns(&self, page_no: u32) -> Option<u64> {
+        let frame = self.table.entry(page_no).frame()?;
+        let first = self.frames[frame as usize].first_access_ns.load(Ordering::Relaxed);
+        (first != 0).then_some(first)
+    }
+
+    #[inline]
+    fn touch(&self, task: &mut Task, frame: u32, page_no: u32) {
+        task.charge(Work::CacheLookup, 1);
+        let meta = &self.frames[frame as usize];
+        let first = meta.first_access_ns.load(Ordering::Relaxed);
+        if first == 0 {
+            meta.first_access_ns.store(task.now_ns.max(1), Ordering::Relaxed);
+            return self.note_first_access(page_no);
+        }
+        let clock = self.clock.load(Ordering::Relaxed);
+        if clock == 0 {
+            return;
+        }
+        let old = self.old[frame as usize].load(Ordering::Relaxed);
+        let young_clock = meta.young_clock.load(Ordering::Relaxed);
+        if is_promoted(old, task.now_ns.saturating_sub(first), self.old_time_ns, clock, young_clock, self.quarter) {
+            self.make_young(task, frame, clock);
+        }
+    }
+
+    #[cold]
+    fn make_young(&self, task: &mut Task, frame: u32, clock: u32) {
+        task.charge(Work::PageTouch, 1);
+        if let Some(mut lru) = self.lru.try_lock() {
+            lru.make_young(frame);
+            self.frames[frame as usize].young_clock.store(clock, Ordering::Relaxed);
+        }
+    }
+
+    /// The first access to a page at the border of an extent may begin a read-ahead.
+    fn note_first_access(&self, page_no: u32) {
+        let place = page_no % EXTENT_PAGES;
+        let off = self.options.innodb_read_ahead_threshold == 0;
+        if off || (place != 0 && place != EXTENT_PAGES - 1) {
+            return;
+        }
+        self.consider_read_ahead(page_no);
+    }
+
+    /// A frame without a page: a free one, else the coldest clean one, else one that is made clean now.
+    fn empty_frame(&self, task: &mut Task) -> Result<WritePage<'_>> {
+        task.charge(Work::PageTouch, 1);
+        for round in 0..SEARCH_ROUNDS {
+            let depth = if round == 0 { SEARCH_DEPTH } else { usize::MAX };
+            if let Some(page) = self.frame_without_flush(depth) {
+                return Ok(page);
+            }
+            self.poison.check()?;
+            if !self.short_of_frames.swap(true, Ordering::AcqRel) {
+                self.signal.wake();
+            }
+            if !self.flush_one_from_tail(task)? {
+                std::thread::yield_now();
+            }
+        }
+        let accepted = "more frames: every one is in use at once";
+        Err(Error::invalid("options.innodb_buffer_pool_size", self.options.innodb_buffer_pool_size, accepted))
+    }
+
+    fn frame_without_flush(&self, depth: usize) -> Option<WritePage<'_>> {
+        let mut lru = self.lru.lock();
+        if let Some(frame) = lru.take_free() {
+            drop(lru);
+            let mut guard = self.frames[frame as usize].latch.write();
+            if guard.bytes.is_empty() {
+                guard.bytes = vec![0; self.page_bytes].into_boxed_slice();
+                self.allocated.fetch_add(1, Ordering::Relaxed);
+            }
+            return Some(WritePage { frame, guard });
+        }
+        let (frame, guard) = lru.from_tail().take(depth).find_map(|frame| Some((frame, self.try_evict(frame)?)))?;
+        lru.remove(frame);
+        Some(WritePage { frame, guard })
+    }
+
+    /// Takes a clean, unlatched page out of its frame. The caller holds the lock of the list.
+    fn try_evict(&self, frame: u32) -> Option<RwLockWriteGuard<'_, Body>> {
+        if self.dirty.is_dirty(frame) {
+            return None;
+        }
+        let mut guard = self.frames[frame as usize].latch.try_write()?;
+        if self.dirty.is_dirty(frame) {
+            return None;
+        }
+        self.table.entry(guard.page_no).release();
+        guard.page_no = NO_PAGE;
+        self.clock.fetch_add(1, Ordering::Relaxed);
+        self.counters.evictions.fetch_add(1, Ordering::Relaxed);
+        Some(guard)
+    }
+
+    /// Moves up to `limit` clean pages among the `depth` coldest to the free list.
+    pub fn free_clean_pages(&self, task: &mut Task, depth: usize, limit: usize) -> usize {
+        let mut lru = self.lru.lock();
+        let victims = lru.from_tail().take(depth).filter(|frame| self.try_evict(*frame).is_some()).take(limit);
+        let victims = victims.collect::<Vec<_>>();
+        for frame in &victims {
+            lru.remove(*frame);
+            lru.give_free(*frame);
+        }
+        task.charge(Work::PageTouch, victims.len() as u64);
+        victims.len()
+    }
+}
+
+impl Default for Frame {
+    fn default() -> Self {
+        Self {
+            latch: RwLock::new(Body { page_no: NO_PAGE, bytes: Box::default() }),
+            first_access_ns: AtomicU64::new(0),
+            young_clock: AtomicU32::new(0),
+            page_hint: AtomicU32::new(NO_PAGE),
+        }
+    }
+}

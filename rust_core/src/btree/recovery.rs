@@ -1,0 +1,403 @@
+//! Opening: new files, or the way back from a crash.
+//!
+//! 1. Pages torn in the page file are repaired from the doublewrite area.
+//! 2. The log is read from the checkpoint on, up to the first frame that is not whole.
+//! 3. Every frame is replayed on the pages that are older than it, and all pages are written back.
+//! 4. A new stretch of the log begins, at an LSN that no frame in the file can have. It starts with the batches of which
+//!    only some changes were logged; the engine applies the rest of them.
+//!
+//! A crash anywhere in between leaves the old checkpoint, and recovery begins again.
+
+use super::doublewrite::{self, Doublewrite};
+use super::options::Options;
+use super::page::{HEADER_BYTES, Kind, Stored, View};
+use super::page_edit::{Edit, Payload};
+use super::page_file::{self, PageFile};
+use super::pool::{BufferPool, WritePage};
+use super::redo::{self, Checkpoint, Header, Redo};
+use super::redo_op::{RedoOp, restore_image};
+use super::space::{META_PAGE, Space, write_given_back, write_taken};
+use super::split_key;
+use crate::engine::{Change, KeyLayout, Poison, WriteBatch};
+use crate::error::{Error, Result};
+use crate::metrics::Purpose;
+use crate::runtime::{Signal, Task, Work};
+use crate::storage::{Storage, StorageFile};
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// First LSN of a new log.
+const FIRST_LSN: u64 = 4096;
+
+/// An engine's lower half, ready to work.
+pub struct Recovered {
+    pub pool: Arc<BufferPool>,
+    pub redo: Arc<Redo>,
+    pub space: Arc<Mutex<Space>>,
+    pub pending: Vec<Pending>,
+}
+
+/// A batch whose first `applied` changes are in the pages.
+pub struct Pending {
+    pub batch: WriteBatch,
+    pub applied: u32,
+    pub intent: u64,
+    pub floor: u64,
+}
+
+struct Opening<'a> {
+    storage: &'a dyn Storage,
+    options: &'a Options,
+    layout: KeyLayout,
+    signal: &'a Arc<Signal>,
+    poison: &'a Arc<Poison>,
+    pages: Arc<dyn StorageFile>,
+    doublewrite: Option<Arc<dyn StorageFile>>,
+}
+
+/// Opens or makes the files and brings the pages up to date.
+pub fn open(
+    storage: &dyn Storage,
+    options: &Options,
+    layout: KeyLayout,
+    signal: &Arc<Signal>,
+    poison: &Arc<Poison>,
+    task: &mut Task,
+) -> Result<Recovered> {
+    let is_new = !storage.list()?.iter().any(|name| name == redo::FILE);
+    if is_new {
+        create(storage, options, layout, task)?;
+    }
+    let pages = storage.open(task, page_file::FILE)?;
+    let doublewrite = open_doublewrite(storage, options, task)?;
+    let opening = Opening { storage, options, layout, signal, poison, pages, doublewrite };
+    opening.recover(task)
+}
+
+/// Makes the files of an empty engine. The log comes last: without it, the others count for nothing.
+fn create(storage: &dyn Storage, options: &Options, layout: KeyLayout, task: &mut Task) -> Result<()> {
+    let page_bytes = options.innodb_page_size as usize;
+    let file = PageFile::new(storage.create(task, page_file::FILE)?, page_bytes, options.compression(), 6);
+    let mut space = Space::new(page_bytes);
+    space.take_first_pages()?;
+    let map_page = space.map_page(0);
+    for (page_no, kind) in [(META_PAGE, Kind::Meta), (map_page, Kind::Map)] {
+        let mut image = vec![0; page_bytes];
+        Edit(&mut image).format(page_no, 0, kind, 0);
+        Edit(&mut image).set_lsn(FIRST_LSN);
+        if kind == Kind::Map {
+            for page in [META_PAGE, map_page] {
+                let place = space.place(page);
+                write_taken(&mut image, place.extent_slot, place.bit, 1, 0);
+            }
+        }
+        let stored = file.pack(task, &mut image)?;
+        file.write(task, page_no, &image, stored)?;
+    }
+    file.sync(task)?;
+    let header = wanted_header(options, layout);
+    let first = Checkpoint { sequence: 0, lsn: FIRST_LSN, reach: FIRST_LSN };
+    let log = Redo::new(Redo::create(storage, task, header)?, header, first, BLOCK, BLOCK);
+    log.begin_stretch(task)?;
+    Redo::put_in_place(storage, task)
+}
+
+const BLOCK: u64 = 512;
+
+fn wanted_header(options: &Options, layout: KeyLayout) -> Header {
+    Header {
+        page_bytes: options.innodb_page_size,
+        indexed: layout == KeyLayout::Indexed,
+        capacity: options.innodb_redo_log_capacity / 4096 * 4096,
+    }
+}
+
+fn open_doublewrite(
+    storage: &dyn Storage,
+    options: &Options,
+    task: &mut Task,
+) -> Result<Option<Arc<dyn StorageFile>>> {
+    if storage.list()?.iter().any(|name| name == doublewrite::FILE) {
+        return storage.open(task, doublewrite::FILE).map(Some);
+    }
+    if !options.innodb_doublewrite {
+        return Ok(None);
+    }
+    let file = storage.create(task, doublewrite::FILE)?;
+    storage.sync_directory(task)?;
+    Ok(Some(file))
+}
+
+impl Opening<'_> {
+    fn page_file(&self) -> PageFile {
+        let options = self.options;
+        let page_bytes = options.innodb_page_size as usize;
+        PageFile::new(self.pages.clone(), page_bytes, options.compression(), options.innodb_compression_level)
+    }
+
+    fn doublewrite(&self) -> Option<Doublewrite> {
+        let file = self.doublewrite.clone()?;
+        Some(Doublewrite::new(file, self.options.innodb_page_size as usize))
+    }
+
+    fn pool(&self, redo: &Arc<Redo>) -> BufferPool {
+        let area = if self.options.innodb_doublewrite { self.doublewrite() } else { None };
+        let (poison, signal) = (self.poison.clone(), self.signal.clone());
+        BufferPool::new(self.options.clone(), self.page_file(), area, redo.clone(), poison, signal)
+    }
+
+    fn log(&self, file: Arc<dyn StorageFile>, header: Header, start: Checkpoint) -> Redo {
+        let options = self.options;
+        Redo::new(file, header, start, options.innodb_log_write_ahead_size, options.innodb_log_buffer_size)
+    }
+
+    fn check_header(&self, header: Header) -> Result<()> {
+        let wanted = wanted_header(self.options, self.layout);
+        if header.page_bytes != wanted.page_bytes {
+            let accepted = format!("{}, with which the files were made", header.page_bytes);
+            return Err(Error::invalid("options.innodb_page_size", wanted.page_bytes, accepted));
+        }
+        if header.indexed != wanted.indexed {
+            let made = if header.indexed { KeyLayout::Indexed } else { KeyLayout::Plain };
+            return Err(Error::invalid("key layout", format!("{:?}", self.layout), format!("{made:?}")));
+        }
+        Ok(())
+    }
+
+    fn recover(&self, task: &mut Task) -> Result<Recovered> {
+        let file = self.storage.open(task, redo::FILE)?;
+        let (header, checkpoint) = redo::read_header(&*file, task)?;
+        self.check_header(header)?;
+        if let Some(area) = self.doublewrite() {
+            area.repair(task, &self.page_file(), checkpoint.lsn)?;
+        }
+        let bytes = redo::read_frames(&*file, task, header, checkpoint.lsn)?;
+        task.charge(Work::ChecksumByte, bytes.len() as u64);
+        let end = checkpoint.lsn + bytes.len() as u64;
+        if end < checkpoint.reach {
+            let what = format!("the log ends at LSN {end}, but was durable to {}", checkpoint.reach);
+            return Err(Error::corruption(redo::FILE, redo::HEADER_BYTES + end % header.region(), what));
+        }
+        let batches = self.replay(task, header, &file, checkpoint.lsn, &bytes)?;
+        let start = Checkpoint { lsn: (end + header.region()).next_multiple_of(BLOCK), ..checkpoint };
+        let (redo, pending) = self.begin(task, file, header, start, end - checkpoint.lsn, batches)?;
+        let redo = Arc::new(redo);
+        let pool = Arc::new(self.pool(&redo));
+        let space = self.load_space(task, &pool)?;
+        Ok(Recovered { pool, redo, space: Arc::new(Mutex::new(space)), pending })
+    }
+
+    /// Replays the frames and writes all pages back. Returns the batches that are not wholly applied.
+    fn replay(
+        &self,
+        task: &mut Task,
+        header: Header,
+        file: &Arc<dyn StorageFile>,
+        from: u64,
+        bytes: &[u8],
+    ) -> Result<BTreeMap<u64, Batch>> {
+        let end = from + bytes.len() as u64;
+        let log = self.log(file.clone(), header, Checkpoint { sequence: 0, lsn: end, reach: end });
+        let pool = self.pool(&Arc::new(log));
+        let mut replay = Replay { pool: &pool, layout: self.layout, batches: BTreeMap::new() };
+        for (lsn, end, payload) in redo::frames(bytes, from) {
+            replay.frame(task, lsn, end, payload)?;
+        }
+        let mut batches = replay.batches;
+        batches.retain(|_, batch| (batch.applied as usize) < batch.batch.len());
+        pool.flush_all(task)?;
+        Ok(batches)
+    }
+
+    /// Begins a new stretch of the log with the unfinished batches, in a new file if the capacity changed or the old
+    /// file has no room beside what recovery might need again.
+    fn begin(
+        &self,
+        task: &mut Task,
+        file: Arc<dyn StorageFile>,
+        header: Header,
+        start: Checkpoint,
+        live_bytes: u64,
+        batches: BTreeMap<u64, Batch>,
+    ) -> Result<(Redo, Vec<Pending>)> {
+        let wanted = wanted_header(self.options, self.layout);
+        let batch_bytes = batches.values().map(|batch| batch.batch.encoded_bytes() as u64 + 64).sum::<u64>();
+        let slack = 2 * BLOCK + 2 * self.options.innodb_log_write_ahead_size;
+        let anew = wanted != header || live_bytes + batch_bytes + slack > header.region();
+        let log = if anew {
+            self.log(Redo::create(self.storage, task, wanted)?, wanted, start)
+        } else {
+            self.log(file, header, start)
+        };
+        let mut pending = Vec::new();
+        for Batch { mut batch, applied } in batches.into_values() {
+            let floor = log.begin_batch();
+            let encoded = batch.encode(0);
+            let (intent, _) = log.append(task, |out| RedoOp::Intent { applied, batch: encoded }.encode(out))?;
+            pending.push(Pending { batch, applied, intent, floor });
+        }
+        log.begin_stretch(task)?;
+        if anew {
+            Redo::put_in_place(self.storage, task)?;
+        }
+        Ok((log, pending))
+    }
+
+    fn load_space(&self, task: &mut Task, pool: &BufferPool) -> Result<Space> {
+        let mut space = Space::new(self.options.innodb_page_size as usize);
+        let mut map = 0;
+        while u64::from(space.map_page(map)) < pool.file.pages() {
+            let mut page = pool.write(task, space.map_page(map), Purpose::Recovery)?;
+            space.load_map(page.edit().0);
+            map += 1;
+        }
+        Ok(space)
+    }
+}
+
+/// A batch found in the log.
+struct Batch {
+    batch: WriteBatch,
+    applied: u32,
+}
+
+struct Replay<'a> {
+    pool: &'a BufferPool,
+    layout: KeyLayout,
+    batches: BTreeMap<u64, Batch>,
+}
+
+/// A page of the frame that is being replayed.
+struct Replayed<'a> {
+    page: WritePage<'a>,
+    /// The page has this frame's changes already.
+    skip: bool,
+}
+
+fn broken(lsn: u64, what: &str) -> Error {
+    Error::corruption(redo::FILE, lsn, format!("the frame with this LSN {what}"))
+}
+
+impl<'a> Replay<'a> {
+    fn frame(&mut self, task: &mut Task, lsn: u64, end: u64, mut payload: &[u8]) -> Result<()> {
+        let mut held = Vec::<Replayed<'a>>::new();
+        while !payload.is_empty() {
+            let (op, rest) = RedoOp::decode(payload).ok_or_else(|| broken(lsn, "cannot be decoded"))?;
+            payload = rest;
+            task.charge(Work::Record, 1);
+            self.note(lsn, &op)?;
+            let Some(page_no) = op.page() else { continue };
+            let index = match held.iter().position(|one| one.page.page_no() == page_no) {
+                Some(index) => index,
+                None => {
+                    held.push(self.fetch(task, page_no, end, &op)?);
+                    held.len() - 1
+                }
+            };
+            if !held[index].skip {
+                self.apply(task, &mut held[index].page, &op).ok_or_else(|| broken(lsn, "does not fit its page"))?;
+            }
+        }
+        for one in held.iter_mut().filter(|one| !one.skip) {
+            one.page.edit().set_lsn(end);
+            self.pool.dirty.mark(one.page.frame, lsn);
+        }
+        Ok(())
+    }
+
+    /// Keeps account of batches.
+    fn note(&mut self, lsn: u64, op: &RedoOp) -> Result<()> {
+        match *op {
+            RedoOp::Intent { applied, batch } => {
+                let (_, batch) = WriteBatch::decode(batch).ok_or_else(|| broken(lsn, "has a broken batch"))?;
+                self.batches.insert(lsn, Batch { batch, applied });
+            }
+            RedoOp::Applied { intent, index } | RedoOp::PutOf { intent, index, .. } => {
+                // A batch that is wholly in the page file may have begun before the checkpoint.
+                if let Some(batch) = self.batches.get_mut(&intent) {
+                    batch.applied = batch.applied.max(index + 1);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn fetch(&self, task: &mut Task, page_no: u32, end: u64, op: &RedoOp) -> Result<Replayed<'a>> {
+        let is_image = matches!(op, RedoOp::Image { .. });
+        let page = match self.pool.write_resident(task, page_no) {
+            Some(page) => page,
+            // An image does not need what storage has, which may be nothing.
+            None if is_image => {
+                let mut page = self.pool.create(task, page_no)?;
+                page.edit().0.fill(0);
+                page
+            }
+            None => self.pool.write_for_recovery(task, page_no)?,
+        };
+        let skip = page.view().lsn() >= end;
+        Ok(Replayed { page, skip })
+    }
+
+    fn apply(&self, task: &mut Task, page: &mut WritePage, op: &RedoOp) -> Option<()> {
+        match *op {
+            RedoOp::Put { key, field, value, .. } => {
+                put(task, page, key, Payload::Value(Stored::from_field(field, value)))
+            }
+            RedoOp::PutOf { intent, index, .. } => {
+                let change = self.batches.get(&intent)?.batch.changes().nth(index as usize)?;
+                let Change::Put { key, value } = change else { return None };
+                put(task, page, split_key(self.layout, key).1, Payload::Value(Stored::Inline(value)))
+            }
+            RedoOp::Link { key, child, .. } => put(task, page, key, Payload::Child(child)),
+            RedoOp::Remove { key, .. } => {
+                tree_page(page.view())?;
+                let (slot, found) = page.view().search(task, key);
+                found.then(|| page.edit().remove(slot))
+            }
+            RedoOp::Image { page: page_no, heap, directory } => {
+                restore_image(page.edit().0, page_no, heap, directory).then_some(())
+            }
+            RedoOp::Keep { start, end, .. } => {
+                tree_page(page.view())?;
+                let (start, end) = (start as usize, end as usize);
+                (start <= end && end <= page.view().count()).then(|| page.edit().keep(start..end))
+            }
+            RedoOp::Write { at, bytes, .. } => {
+                let at = at as usize;
+                page.edit().0.get_mut(at..at + bytes.len())?.copy_from_slice(bytes);
+                Some(())
+            }
+            RedoOp::Take { extent_slot, bit, owner, tree, .. } => {
+                descriptor_fits(page.view(), extent_slot, bit)?;
+                write_taken(page.edit().0, extent_slot, bit, owner, tree);
+                Some(())
+            }
+            RedoOp::GiveBack { extent_slot, bit, .. } => {
+                descriptor_fits(page.view(), extent_slot, bit)?;
+                write_given_back(page.edit().0, extent_slot, bit);
+                Some(())
+            }
+            RedoOp::Intent { .. } | RedoOp::Applied { .. } => Some(()),
+        }
+    }
+}
+
+fn tree_page(view: View) -> Option<()> {
+    (view.kind() == Kind::Tree).then_some(())
+}
+
+fn put(task: &mut Task, page: &mut WritePage, key: &[u8], payload: Payload) -> Option<()> {
+    tree_page(page.view())?;
+    let (slot, found) = page.view().search(task, key);
+    let view = page.view();
+    let old = if found { view.record_bytes(slot) } else { 0 };
+    let fits = view.free() + old >= payload.record_len(key) + super::page::SLOT_BYTES;
+    fits.then(|| page.edit().put(slot, found, key, payload))
+}
+
+fn descriptor_fits(view: View, extent_slot: u32, bit: u8) -> Option<()> {
+    let inside = HEADER_BYTES + (extent_slot as usize + 1) * 16 <= view.size() && bit < 64;
+    (view.kind() == Kind::Map && inside).then_some(())
+}

@@ -1,0 +1,545 @@
+//! The redo log: one circular file, a buffer in front of it, and the checkpoint in its header.
+//!
+//! A log sequence number (LSN) is a byte position in the endless log; `lsn % region` is its place in the file. A frame is
+//! all that belongs together: it is replayed wholly or not at all. Its checksum is seeded with its own LSN, so what an
+//! earlier round left in the file is never taken for a frame.
+
+use super::thresholds::Thresholds;
+use crate::error::{Error, Result};
+use crate::metrics::Purpose;
+use crate::runtime::{GroupSync, Serial, Task, Work};
+use crate::storage::{Storage, StorageFile};
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The log's file.
+pub const FILE: &str = "redo.log";
+/// Where a new log is made before it takes the place of the old one.
+pub const NEW_FILE: &str = "redo.new";
+/// Bytes in front of the circular region.
+pub const HEADER_BYTES: u64 = 2048;
+/// Bytes in front of a frame: length and checksum.
+pub const FRAME_HEADER: usize = 8;
+/// Unit in which the log is written.
+const BLOCK: u64 = 512;
+const MAGIC: &[u8; 8] = b"tbredo01";
+const CHECKPOINT_AT: [u64; 2] = [512, 1024];
+
+/// What a log file says about itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Header {
+    /// Page size of the engine that made the log.
+    pub page_bytes: u64,
+    /// Whether keys begin with index numbers.
+    pub indexed: bool,
+    /// Bytes of the file, header included.
+    pub capacity: u64,
+}
+
+/// Where recovery begins.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Checkpoint {
+    /// Number of this checkpoint; the two slots are used in turn.
+    pub sequence: u64,
+    /// All changes before are in the page file.
+    pub lsn: u64,
+    /// The log was durable to here when the checkpoint was written: recovery must get at least this far.
+    pub reach: u64,
+}
+
+#[derive(Debug, Default)]
+struct Buffer {
+    bytes: Vec<u8>,
+}
+
+#[derive(Debug, Default)]
+struct Writer {
+    /// Bytes of the block that the written log ends in.
+    tail: Vec<u8>,
+    out: Vec<u8>,
+    spare: Vec<u8>,
+    /// The write-ahead block up to which the file is padded.
+    padded_to: u64,
+}
+
+/// The redo log.
+pub struct Redo {
+    file: Arc<dyn StorageFile>,
+    header: Header,
+    /// Limits on the age of the log.
+    pub thresholds: Thresholds,
+    write_ahead: u64,
+    buffer_bytes: usize,
+    buffer: Mutex<Buffer>,
+    writer: Serial<Writer>,
+    group: GroupSync,
+    checkpointing: Serial<Checkpoint>,
+    lsn: AtomicU64,
+    written: AtomicU64,
+    durable: AtomicU64,
+    checkpoint_lsn: AtomicU64,
+    /// Where the batches began that are not wholly applied: recovery needs the log from the first of them on.
+    floors: Mutex<Vec<u64>>,
+}
+
+fn seal(block: &mut [u8]) {
+    let checksum = crc32c::crc32c(&block[4..]);
+    block[..4].copy_from_slice(&checksum.to_le_bytes());
+}
+
+fn is_sealed(block: &[u8]) -> bool {
+    crc32c::crc32c(&block[4..]).to_le_bytes() == block[..4]
+}
+
+fn field(block: &[u8], at: usize) -> u64 {
+    super::page::get_u64(block, at)
+}
+
+/// Reads what the file has and takes the rest for zeros.
+pub fn read_padded(
+    file: &dyn StorageFile,
+    task: &mut Task,
+    purpose: Purpose,
+    offset: u64,
+    buffer: &mut [u8],
+) -> Result<()> {
+    let there = file.len().saturating_sub(offset).min(buffer.len() as u64) as usize;
+    buffer[there..].fill(0);
+    if there == 0 { Ok(()) } else { file.read_at(task, purpose, offset, &mut buffer[..there]) }
+}
+
+impl Header {
+    fn encode(&self) -> [u8; BLOCK as usize] {
+        let mut block = [0; BLOCK as usize];
+        block[8..16].copy_from_slice(MAGIC);
+        block[16..24].copy_from_slice(&self.page_bytes.to_le_bytes());
+        block[24..32].copy_from_slice(&self.capacity.to_le_bytes());
+        block[32] = u8::from(self.indexed);
+        seal(&mut block);
+        block
+    }
+
+    fn decode(block: &[u8]) -> Option<Self> {
+        let known = is_sealed(block) && block[8..16] == *MAGIC;
+        known.then(|| Self { page_bytes: field(block, 16), capacity: field(block, 24), indexed: block[32] == 1 })
+    }
+
+    /// Bytes of the circular region.
+    pub fn region(&self) -> u64 {
+        self.capacity - HEADER_BYTES
+    }
+}
+
+impl Checkpoint {
+    fn encode(&self) -> [u8; BLOCK as usize] {
+        let mut block = [0; BLOCK as usize];
+        for (at, value) in [(8, self.sequence), (16, self.lsn), (24, self.reach)] {
+            block[at..at + 8].copy_from_slice(&value.to_le_bytes());
+        }
+        seal(&mut block);
+        block
+    }
+
+    fn decode(block: &[u8]) -> Option<Self> {
+        let sealed = is_sealed(block) && field(block, 8) > 0;
+        sealed.then(|| Self { sequence: field(block, 8), lsn: field(block, 16), reach: field(block, 24) })
+    }
+}
+
+/// Reads a log's header and its newest checkpoint.
+pub fn read_header(file: &dyn StorageFile, task: &mut Task) -> Result<(Header, Checkpoint)> {
+    let mut bytes = vec![0; HEADER_BYTES as usize];
+    read_padded(file, task, Purpose::Recovery, 0, &mut bytes)?;
+    let header = Header::decode(&bytes[..BLOCK as usize])
+        .ok_or_else(|| Error::corruption(FILE, 0, "the header's checksum does not match"))?;
+    let newest = CHECKPOINT_AT
+        .iter()
+        .filter_map(|at| Checkpoint::decode(&bytes[*at as usize..(*at + BLOCK) as usize]))
+        .max_by_key(|checkpoint| checkpoint.sequence)
+        .ok_or_else(|| Error::corruption(FILE, CHECKPOINT_AT[0], "no checkpoint has a matching checksum"))?;
+    Ok((header, newest))
+}
+
+/// Reads the log from a checkpoint on: the frames' bytes up to the first that is not whole.
+pub fn read_frames(file: &dyn StorageFile, task: &mut Task, header: Header, from: u64) -> Result<Vec<u8>> {
+    const CHUNK: u64 = 1 << 20;
+    let region = header.region();
+    let mut bytes = Vec::new();
+    let mut valid = 0;
+    while (bytes.len() as u64) < region {
+        let at = from + bytes.len() as u64;
+        let offset = at % region;
+        let len = CHUNK.min(region - offset).min(region - bytes.len() as u64) as usize;
+        let start = bytes.len();
+        bytes.resize(start + len, 0);
+        read_padded(file, task, Purpose::Recovery, HEADER_BYTES + offset, &mut bytes[start..])?;
+        while let Some(len) = whole_frame(&bytes[valid..], from + valid as u64) {
+            valid += len;
+        }
+        // A frame that continues in the next chunk is not yet refuted; a length beyond the region is.
+        let rest = &bytes[valid..];
+        let wanted = rest.get(..4).map_or(u64::MAX, |len| u64::from(u32::from_le_bytes([len[0], len[1], len[2], len[3]])));
+        if rest.len() >= FRAME_HEADER && (wanted == 0 || wanted + FRAME_HEADER as u64 <= rest.len() as u64) {
+            break;
+        }
+    }
+    bytes.truncate(valid);
+    Ok(bytes)
+}
+
+fn checksum(lsn: u64, payload: &[u8]) -> u32 {
+    crc32c::crc32c_append(crc32c::crc32c(&lsn.to_le_bytes()), payload)
+}
+
+/// Length of the frame that begins here, if it is whole.
+fn whole_frame(bytes: &[u8], lsn: u64) -> Option<usize> {
+    let len = u32::from_le_bytes(bytes.get(..4)?.try_into().ok()?) as usize;
+    let sum = u32::from_le_bytes(bytes.get(4..FRAME_HEADER)?.try_into().ok()?);
+    let payload = bytes.get(FRAME_HEADER..FRAME_HEADER.checked_add(len)?)?;
+    (len > 0 && sum == checksum(lsn, payload)).then_some(FRAME_HEADER + len)
+}
+
+/// The frames in bytes that [`read_frames`] has checked: LSN, end LSN and payload of each.
+pub fn frames(bytes: &[u8], from: u64) -> impl Iterator<Item = (u64, u64, &[u8])> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let len = u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?) as usize;
+        let start = at;
+        at += FRAME_HEADER + len;
+        Some((from + start as u64, from + at as u64, &bytes[start + FRAME_HEADER..at]))
+    })
+}
+
+impl Redo {
+    /// A log that continues at `lsn`, with everything before it in the page file. Nothing is written yet.
+    pub fn new(
+        file: Arc<dyn StorageFile>,
+        header: Header,
+        checkpoint: Checkpoint,
+        write_ahead: u64,
+        buffer_bytes: u64,
+    ) -> Self {
+        let lsn = checkpoint.lsn;
+        let redo = Self {
+            file,
+            header,
+            thresholds: Thresholds::new(header.capacity, header.page_bytes),
+            write_ahead,
+            buffer_bytes: buffer_bytes as usize,
+            buffer: Mutex::default(),
+            writer: Serial::default(),
+            group: GroupSync::default(),
+            checkpointing: Serial::new(checkpoint),
+            lsn: AtomicU64::new(lsn),
+            written: AtomicU64::new(lsn),
+            durable: AtomicU64::new(lsn),
+            checkpoint_lsn: AtomicU64::new(lsn),
+            floors: Mutex::default(),
+        };
+        redo.group.advance(lsn);
+        redo
+    }
+
+    /// Makes a log file beside the one in use, with a header and no checkpoint yet.
+    pub fn create(storage: &dyn Storage, task: &mut Task, header: Header) -> Result<Arc<dyn StorageFile>> {
+        let file = storage.create(task, NEW_FILE)?;
+        file.write_at(task, Purpose::Redo, 0, &header.encode())?;
+        Ok(file)
+    }
+
+    /// Puts the file that [`Redo::create`] made, and [`Redo::begin_stretch`] filled, in its place.
+    pub fn put_in_place(storage: &dyn Storage, task: &mut Task) -> Result<()> {
+        storage.sync_directory(task)?;
+        storage.rename(task, NEW_FILE, FILE)?;
+        storage.sync_directory(task)
+    }
+
+    /// End of the log.
+    #[inline]
+    pub fn lsn(&self) -> u64 {
+        self.lsn.load(Ordering::Acquire)
+    }
+
+    /// The log is durable to here.
+    pub fn durable_lsn(&self) -> u64 {
+        self.durable.load(Ordering::Acquire)
+    }
+
+    /// The last checkpoint.
+    pub fn checkpoint_lsn(&self) -> u64 {
+        self.checkpoint_lsn.load(Ordering::Acquire)
+    }
+
+    /// Bytes since the last checkpoint.
+    pub fn checkpoint_age(&self) -> u64 {
+        let checkpoint = self.checkpoint_lsn();
+        self.lsn().saturating_sub(checkpoint)
+    }
+
+    /// What the file says about itself.
+    pub fn header(&self) -> Header {
+        self.header
+    }
+
+    /// Bytes that frames may take between checkpoint and end.
+    pub fn usable_bytes(&self) -> u64 {
+        self.header.region() - 2 * self.write_ahead
+    }
+
+    /// Bytes of memory.
+    pub fn memory_bytes(&self) -> u64 {
+        let buffered = self.buffer.lock().bytes.capacity();
+        let writer = self.writer.peek(|writer| writer.tail.capacity() + writer.out.capacity() + writer.spare.capacity());
+        (buffered + writer) as u64
+    }
+
+    /// Appends a frame and returns its LSN and its end.
+    #[inline]
+    pub fn append(&self, task: &mut Task, fill: impl FnOnce(&mut Vec<u8>)) -> Result<(u64, u64)> {
+        let mut buffer = self.buffer.lock();
+        let bytes = &mut buffer.bytes;
+        let at = bytes.len();
+        bytes.extend_from_slice(&[0; FRAME_HEADER]);
+        fill(bytes);
+        let lsn = self.lsn.load(Ordering::Relaxed);
+        let payload = bytes.len() - at - FRAME_HEADER;
+        let end = lsn + (payload + FRAME_HEADER) as u64;
+        if end - self.checkpoint_lsn() > self.usable_bytes() {
+            bytes.truncate(at);
+            let full = std::io::Error::from(std::io::ErrorKind::StorageFull);
+            return Err(Error::io(FILE, "append to", full));
+        }
+        let sum = checksum(lsn, &bytes[at + FRAME_HEADER..]);
+        bytes[at..at + 4].copy_from_slice(&(payload as u32).to_le_bytes());
+        bytes[at + 4..at + FRAME_HEADER].copy_from_slice(&sum.to_le_bytes());
+        self.lsn.store(end, Ordering::Release);
+        drop(buffer);
+        task.charge(Work::Record, 1);
+        task.charge(Work::CopyByte, payload as u64);
+        task.charge(Work::ChecksumByte, payload as u64);
+        Ok((lsn, end))
+    }
+
+    /// A batch of several changes begins: no checkpoint passes the returned LSN until [`Redo::end_batch`].
+    pub fn begin_batch(&self) -> u64 {
+        let mut floors = self.floors.lock();
+        let floor = self.lsn();
+        floors.push(floor);
+        floor
+    }
+
+    /// The batch that began at `floor` is wholly applied.
+    pub fn end_batch(&self, floor: u64) {
+        let mut floors = self.floors.lock();
+        if let Some(at) = floors.iter().position(|lsn| *lsn == floor) {
+            floors.swap_remove(at);
+        }
+    }
+
+    /// Where the oldest unfinished batch began.
+    pub fn batch_floor(&self) -> Option<u64> {
+        self.floors.lock().iter().min().copied()
+    }
+
+    /// Whether the buffer holds more than it should, so that the caller must write it out.
+    #[inline]
+    pub fn buffer_is_full(&self) -> bool {
+        self.lsn() - self.written.load(Ordering::Relaxed) >= self.buffer_bytes as u64
+    }
+
+    /// Writes the log to its file, at least up to `lsn`, without a sync.
+    pub fn write_to(&self, task: &mut Task, lsn: u64) -> Result<()> {
+        if !task.is_simulated() && self.written.load(Ordering::Acquire) >= lsn {
+            return Ok(());
+        }
+        self.writer.with(task, |task, writer| {
+            if self.written.load(Ordering::Acquire) >= lsn {
+                return Ok(());
+            }
+            self.write_buffer(task, writer)
+        })
+    }
+
+    fn write_buffer(&self, task: &mut Task, writer: &mut Writer) -> Result<()> {
+        let (taken, end) = {
+            let mut buffer = self.buffer.lock();
+            let spare = std::mem::take(&mut writer.spare);
+            (std::mem::replace(&mut buffer.bytes, spare), self.lsn())
+        };
+        let from = (end - taken.len() as u64) / BLOCK * BLOCK;
+        let start_in_block = (end - taken.len() as u64 - from) as usize;
+        let mut out = std::mem::take(&mut writer.out);
+        out.clear();
+        writer.tail.resize(start_in_block, 0);
+        out.extend_from_slice(&writer.tail);
+        out.extend_from_slice(&taken);
+        let kept = (end / BLOCK * BLOCK).saturating_sub(from) as usize;
+        writer.tail.clear();
+        writer.tail.extend_from_slice(&out[kept..]);
+        let padded = self.padded_end(writer.padded_to, end);
+        writer.padded_to = writer.padded_to.max(padded);
+        out.resize((padded - from) as usize, 0);
+        let written = self.write_circular(task, from, &out);
+        writer.out = out;
+        writer.spare = taken;
+        writer.spare.clear();
+        written?;
+        self.written.store(end, Ordering::Release);
+        Ok(())
+    }
+
+    /// Where a write that ends at `end` is padded to: its block, or the end of a write-ahead block that it is first in.
+    fn padded_end(&self, padded_to: u64, end: u64) -> u64 {
+        let block_end = end.next_multiple_of(BLOCK);
+        if block_end > padded_to { end.next_multiple_of(self.write_ahead) } else { block_end }
+    }
+
+    fn write_circular(&self, task: &mut Task, from: u64, bytes: &[u8]) -> Result<()> {
+        let region = self.header.region();
+        let offset = from % region;
+        let first = bytes.len().min((region - offset) as usize);
+        self.file.write_at(task, Purpose::Redo, HEADER_BYTES + offset, &bytes[..first])?;
+        if first < bytes.len() {
+            self.file.write_at(task, Purpose::Redo, HEADER_BYTES, &bytes[first..])?;
+        }
+        Ok(())
+    }
+
+    /// Makes the log durable to `lsn` for a commit: tasks share syncs.
+    pub fn sync_to(&self, task: &mut Task, lsn: u64) -> Result<()> {
+        self.write_to(task, lsn)?;
+        self.group.sync_to(
+            task,
+            lsn,
+            || self.written.load(Ordering::Acquire),
+            |task| {
+                let covers = self.written.load(Ordering::Acquire);
+                self.file.sync(task, Purpose::Redo)?;
+                self.durable.fetch_max(covers, Ordering::AcqRel);
+                Ok(())
+            },
+        )
+    }
+
+    /// Makes the log durable to `lsn` before pages that hold its changes are written. Costs nothing if it is.
+    pub fn ensure_durable(&self, task: &mut Task, lsn: u64) -> Result<()> {
+        if self.durable_lsn() >= lsn { Ok(()) } else { self.sync_to(task, lsn) }
+    }
+
+    /// Writes a checkpoint at `lsn`: all changes before are in the synced page file. The log before it is free after
+    /// [`Redo::adopt_checkpoint`].
+    pub fn write_checkpoint(&self, task: &mut Task, lsn: u64) -> Result<()> {
+        self.ensure_durable(task, lsn)?;
+        self.checkpointing.with(task, |task, last| {
+            if lsn <= last.lsn {
+                return Ok(());
+            }
+            let next = Checkpoint { sequence: last.sequence + 1, lsn, reach: self.durable_lsn().max(lsn) };
+            self.write_checkpoint_block(task, &next)?;
+            *last = next;
+            Ok(())
+        })
+    }
+
+    fn write_checkpoint_block(&self, task: &mut Task, checkpoint: &Checkpoint) -> Result<()> {
+        let at = CHECKPOINT_AT[(checkpoint.sequence % 2) as usize];
+        self.file.write_at(task, Purpose::Redo, at, &checkpoint.encode())?;
+        self.file.sync(task, Purpose::Redo)
+    }
+
+    /// Frees the log before the checkpoint that was last written.
+    pub fn adopt_checkpoint(&self) {
+        let lsn = self.checkpointing.peek(|last| last.lsn);
+        self.checkpoint_lsn.fetch_max(lsn, Ordering::AcqRel);
+    }
+
+    /// Begins a new stretch of the log at this log's first LSN, whose frames are already appended: writes them, then
+    /// the checkpoint that leaves the old stretch behind.
+    pub fn begin_stretch(&self, task: &mut Task) -> Result<()> {
+        let end = self.lsn();
+        self.ensure_durable(task, end)?;
+        self.checkpointing.with(task, |task, first| {
+            first.sequence += 1;
+            first.reach = end;
+            let first = *first;
+            self.write_checkpoint_block(task, &first)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::MemoryStorage;
+
+    fn header() -> Header {
+        Header { page_bytes: 4096, indexed: false, capacity: 256 << 10 }
+    }
+
+    fn log(storage: &MemoryStorage, task: &mut Task) -> Redo {
+        let first = Checkpoint { sequence: 0, lsn: 5120, reach: 5120 };
+        let file = Redo::create(storage, task, header()).unwrap();
+        let redo = Redo::new(file, header(), first, 4096, 1 << 20);
+        redo.begin_stretch(task).unwrap();
+        Redo::put_in_place(storage, task).unwrap();
+        redo
+    }
+
+    fn read_back(storage: &MemoryStorage, task: &mut Task) -> Vec<Vec<u8>> {
+        let file = storage.open(task, FILE).unwrap();
+        let (header, checkpoint) = read_header(&*file, task).unwrap();
+        let bytes = read_frames(&*file, task, header, checkpoint.lsn).unwrap();
+        frames(&bytes, checkpoint.lsn).map(|(_, _, payload)| payload.to_vec()).collect()
+    }
+
+    #[test]
+    fn frames_are_read_back_round_after_round() {
+        let (storage, mut task) = (MemoryStorage::new(Arc::default()), Task::wall(0));
+        let redo = log(&storage, &mut task);
+        for round in 0..200u32 {
+            let payloads: Vec<Vec<u8>> = (0..20).map(|n| vec![(round + n) as u8; (n * 37 % 900 + 1) as usize]).collect();
+            redo.write_checkpoint(&mut task, redo.lsn()).unwrap();
+            redo.adopt_checkpoint();
+            for payload in &payloads {
+                let (_, end) = redo.append(&mut task, |out| out.extend_from_slice(payload)).unwrap();
+                redo.write_to(&mut task, end).unwrap();
+            }
+            assert_eq!(read_back(&storage, &mut task), payloads, "round {round}");
+        }
+        assert!(redo.lsn() > 4 * header().capacity, "the log must have gone round");
+    }
+
+    #[test]
+    fn a_log_without_room_refuses_frames() {
+        let (storage, mut task) = (MemoryStorage::new(Arc::default()), Task::wall(0));
+        let redo = log(&storage, &mut task);
+        let result = (0..100).try_for_each(|_| redo.append(&mut task, |out| out.resize(out.len() + 4096, 7)).map(drop));
+        assert!(result.is_err());
+        assert!(redo.checkpoint_age() <= redo.usable_bytes());
+    }
+
+    #[test]
+    fn a_damaged_header_is_an_error() {
+        let (storage, mut task) = (MemoryStorage::new(Arc::default()), Task::wall(0));
+        log(&storage, &mut task);
+        storage.flip_bit(FILE, 100).unwrap();
+        let file = storage.open(&mut task, FILE).unwrap();
+        assert!(read_header(&*file, &mut task).is_err());
+    }
+
+    #[test]
+    fn write_ahead_pads_a_new_block_once() {
+        let (storage, mut task) = (MemoryStorage::new(Arc::default()), Task::wall(0));
+        let redo = log(&storage, &mut task);
+        let mut grown = Vec::new();
+        for _ in 0..3 {
+            let before = storage.written_bytes();
+            let (_, end) = redo.append(&mut task, |out| out.extend_from_slice(&[1; 100])).unwrap();
+            redo.write_to(&mut task, end).unwrap();
+            grown.push(storage.written_bytes() - before);
+        }
+        // LSN 5120 lies 1024 bytes into a block of 4096.
+        assert_eq!(grown, [3072, 512, 512]);
+    }
+}

@@ -1,0 +1,330 @@
+//! Which pages are taken, and by whom: extents of 64 pages, described on map pages. The first 32 pages of a tree come
+//! one by one from shared extents, later ones from extents of its own, so that its neighbours on storage are its own.
+//!
+//! This is the copy in memory, which decides. The map pages follow when a mini-transaction commits.
+
+use super::page::{EXTENT_PAGES, HEADER_BYTES, get_u32, get_u64, put_u32, put_u64};
+use super::page_table::PageTable;
+use crate::error::{Error, Result};
+use std::collections::{BTreeSet, HashMap};
+
+/// Bytes of an extent's descriptor: bitmap, tree, owner.
+const DESCRIPTOR_BYTES: usize = 16;
+/// Pages that a tree takes one by one before it gets extents.
+const SINGLE_PAGES: u32 = 32;
+/// The tree directory.
+pub const META_PAGE: u32 = 0;
+
+/// Nobody's extent.
+const FREE: u8 = 0;
+/// Single pages of several trees.
+const SHARED: u8 = 1;
+/// One tree's extent.
+const OWNED: u8 = 2;
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Extent {
+    used: u64,
+    tree: u32,
+    owner: u8,
+}
+
+/// A page that was just taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Taken {
+    pub page_no: u32,
+    /// What the extent's descriptor must say.
+    pub owner: u8,
+    pub tree: u32,
+    /// The map page describes its first extent now and must be created.
+    pub new_map: Option<u32>,
+}
+
+/// Where the descriptor of a page's extent is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    pub map_page: u32,
+    pub extent_slot: u32,
+    pub bit: u8,
+}
+
+#[derive(Debug, Default)]
+struct TreeSpace {
+    singles: u32,
+    with_room: BTreeSet<u32>,
+}
+
+/// All extents.
+#[derive(Debug)]
+pub struct Space {
+    per_map: u32,
+    extents: Vec<Extent>,
+    free: BTreeSet<u32>,
+    shared_with_room: BTreeSet<u32>,
+    trees: HashMap<u32, TreeSpace>,
+    used_pages: u64,
+}
+
+/// Extents that one map page describes.
+fn extents_per_map(page_bytes: usize) -> u32 {
+    ((page_bytes - HEADER_BYTES) / DESCRIPTOR_BYTES) as u32
+}
+
+impl Space {
+    pub fn new(page_bytes: usize) -> Self {
+        Self {
+            per_map: extents_per_map(page_bytes),
+            extents: Vec::new(),
+            free: BTreeSet::new(),
+            shared_with_room: BTreeSet::new(),
+            trees: HashMap::new(),
+            used_pages: 0,
+        }
+    }
+
+    /// The map page number `map`: the second page of the first extent that it describes.
+    pub fn map_page(&self, map: u32) -> u32 {
+        map * self.per_map * EXTENT_PAGES + 1
+    }
+
+    /// Where the descriptor of a page's extent is.
+    pub fn place(&self, page_no: u32) -> Place {
+        let extent = page_no / EXTENT_PAGES;
+        Place {
+            map_page: self.map_page(extent / self.per_map),
+            extent_slot: extent % self.per_map,
+            bit: (page_no % EXTENT_PAGES) as u8,
+        }
+    }
+
+    /// Adds the extents of the next map page.
+    pub fn load_map(&mut self, bytes: &[u8]) {
+        for slot in 0..self.per_map {
+            let at = HEADER_BYTES + slot as usize * DESCRIPTOR_BYTES;
+            let used = get_u64(bytes, at);
+            // A crash can leave pages of an extent taken whose first taker did not commit: they are shared.
+            let owner = if used != 0 && bytes[at + 12] == FREE { SHARED } else { bytes[at + 12] };
+            self.extents.push(Extent { used, tree: get_u32(bytes, at + 8), owner });
+        }
+        while self.extents.last().is_some_and(|extent| extent.used == 0) {
+            self.extents.pop();
+        }
+        self.index();
+    }
+
+    fn index(&mut self) {
+        self.free.clear();
+        self.shared_with_room.clear();
+        self.trees.clear();
+        self.used_pages = 0;
+        for (n, extent) in self.extents.iter().enumerate() {
+            let n = n as u32;
+            self.used_pages += u64::from(extent.used.count_ones());
+            let room = extent.used != u64::MAX;
+            if extent.used == 0 {
+                self.free.insert(n);
+            } else if extent.owner == OWNED {
+                let tree = self.trees.entry(extent.tree).or_default();
+                tree.singles = SINGLE_PAGES;
+                if room {
+                    tree.with_room.insert(n);
+                }
+            } else if room {
+                self.shared_with_room.insert(n);
+            }
+        }
+    }
+
+    /// Takes a page for a tree.
+    pub fn take(&mut self, tree: u32) -> Result<Taken> {
+        let space = self.trees.entry(tree).or_default();
+        let single = space.singles < SINGLE_PAGES;
+        let known = if single { self.shared_with_room.first() } else { space.with_room.first() };
+        let (extent, new_map) = match known {
+            Some(extent) => (*extent, None),
+            None => self.claim_extent(if single { SHARED } else { OWNED }, tree)?,
+        };
+        if single {
+            self.trees.entry(tree).or_default().singles += 1;
+        }
+        let page_no = self.take_bit(extent);
+        let Extent { owner, tree, .. } = self.extents[extent as usize];
+        Ok(Taken { page_no, owner, tree, new_map })
+    }
+
+    /// Takes the pages of a new file that are not a tree's: the directory and the first map page.
+    pub fn take_first_pages(&mut self) -> Result<()> {
+        self.claim_extent(SHARED, 0)?;
+        self.take_bit(0);
+        Ok(())
+    }
+
+    fn claim_extent(&mut self, owner: u8, tree: u32) -> Result<(u32, Option<u32>)> {
+        let tree = if owner == OWNED { tree } else { 0 };
+        if let Some(extent) = self.free.pop_first() {
+            self.extents[extent as usize] = Extent { used: self.extents[extent as usize].used, tree, owner };
+            self.note_room(extent);
+            return Ok((extent, None));
+        }
+        let extent = self.extents.len() as u32;
+        if (extent as usize + 1) * EXTENT_PAGES as usize > PageTable::MAX_PAGES {
+            let full = std::io::Error::from(std::io::ErrorKind::StorageFull);
+            return Err(Error::io(super::page_file::FILE, "extend", full));
+        }
+        self.extents.push(Extent { used: 0, tree, owner });
+        self.note_room(extent);
+        let describes_itself = extent.is_multiple_of(self.per_map);
+        if describes_itself {
+            // The map page lies in the first extent that it describes.
+            self.extents[extent as usize].used |= 2;
+            self.used_pages += 1;
+        }
+        Ok((extent, describes_itself.then(|| self.map_page(extent / self.per_map))))
+    }
+
+    fn note_room(&mut self, extent: u32) {
+        let Extent { owner, tree, used } = self.extents[extent as usize];
+        let room = used != u64::MAX;
+        let set = match owner {
+            OWNED => &mut self.trees.entry(tree).or_default().with_room,
+            _ => &mut self.shared_with_room,
+        };
+        if room {
+            set.insert(extent);
+        } else {
+            set.remove(&extent);
+        }
+    }
+
+    fn take_bit(&mut self, extent: u32) -> u32 {
+        let bit = self.extents[extent as usize].used.trailing_ones();
+        self.extents[extent as usize].used |= 1 << bit;
+        self.used_pages += 1;
+        self.note_room(extent);
+        extent * EXTENT_PAGES + bit
+    }
+
+    /// Gives a page back, after the mini-transaction that freed it is in the log.
+    pub fn give_back(&mut self, page_no: u32) {
+        let extent = page_no / EXTENT_PAGES;
+        self.extents[extent as usize].used &= !(1 << (page_no % EXTENT_PAGES));
+        self.used_pages -= 1;
+        self.note_room(extent);
+        let Extent { used, owner, tree } = self.extents[extent as usize];
+        if used == 0 {
+            match owner {
+                OWNED => self.trees.entry(tree).or_default().with_room.remove(&extent),
+                _ => self.shared_with_room.remove(&extent),
+            };
+            self.extents[extent as usize] = Extent::default();
+            self.free.insert(extent);
+        }
+    }
+
+    /// The tree that owns an extent.
+    pub fn owner_of(&self, extent: u32) -> Option<u32> {
+        self.extents.get(extent as usize).filter(|extent| extent.owner == OWNED).map(|extent| extent.tree)
+    }
+
+    /// Pages taken, with the directory and the map pages.
+    pub fn used_pages(&self) -> u64 {
+        self.used_pages
+    }
+
+    /// Whether a page is taken.
+    #[cfg(test)]
+    pub fn is_taken(&self, page_no: u32) -> bool {
+        let extent = self.extents.get((page_no / EXTENT_PAGES) as usize);
+        extent.is_some_and(|extent| extent.used >> (page_no % EXTENT_PAGES) & 1 == 1)
+    }
+
+    /// Map pages.
+    pub fn maps(&self) -> u32 {
+        (self.extents.len() as u32).div_ceil(self.per_map)
+    }
+
+    /// Bytes of memory.
+    pub fn memory_bytes(&self) -> u64 {
+        (self.extents.capacity() * size_of::<Extent>()) as u64
+    }
+}
+
+/// Marks a page as taken in its descriptor on a map page.
+pub fn write_taken(bytes: &mut [u8], extent_slot: u32, bit: u8, owner: u8, tree: u32) {
+    let at = HEADER_BYTES + extent_slot as usize * DESCRIPTOR_BYTES;
+    let used = get_u64(bytes, at) | 1 << bit;
+    put_u64(bytes, at, used);
+    put_u32(bytes, at + 8, tree);
+    bytes[at + 12] = owner;
+}
+
+/// Marks a page as given back in its descriptor on a map page.
+pub fn write_given_back(bytes: &mut [u8], extent_slot: u32, bit: u8) {
+    let at = HEADER_BYTES + extent_slot as usize * DESCRIPTOR_BYTES;
+    let used = get_u64(bytes, at) & !(1 << bit);
+    put_u64(bytes, at, used);
+    if used == 0 {
+        bytes[at + 12] = FREE;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_trees_share_an_extent_and_large_ones_own_theirs() {
+        let mut space = Space::new(4096);
+        space.take_first_pages().unwrap();
+        let pages = |space: &mut Space, tree: u32, n: u32| -> Vec<u32> {
+            (0..n).map(|_| space.take(tree).unwrap().page_no).collect()
+        };
+        assert_eq!(pages(&mut space, 7, 3), [2, 3, 4]);
+        assert_eq!(pages(&mut space, 8, 2), [5, 6]);
+        let seven = pages(&mut space, 7, 29 + 64);
+        assert_eq!(seven[29..], (64..128).collect::<Vec<_>>());
+        assert_eq!(space.owner_of(1), Some(7));
+        assert_eq!(space.owner_of(0), None);
+    }
+
+    #[test]
+    fn an_extent_given_back_whole_serves_another_tree() {
+        let mut space = Space::new(4096);
+        space.take_first_pages().unwrap();
+        let first = (0..32 + 64).map(|_| space.take(1).unwrap().page_no).collect::<Vec<_>>();
+        first[32..].iter().for_each(|page| space.give_back(*page));
+        assert_eq!(space.owner_of(1), None);
+        let second = (0..33).map(|_| space.take(2).unwrap().page_no).collect::<Vec<_>>();
+        assert_eq!(space.place(second[32]).extent_slot, 1);
+        assert_eq!(space.used_pages(), 2 + 32 + 33);
+    }
+
+    #[test]
+    fn descriptors_on_map_pages_bring_the_space_back() {
+        let mut space = Space::new(4096);
+        space.take_first_pages().unwrap();
+        let mut map = vec![0; 4096];
+        write_taken(&mut map, 0, 0, SHARED, 0);
+        write_taken(&mut map, 0, 1, SHARED, 0);
+        for _ in 0..100 {
+            let taken = space.take(3).unwrap();
+            let place = space.place(taken.page_no);
+            write_taken(&mut map, place.extent_slot, place.bit, taken.owner, taken.tree);
+        }
+        let mut again = Space::new(4096);
+        again.load_map(&map);
+        assert_eq!((again.used_pages(), again.owner_of(1)), (space.used_pages(), Some(3)));
+        assert_eq!(again.take(3).unwrap().page_no, space.take(3).unwrap().page_no);
+    }
+
+    #[test]
+    fn the_next_map_page_lies_in_its_own_first_extent() {
+        let mut space = Space::new(4096);
+        space.take_first_pages().unwrap();
+        let per_map = extents_per_map(4096);
+        let made = (0..(per_map + 2) * EXTENT_PAGES).find_map(|_| space.take(1).unwrap().new_map).unwrap();
+        assert_eq!(made, per_map * EXTENT_PAGES + 1);
+        assert!(space.is_taken(made));
+        assert_eq!(space.maps(), 2);
+    }
+}

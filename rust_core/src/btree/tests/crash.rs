@@ -1,0 +1,206 @@
+//! What a crash leaves: every synced batch, no half batch, whole trees.
+
+use super::{Driven, TINY, options, structure};
+use crate::btree::page_file;
+use crate::engine::{Commit, Engine, KeyLayout, WriteBatch};
+use crate::error::{Error, Result};
+use crate::storage::memory::CrashKeeps;
+use crate::storage::{FaultyStorage, MemoryStorage, Storage};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+type Model = BTreeMap<Vec<u8>, Vec<u8>>;
+
+/// A scripted run: batches of several changes whose keys spread over the tree, so that splits and merges come often.
+fn batch(step: u64) -> WriteBatch {
+    let mut batch = WriteBatch::default();
+    let changes = if step.is_multiple_of(3) { 1 } else { 2 + step % 4 };
+    for n in 0..changes {
+        let spread = (step * 7 + n * 131) * 2654435761 % 400;
+        let key = format!("key{spread:04}");
+        if (step + n) % 5 == 4 {
+            batch.delete(key.as_bytes());
+        } else {
+            let len = if (step + n) % 17 == 0 { 3000 } else { 40 + (step * 31 + n) % 300 };
+            batch.put(key.as_bytes(), &vec![(step + n) as u8; len as usize]);
+        }
+    }
+    // Every batch says that it was there.
+    batch.put(b"last", &step.to_be_bytes());
+    batch
+}
+
+fn apply(model: &mut Model, batch: &WriteBatch) {
+    use crate::engine::Change;
+    for change in batch.changes() {
+        match change {
+            Change::Put { key, value } => {
+                model.insert(key.to_vec(), value.to_vec());
+            }
+            Change::Delete { key } => {
+                model.remove(key);
+            }
+        }
+    }
+}
+
+/// Opens what the crash left, and checks that it is the state after some batch from `acknowledged` on.
+fn check_survivor(storage: MemoryStorage, text: &str, acknowledged: u64, what: &str) {
+    let storage = Arc::new(storage);
+    let mut driven = Driven::open(storage, &options(text), KeyLayout::Plain).unwrap_or_else(|e| panic!("{what}: {e}"));
+    let found = driven.scan(b"").unwrap().into_iter().collect::<Model>();
+    let last = found.get(&b"last"[..]).map_or(0, |value| u64::from_be_bytes(value[..].try_into().unwrap()));
+    assert!(last >= acknowledged, "{what}: batch {acknowledged} was acknowledged, {last} is the last");
+    let mut model = Model::new();
+    (1..=last).for_each(|step| apply(&mut model, &batch(step)));
+    assert!(found == model, "{what}: not the state after batch {last}");
+    structure::check(driven.engine.forest(), &mut driven.task);
+}
+
+/// Runs the script until it fails; returns the last acknowledged batch.
+fn run(driven: &mut Driven, steps: u64) -> (u64, Result<()>) {
+    for step in 1..=steps {
+        let mut batch = batch(step);
+        let result = driven.write(&mut batch, Commit::Configured).and_then(|()| driven.pass(200));
+        if let Err(error) = result {
+            // The write may have been acknowledged before the jobs failed.
+            let acknowledged = if driven.engine.check().is_err() { step - 1 } else { step };
+            return (acknowledged, Err(error));
+        }
+    }
+    (steps, Ok(()))
+}
+
+fn crash_everywhere(text: &str, steps: u64, stride: u64) {
+    let mut at = 0;
+    loop {
+        let memory = Arc::new(MemoryStorage::new(Arc::default()));
+        let faulty = Arc::new(FaultyStorage::new(memory.clone()));
+        faulty.fail_writes_after(at);
+        let (acknowledged, result) = match Driven::open(faulty, &options(text), KeyLayout::Plain) {
+            Ok(mut driven) => run(&mut driven, steps),
+            Err(error) => (0, Err(error)),
+        };
+        for keeps in [CrashKeeps::Synced, CrashKeeps::Everything, CrashKeeps::Random { seed: at }] {
+            check_survivor(memory.crash_clone(keeps), text, acknowledged, &format!("{keeps:?} after write {at}"));
+        }
+        if result.is_ok() {
+            break;
+        }
+        at += stride;
+    }
+}
+
+#[test]
+fn a_crash_at_every_write_leaves_whole_batches() {
+    crash_everywhere(TINY, 60, 1);
+}
+
+#[test]
+fn a_crash_among_evictions_and_checkpoints_leaves_whole_batches() {
+    crash_everywhere(&format!("{TINY} lru_scan_depth=64 flush_neighbors=1"), 500, 53);
+}
+
+#[test]
+fn a_crash_of_compressed_pages_leaves_whole_batches() {
+    let text = "page_size=8192 buffer_pool_size=524288 redo_log_capacity=262144 compression_algorithm=lz4";
+    crash_everywhere(text, 120, 7);
+}
+
+/// The second crash comes while the first is recovered from.
+#[test]
+fn a_crash_during_recovery_changes_nothing() {
+    let memory = Arc::new(MemoryStorage::new(Arc::default()));
+    let mut driven = Driven::open(memory.clone(), &options(TINY), KeyLayout::Plain).unwrap();
+    run(&mut driven, 300).1.unwrap();
+    for at in 0.. {
+        let left = Arc::new(memory.crash_clone(CrashKeeps::Random { seed: 5 }));
+        let faulty = Arc::new(FaultyStorage::new(left.clone()));
+        faulty.fail_writes_after(at);
+        let recovered = Driven::open(faulty, &options(TINY), KeyLayout::Plain).is_ok();
+        check_survivor(left.crash_clone(CrashKeeps::Random { seed: at }), TINY, 300, &format!("again after {at}"));
+        if recovered {
+            break;
+        }
+    }
+}
+
+/// A batch is in the log, but only some of its changes are: the rest is applied at recovery.
+#[test]
+fn an_interrupted_batch_is_rolled_forward() {
+    let mut seen = BTreeMap::<usize, usize>::new();
+    for at in 0..40 {
+        let memory = Arc::new(MemoryStorage::new(Arc::default()));
+        let text = format!("{TINY} flush_log_at_trx_commit=0 log_buffer_size=16384");
+        let mut driven = Driven::open(memory.clone(), &options(&text), KeyLayout::Plain).unwrap();
+        let faulty_from = at * 16384;
+        let mut batch = WriteBatch::default();
+        for n in 0..60u32 {
+            batch.put(format!("k{:05}", n * 7919 % 1000).as_bytes(), &[n as u8; 600]);
+        }
+        driven.write(&mut batch, Commit::Configured).unwrap();
+        // The log as if the machine had stopped after so many bytes of it.
+        let log = memory.open(&mut driven.task, "redo.log").unwrap();
+        let clone = memory.crash_clone(CrashKeeps::Everything);
+        let cut = clone.open(&mut driven.task, "redo.log").unwrap();
+        let keep = (faulty_from as u64 / 16 + 2048).min(log.len());
+        cut.set_len(&mut driven.task, keep).unwrap();
+        let mut again = Driven::open(Arc::new(clone), &options(&text), KeyLayout::Plain).unwrap();
+        *seen.entry(again.scan(b"").unwrap().len()).or_default() += 1;
+        structure::check(again.engine.forest(), &mut again.task);
+    }
+    assert_eq!(seen.keys().copied().collect::<Vec<_>>(), [0, 60], "nothing or all, and both cases were met");
+}
+
+#[test]
+fn a_full_disk_stops_the_engine_and_loses_nothing() {
+    let memory = Arc::new(MemoryStorage::new(Arc::default()));
+    let faulty = Arc::new(FaultyStorage::new(memory.clone()));
+    let mut driven = Driven::open(faulty.clone(), &options(TINY), KeyLayout::Plain).unwrap();
+    run(&mut driven, 50).1.unwrap();
+    faulty.limit_space(300_000);
+    let (acknowledged, result) = run(&mut driven, 100_000);
+    assert!(matches!(result, Err(Error::Io { .. } | Error::Poisoned { .. })), "{result:?}");
+    assert!(matches!(driven.put(b"k", b"v"), Err(Error::Poisoned { .. })));
+    assert!(driven.get(b"k").is_err());
+    faulty.heal();
+    check_survivor(memory.crash_clone(CrashKeeps::Everything), TINY, acknowledged, "after a full disk");
+}
+
+#[test]
+fn a_flipped_bit_is_an_error_or_repaired_but_never_silent() {
+    let memory = Arc::new(MemoryStorage::new(Arc::default()));
+    let mut driven = Driven::open(memory.clone(), &options(TINY), KeyLayout::Plain).unwrap();
+    run(&mut driven, 200).1.unwrap();
+    let expected = driven.scan(b"").unwrap();
+    driven.engine.close(&mut driven.task).unwrap();
+    let bits = memory.open(&mut driven.task, page_file::FILE).unwrap().len() * 8;
+    let (mut errors, mut whole) = (0, 0);
+    for n in 0..200u64 {
+        let clone = Arc::new(memory.crash_clone(CrashKeeps::Everything));
+        clone.flip_bit(page_file::FILE, n * 2_654_435_761 % bits).unwrap();
+        let scanned = Driven::open(clone, &options(TINY), KeyLayout::Plain).and_then(|mut driven| driven.scan(b""));
+        match scanned {
+            // The bit was in a free page.
+            Ok(found) => {
+                assert!(found == expected, "bit {n} was taken for data");
+                whole += 1;
+            }
+            Err(Error::Corruption { file, .. }) => {
+                assert_eq!(file, page_file::FILE);
+                errors += 1;
+            }
+            Err(other) => panic!("{other}"),
+        }
+    }
+    assert!(errors > 100, "{errors} errors, {whole} whole");
+}
+
+#[test]
+fn the_log_goes_round_many_times() {
+    let (memory, mut driven) = Driven::fresh(TINY);
+    run(&mut driven, 3000).1.unwrap();
+    let lsn = driven.detail("lsn");
+    assert!(lsn > 5.0 * 262_144.0, "{lsn}");
+    check_survivor(memory.crash_clone(CrashKeeps::Synced), TINY, 3000, "after many rounds");
+}

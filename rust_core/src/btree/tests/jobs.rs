@@ -1,0 +1,161 @@
+//! Background work: what each option makes it do.
+
+use super::{Driven, TINY, assert_meters_agree};
+use crate::engine::{Commit, Engine, WriteBatch};
+use crate::metrics::Purpose;
+use crate::runtime::Admission;
+use crate::storage::Storage;
+
+fn load(driven: &mut Driven, from: u32, to: u32) {
+    for n in from..to {
+        driven.put(format!("{n:08}").as_bytes(), &[7; 200]).unwrap();
+    }
+}
+
+const POOL: &str = "page_size=4096 buffer_pool_size=4194304 redo_log_capacity=16777216";
+
+#[test]
+fn the_doublewrite_area_doubles_page_writes_and_can_be_left_out() {
+    for (doublewrite, factor) in [(true, 1.0), (false, 0.0)] {
+        let (storage, mut driven) = Driven::fresh(&format!("{POOL} doublewrite={doublewrite}"));
+        let before = storage.meters().snapshot();
+        load(&mut driven, 0, 5000);
+        driven.engine.close(&mut driven.task).unwrap();
+        let written = storage.meters().snapshot().since(&before);
+        let (pages, copies) = (written.of(Purpose::PageFlush), written.of(Purpose::Doublewrite));
+        assert!(pages.written_bytes > 1_000_000);
+        assert_eq!(copies.written_bytes as f64, pages.written_bytes as f64 * factor);
+        assert_meters_agree(&*storage);
+    }
+}
+
+#[test]
+fn commits_sync_as_configured() {
+    // Setting, then for 100 commits without time passing: log writes and syncs.
+    for (setting, writes, syncs) in [(1, 100, 100), (2, 100, 0), (0, 0, 0)] {
+        let (storage, mut driven) = Driven::fresh(&format!("{POOL} flush_log_at_trx_commit={setting}"));
+        let before = storage.meters().snapshot();
+        load(&mut driven, 0, 100);
+        let redo = storage.meters().snapshot().since(&before).of(Purpose::Redo);
+        assert_eq!((redo.writes, redo.syncs), (writes, syncs), "setting {setting}");
+        driven.pass(1500).unwrap();
+        let redo = storage.meters().snapshot().since(&before).of(Purpose::Redo);
+        assert!(redo.syncs >= 1, "a second later the log is durable");
+        assert_eq!(driven.engine.forest().redo.durable_lsn(), driven.engine.forest().redo.lsn());
+    }
+}
+
+#[test]
+fn a_synced_commit_is_durable_whatever_the_setting() {
+    let (_, mut driven) = Driven::fresh(&format!("{POOL} flush_log_at_trx_commit=0"));
+    let mut batch = WriteBatch::default();
+    batch.put(b"k", b"v");
+    driven.write(&mut batch, Commit::Synced).unwrap();
+    assert_eq!(driven.engine.forest().redo.durable_lsn(), driven.engine.forest().redo.lsn());
+}
+
+#[test]
+fn the_cleaner_flushes_io_capacity_pages_a_second_over_the_dirty_limit() {
+    let (_, mut driven) =
+        Driven::fresh(&format!("{POOL} io_capacity=50 io_capacity_max=50 max_dirty_pages_pct=10 adaptive_flushing=false"));
+    load(&mut driven, 0, 3000);
+    let before = driven.detail("pages_flushed");
+    driven.pass(1000).unwrap();
+    assert_eq!(driven.detail("pages_flushed") - before, 50.0);
+    driven.pass(300).unwrap();
+    assert_eq!(driven.detail("pages_flushed") - before, 50.0, "not before the next second");
+}
+
+#[test]
+fn writers_wait_when_the_log_is_full_and_go_on_when_it_was_flushed() {
+    let (_, mut driven) = Driven::fresh(TINY);
+    let mut n = 0u32;
+    while driven.engine.admit(&mut driven.task, 100).unwrap() == Admission::Go {
+        let mut batch = WriteBatch::default();
+        batch.put(&n.to_be_bytes(), &[1; 100]);
+        driven.engine.write(&mut driven.task, &mut batch, Commit::Configured).unwrap();
+        n += 1;
+        assert!(n < 10_000, "the log never fills");
+    }
+    assert!(driven.detail("checkpoint_age") > 0.95 * driven.detail("checkpoint_max_age"));
+    driven.run_jobs().unwrap();
+    assert_eq!(driven.engine.admit(&mut driven.task, 100).unwrap(), Admission::Go);
+}
+
+#[test]
+fn a_write_that_was_not_asked_for_makes_its_own_room() {
+    let (_, mut driven) = Driven::fresh(TINY);
+    for n in 0..5000u32 {
+        let mut batch = WriteBatch::default();
+        batch.put(&n.to_be_bytes(), &[1; 100]);
+        driven.engine.write(&mut driven.task, &mut batch, Commit::Configured).unwrap();
+    }
+    let mut huge = WriteBatch::default();
+    (0..200u32).for_each(|n| huge.put(&n.to_be_bytes(), &[2; 1000]));
+    assert!(driven.engine.write(&mut driven.task, &mut huge, Commit::Configured).unwrap_err().is_input());
+    assert!(driven.engine.check().is_ok());
+}
+
+#[test]
+fn a_page_in_flight_may_change_and_stays_dirty() {
+    let (storage, mut driven) = Driven::fresh(POOL);
+    load(&mut driven, 0, 50);
+    driven.engine.begin_settle(&mut driven.task).unwrap();
+    let mut job = driven.engine.next_job(driven.task.now_ns).unwrap();
+    job.run(&mut driven.task).unwrap();
+    driven.put(b"00000007", b"changed in flight").unwrap();
+    job.install(&mut driven.task).unwrap();
+    assert!(driven.detail("dirty_pages") >= 1.0);
+    driven.run_jobs().unwrap();
+    assert!(driven.engine.is_settled());
+    let crashed = storage.crash_clone(crate::storage::memory::CrashKeeps::Synced);
+    let options = super::options(POOL);
+    let mut again = Driven::open(std::sync::Arc::new(crashed), &options, crate::engine::KeyLayout::Plain).unwrap();
+    assert_eq!(again.get(b"00000007").unwrap().unwrap(), b"changed in flight");
+}
+
+#[test]
+fn a_pool_smaller_than_the_data_is_refilled_from_its_cold_end() {
+    let (_, mut driven) = Driven::fresh("page_size=4096 buffer_pool_size=2097152 redo_log_capacity=67108864");
+    for round in 0..20 {
+        load(&mut driven, round * 1000, round * 1000 + 1000);
+        driven.pass(1000).unwrap();
+        assert!(driven.detail("free_pages") >= 16.0, "round {round}");
+    }
+    assert!(driven.detail("pages_evicted") > 500.0);
+}
+
+#[test]
+fn a_scan_reads_the_next_extents_ahead() {
+    for (threshold, ahead) in [(56, true), (0, false)] {
+        let text = format!("page_size=4096 buffer_pool_size=2097152 read_ahead_threshold={threshold}");
+        let (storage, mut driven) = Driven::fresh(&text);
+        load(&mut driven, 0, 20_000);
+        driven.pass(3000).unwrap();
+        let before = storage.meters().snapshot();
+        let engine = driven.engine.clone();
+        let mut cursor = engine.iterator(&mut driven.task).unwrap();
+        cursor.seek(&mut driven.task, b"").unwrap();
+        let mut found = 0;
+        while cursor.valid() {
+            found += 1;
+            cursor.next(&mut driven.task).unwrap();
+            driven.run_jobs().unwrap();
+        }
+        assert_eq!(found, 20_000);
+        let read = storage.meters().snapshot().since(&before);
+        assert_eq!(read.of(Purpose::ReadAhead).read_bytes > 1_000_000, ahead, "threshold {threshold}");
+        assert_eq!(driven.detail("pages_read_ahead") > 100.0, ahead);
+    }
+}
+
+#[test]
+fn the_same_run_twice_ends_the_same() {
+    let run = || {
+        let (storage, mut driven) = Driven::fresh(TINY);
+        load(&mut driven, 0, 3000);
+        driven.pass(2500).unwrap();
+        (driven.engine.stats(), storage.meters().snapshot(), driven.task.work())
+    };
+    assert!(run() == run());
+}

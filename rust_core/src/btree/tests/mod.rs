@@ -1,0 +1,110 @@
+//! Tests of the whole engine.
+
+mod crash;
+mod jobs;
+mod model;
+mod shape;
+mod structure;
+
+use super::{Btree, Options};
+use crate::engine::{Commit, Engine, KeyLayout, WriteBatch};
+use crate::error::Result;
+use crate::runtime::{Admission, Signal, Task};
+use crate::storage::{MemoryStorage, Storage};
+use std::sync::Arc;
+
+/// Options from `name=value` words; `innodb_` is left out.
+fn options(text: &str) -> Options {
+    let mut map = serde_json::Map::new();
+    for pair in text.split_whitespace() {
+        let (name, value) = pair.split_once('=').unwrap();
+        let value = serde_json::from_str(value).unwrap_or_else(|_| serde_json::Value::from(value));
+        let name = if name == "merge_threshold" { name.to_owned() } else { format!("innodb_{name}") };
+        map.insert(name, value);
+    }
+    Options::from_json(&map).unwrap()
+}
+
+/// The smallest engine: 64 pages of 4 KiB and a log of 256 KiB, so that everything happens all the time.
+const TINY: &str = "page_size=4096 buffer_pool_size=262144 redo_log_capacity=262144 io_capacity_max=4000";
+
+/// An engine with the task that drives it.
+struct Driven {
+    engine: Arc<Btree>,
+    task: Task,
+}
+
+impl Driven {
+    fn open(storage: Arc<dyn Storage>, options: &Options, layout: KeyLayout) -> Result<Self> {
+        let mut task = Task::wall(0);
+        let engine = Btree::open(storage, options.clone(), layout, Arc::new(Signal::default()), &mut task)?;
+        Ok(Self { engine, task })
+    }
+
+    fn fresh(text: &str) -> (Arc<MemoryStorage>, Self) {
+        let storage = Arc::new(MemoryStorage::new(Arc::default()));
+        let driven = Self::open(storage.clone(), &options(text), KeyLayout::Plain).unwrap();
+        (storage, driven)
+    }
+
+    /// Runs all jobs that are due, as a runtime would.
+    fn run_jobs(&mut self) -> Result<()> {
+        while let Some(mut job) = self.engine.next_job(self.task.now_ns) {
+            job.run(&mut self.task).and_then(|()| job.install(&mut self.task)).inspect_err(|e| self.engine.poison(e))?;
+        }
+        Ok(())
+    }
+
+    /// Lets time pass, and the jobs that it brings.
+    fn pass(&mut self, milliseconds: u64) -> Result<()> {
+        self.task.now_ns += milliseconds * 1_000_000;
+        self.run_jobs()
+    }
+
+    fn write(&mut self, batch: &mut WriteBatch, commit: Commit) -> Result<()> {
+        while self.engine.admit(&mut self.task, batch.encoded_bytes() as u64)? == Admission::Wait {
+            self.pass(100)?;
+        }
+        self.engine.write(&mut self.task, batch, commit)
+    }
+
+    fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        let mut batch = WriteBatch::default();
+        batch.put(key, value);
+        self.write(&mut batch, Commit::Configured)
+    }
+
+    fn delete(&mut self, key: &[u8]) -> Result<()> {
+        let mut batch = WriteBatch::default();
+        batch.delete(key);
+        self.write(&mut batch, Commit::Configured)
+    }
+
+    fn get(&mut self, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        let mut value = Vec::new();
+        Ok(self.engine.get(&mut self.task, key, &mut value)?.then_some(value))
+    }
+
+    /// All entries from `start` on.
+    fn scan(&mut self, start: &[u8]) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
+        let mut found = Vec::new();
+        let engine = self.engine.clone();
+        let mut cursor = engine.iterator(&mut self.task)?;
+        cursor.seek(&mut self.task, start)?;
+        while cursor.valid() {
+            found.push((cursor.key().to_vec(), cursor.value().to_vec()));
+            cursor.next(&mut self.task)?;
+        }
+        Ok(found)
+    }
+
+    fn detail(&self, name: &str) -> f64 {
+        self.engine.stats().details[name]
+    }
+}
+
+/// Bytes by purpose are the bytes that the storage saw.
+fn assert_meters_agree(storage: &dyn Storage) {
+    let total = storage.meters().snapshot().total();
+    assert_eq!((total.written_bytes, total.read_bytes), (storage.written_bytes(), storage.read_bytes()));
+}

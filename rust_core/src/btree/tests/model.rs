@@ -1,0 +1,246 @@
+//! Any sequence of operations agrees with a `BTreeMap`.
+
+use super::{Driven, TINY, assert_meters_agree, options, structure};
+use crate::engine::{Commit, Engine, KeyLayout, WriteBatch};
+use crate::storage::{MemoryStorage, Storage};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+#[derive(Debug, Clone)]
+enum Op {
+    Put(u16, usize),
+    Delete(u16),
+    Batch(Vec<(u16, Option<usize>)>),
+    Get(u16),
+    Forward(u16, usize),
+    Backward(u16, usize),
+    Pass(u64),
+    Settle,
+    Reopen,
+}
+
+fn value_len() -> impl Strategy<Value = usize> {
+    prop_oneof![6 => 0usize..60, 3 => 60usize..900, 1 => 900usize..9000]
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    let change = (0u16..700, prop_oneof![2 => value_len().prop_map(Some), 1 => Just(None)]);
+    prop_oneof![
+        30 => (0u16..700, value_len()).prop_map(|(k, n)| Op::Put(k, n)),
+        15 => (0u16..700).prop_map(Op::Delete),
+        6 => prop::collection::vec(change, 1..12).prop_map(Op::Batch),
+        10 => (0u16..700).prop_map(Op::Get),
+        5 => (0u16..700, 0usize..40).prop_map(|(k, n)| Op::Forward(k, n)),
+        5 => (0u16..700, 0usize..40).prop_map(|(k, n)| Op::Backward(k, n)),
+        3 => (1u64..3000).prop_map(Op::Pass),
+        1 => Just(Op::Settle),
+        1 => Just(Op::Reopen),
+    ]
+}
+
+fn key(layout: KeyLayout, n: u16) -> Vec<u8> {
+    let mut key = match layout {
+        KeyLayout::Plain => b"user".to_vec(),
+        KeyLayout::Indexed => u32::from(n % 3).to_be_bytes().to_vec(),
+    };
+    key.extend_from_slice(format!("{:05}", n / 3 * 7).as_bytes());
+    key.resize(key.len() + usize::from(n % 50), b'k');
+    key
+}
+
+fn value(n: u16, len: usize, step: usize) -> Vec<u8> {
+    (0..len).map(|at| if at % 3 == 0 { (step + at) as u8 } else { n as u8 }).collect()
+}
+
+struct Pair {
+    storage: Arc<MemoryStorage>,
+    text: String,
+    layout: KeyLayout,
+    driven: Driven,
+    model: BTreeMap<Vec<u8>, Vec<u8>>,
+}
+
+impl Pair {
+    fn new(text: String, layout: KeyLayout) -> Self {
+        let storage = Arc::new(MemoryStorage::new(Arc::default()));
+        let driven = Driven::open(storage.clone(), &options(&text), layout).unwrap();
+        Self { storage, text, layout, driven, model: BTreeMap::new() }
+    }
+
+    fn apply(&mut self, step: usize, op: &Op) {
+        match op {
+            Op::Put(n, len) => self.batch(step, &[(*n, Some(*len))]),
+            Op::Delete(n) => self.batch(step, &[(*n, None)]),
+            Op::Batch(changes) => self.batch(step, changes),
+            Op::Get(n) => {
+                let key = key(self.layout, *n);
+                assert_eq!(self.driven.get(&key).unwrap(), self.model.get(&key).cloned());
+            }
+            Op::Forward(n, steps) => self.forward(*n, *steps),
+            Op::Backward(n, steps) => self.backward(*n, *steps),
+            Op::Pass(milliseconds) => self.driven.pass(*milliseconds).unwrap(),
+            Op::Settle => {
+                self.driven.engine.begin_settle(&mut self.driven.task).unwrap();
+                self.driven.run_jobs().unwrap();
+                assert!(self.driven.engine.is_settled());
+                assert_eq!(self.driven.detail("dirty_pages"), 0.0);
+            }
+            Op::Reopen => {
+                self.driven.engine.close(&mut self.driven.task).unwrap();
+                self.driven = Driven::open(self.storage.clone(), &options(&self.text), self.layout).unwrap();
+            }
+        }
+    }
+
+    fn batch(&mut self, step: usize, changes: &[(u16, Option<usize>)]) {
+        let mut batch = WriteBatch::default();
+        for (n, len) in changes {
+            let key = key(self.layout, *n);
+            if let Some(len) = len {
+                let value = value(*n, *len, step);
+                batch.put(&key, &value);
+                self.model.insert(key, value);
+            } else {
+                batch.delete(&key);
+                self.model.remove(&key);
+            }
+        }
+        self.driven.write(&mut batch, Commit::Configured).unwrap();
+    }
+
+    /// The model's entries that an iterator may reach from `key`: those of its index.
+    fn within(&self, key: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
+        let same = |other: &[u8]| self.layout == KeyLayout::Plain || other[..4] == key[..4];
+        self.model.iter().filter(|(other, _)| same(other)).map(|(k, v)| (k.clone(), v.clone())).collect()
+    }
+
+    fn forward(&mut self, n: u16, steps: usize) {
+        let key = key(self.layout, n);
+        let expected = self.within(&key).into_iter().filter(|(other, _)| *other >= key).take(steps + 1);
+        let expected = expected.collect::<Vec<_>>();
+        let engine = self.driven.engine.clone();
+        let task = &mut self.driven.task;
+        let mut cursor = engine.iterator(task).unwrap();
+        cursor.seek(task, &key).unwrap();
+        for (key, value) in &expected {
+            assert!(cursor.valid());
+            assert_eq!((cursor.key(), cursor.value()), (&key[..], &value[..]));
+            cursor.next(task).unwrap();
+        }
+        assert!(expected.len() > steps || !cursor.valid());
+    }
+
+    fn backward(&mut self, n: u16, steps: usize) {
+        let key = key(self.layout, n);
+        let expected = self.within(&key).into_iter().rev().filter(|(other, _)| *other <= key).take(steps + 1);
+        let expected = expected.collect::<Vec<_>>();
+        let engine = self.driven.engine.clone();
+        let task = &mut self.driven.task;
+        let mut cursor = engine.iterator(task).unwrap();
+        cursor.seek_for_prev(task, &key).unwrap();
+        for (key, value) in &expected {
+            assert!(cursor.valid());
+            assert_eq!((cursor.key(), cursor.value()), (&key[..], &value[..]));
+            cursor.prev(task).unwrap();
+        }
+        assert!(expected.len() > steps || !cursor.valid());
+    }
+
+    fn finish(&mut self) {
+        let shape = structure::check(self.driven.engine.forest(), &mut self.driven.task);
+        assert_eq!(shape.entries, self.model.len());
+        if self.layout == KeyLayout::Plain {
+            let expected = self.model.iter().map(|(k, v)| (k.clone(), v.clone())).collect::<Vec<_>>();
+            assert_eq!(self.driven.scan(b"").unwrap(), expected);
+        }
+        assert_meters_agree(&*self.storage);
+    }
+}
+
+fn agree(text: String, layout: KeyLayout, ops: &[Op]) {
+    let mut pair = Pair::new(text, layout);
+    ops.iter().enumerate().for_each(|(step, op)| pair.apply(step, op));
+    pair.finish();
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_plain_tree_agrees_with_a_map(ops in prop::collection::vec(op(), 1..600)) {
+        agree(TINY.to_owned(), KeyLayout::Plain, &ops);
+    }
+
+    #[test]
+    fn indexed_trees_agree_with_a_map(ops in prop::collection::vec(op(), 1..600)) {
+        agree(format!("{TINY} doublewrite=false"), KeyLayout::Indexed, &ops);
+    }
+
+    #[test]
+    fn compressed_pages_agree_with_a_map(
+        ops in prop::collection::vec(op(), 1..300),
+        algorithm in prop::sample::select(vec!["zlib", "lz4", "snappy", "zstd"]),
+        page in prop::sample::select(vec![8192, 16384, 32768]),
+        flush_log in 0..3,
+    ) {
+        let text = format!(
+            "page_size={page} buffer_pool_size=1048576 redo_log_capacity=524288 flush_neighbors=2 \
+             compression_algorithm={algorithm} flush_log_at_trx_commit={flush_log}"
+        );
+        agree(text, KeyLayout::Plain, &ops);
+    }
+}
+
+#[test]
+fn the_largest_pages_hold_the_largest_keys() {
+    let (_, mut driven) = Driven::fresh("page_size=65536 buffer_pool_size=4194304 redo_log_capacity=4194304");
+    let longest = driven.engine.forest().max_key_bytes();
+    for n in 0..100u8 {
+        let mut key = vec![n; longest];
+        key[longest - 1] = n.wrapping_mul(37);
+        driven.put(&key, &vec![n; 16384]).unwrap();
+    }
+    assert_eq!(structure::check(driven.engine.forest(), &mut driven.task).entries, 100);
+    assert!(driven.put(&vec![0; longest + 1], b"").unwrap_err().is_input());
+    assert!(driven.put(b"k", &vec![0; driven.engine.forest().max_value_bytes() + 1]).unwrap_err().is_input());
+    assert!(driven.engine.check().is_ok(), "input errors do not stop the engine");
+}
+
+#[test]
+fn other_page_sizes_and_layouts_than_the_files_have_are_refused() {
+    let (storage, driven) = Driven::fresh(TINY);
+    drop(driven);
+    let other = TINY.replace("4096", "8192");
+    assert!(Driven::open(storage.clone(), &options(&other), KeyLayout::Plain).is_err_and(|e| e.is_input()));
+    assert!(Driven::open(storage.clone(), &options(TINY), KeyLayout::Indexed).is_err_and(|e| e.is_input()));
+    assert!(Driven::open(storage, &options(TINY), KeyLayout::Plain).is_ok());
+}
+
+#[test]
+fn a_log_of_another_capacity_takes_over() {
+    let (storage, mut driven) = Driven::fresh(TINY);
+    for n in 0..500u16 {
+        driven.put(&n.to_be_bytes(), &[7; 50]).unwrap();
+    }
+    let larger = TINY.replace("redo_log_capacity=262144", "redo_log_capacity=1048576");
+    let mut driven = Driven::open(storage, &options(&larger), KeyLayout::Plain).unwrap();
+    assert_eq!(driven.scan(b"").unwrap().len(), 500);
+    assert!(driven.detail("checkpoint_max_age") > 300_000.0);
+}
+
+#[test]
+fn bytes_on_disk_shrink_with_compression() {
+    let used = |algorithm: &str| {
+        let text = format!("page_size=16384 buffer_pool_size=1048576 compression_algorithm={algorithm}");
+        let (storage, mut driven) = Driven::fresh(&text);
+        for n in 0..4000u32 {
+            driven.put(&n.to_be_bytes(), &[b'x'; 200]).unwrap();
+        }
+        driven.engine.close(&mut driven.task).unwrap();
+        storage.used_bytes().unwrap() - storage.open(&mut driven.task, "redo.log").unwrap().len()
+            - storage.open(&mut driven.task, "doublewrite.db").unwrap().len()
+    };
+    let (plain, packed) = (used("none"), used("zlib"));
+    assert!(packed * 3 < plain, "{packed} of {plain}");
+}

@@ -1,0 +1,89 @@
+//! How full pages get, and what the pool does under pressure.
+
+use super::{Driven, structure};
+use crate::engine::Engine;
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+const ROOMY: &str = "page_size=16384 buffer_pool_size=33554432 redo_log_capacity=67108864 flush_log_at_trx_commit=0";
+
+#[test]
+fn an_ascending_load_fills_pages_to_fifteen_sixteenths() {
+    let (_, mut driven) = Driven::fresh(ROOMY);
+    for n in 0..40_000u32 {
+        driven.put(format!("{n:016}").as_bytes(), &[1; 100]).unwrap();
+    }
+    let shape = structure::check(driven.engine.forest(), &mut driven.task);
+    assert!((0.9..0.95).contains(&shape.leaf_fill), "{shape:?}");
+}
+
+#[test]
+fn a_descending_load_fills_pages_too() {
+    let (_, mut driven) = Driven::fresh(ROOMY);
+    for n in (0..20_000u32).rev() {
+        driven.put(format!("{n:016}").as_bytes(), &[1; 100]).unwrap();
+    }
+    let shape = structure::check(driven.engine.forest(), &mut driven.task);
+    assert!((0.9..0.95).contains(&shape.leaf_fill), "{shape:?}");
+}
+
+#[test]
+fn random_inserts_leave_pages_about_69_percent_full() {
+    let (_, mut driven) = Driven::fresh(ROOMY);
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+    for _ in 0..60_000 {
+        driven.put(format!("{:016}", random.random_range(0..u64::MAX / 4)).as_bytes(), &[1; 100]).unwrap();
+    }
+    let shape = structure::check(driven.engine.forest(), &mut driven.task);
+    assert!((0.65..0.75).contains(&shape.leaf_fill), "{shape:?}");
+    let estimate = driven.detail("leaf_fill");
+    assert!((estimate - shape.leaf_fill).abs() < 0.05, "{estimate}");
+}
+
+#[test]
+fn deletes_merge_pages_and_give_them_back() {
+    let (_, mut driven) = Driven::fresh(ROOMY);
+    let key = |n: u32| format!("{n:08}").into_bytes();
+    for n in 0..20_000u32 {
+        driven.put(&key(n), &[1; 100]).unwrap();
+    }
+    let before = driven.detail("tree_pages");
+    for n in 0..20_000u32 {
+        if n % 8 != 0 {
+            driven.delete(&key(n)).unwrap();
+        }
+    }
+    let shape = structure::check(driven.engine.forest(), &mut driven.task);
+    assert_eq!(shape.entries, 2500);
+    assert!(shape.leaf_fill > 0.45, "{shape:?}");
+    assert!(driven.detail("tree_pages") < before / 3.0);
+    for n in 0..20_000u32 {
+        driven.delete(&key(n)).unwrap();
+    }
+    assert_eq!(structure::check(driven.engine.forest(), &mut driven.task).entries, 0);
+    assert_eq!(driven.detail("tree_pages"), 3.0, "directory, map and root");
+}
+
+#[test]
+fn an_unused_pool_takes_no_frames() {
+    let (_, driven) = Driven::fresh("buffer_pool_size=1073741824");
+    let memory = driven.engine.stats().memory_bytes;
+    assert!(memory < 16 << 20, "{memory}");
+}
+
+#[test]
+fn hits_and_misses_add_up_to_pages_asked() {
+    let (_, mut driven) = Driven::fresh("page_size=4096 buffer_pool_size=262144 read_ahead_threshold=0");
+    for n in 0..5000u32 {
+        driven.put(format!("{n:08}").as_bytes(), &[1; 100]).unwrap();
+    }
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(2);
+    let (before, asked) = (driven.engine.stats(), driven.task.blocks_asked);
+    for _ in 0..2000 {
+        driven.get(format!("{:08}", random.random_range(0..5000)).as_bytes()).unwrap().unwrap();
+    }
+    let after = driven.engine.stats();
+    let (hits, misses) = (after.cache_hits - before.cache_hits, after.cache_misses - before.cache_misses);
+    assert_eq!(hits + misses, driven.task.blocks_asked - asked);
+    assert!(misses > 500 && hits > misses, "{hits} hits, {misses} misses");
+}

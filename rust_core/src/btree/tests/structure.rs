@@ -1,0 +1,92 @@
+//! A checker that walks everything: every tree is ordered, balanced and within its bounds, and every page is reachable
+//! exactly once or free.
+
+use crate::btree::forest::{Forest, Tree};
+use crate::btree::page::{Kind, Stored, View};
+use crate::btree::space::META_PAGE;
+use crate::runtime::Task;
+use std::collections::BTreeSet;
+
+struct Walk<'a> {
+    forest: &'a Forest,
+    task: &'a mut Task,
+    tree: Tree,
+    seen: &'a mut BTreeSet<u32>,
+    used: usize,
+    capacity: usize,
+    entries: usize,
+}
+
+/// What a walk over all trees found.
+#[derive(Debug)]
+pub struct Shape {
+    pub entries: usize,
+    pub leaf_fill: f64,
+}
+
+/// Checks all trees and the space; panics at the first violation.
+pub fn check(forest: &Forest, task: &mut Task) -> Shape {
+    let mut seen = BTreeSet::from([META_PAGE]);
+    seen.extend((0..forest.space.lock().maps()).map(|map| forest.space.lock().map_page(map)));
+    let (mut used, mut capacity, mut entries) = (0, 0, 0);
+    for &tree in forest.trees().iter() {
+        let mut walk = Walk { forest, task, tree, seen: &mut seen, used: 0, capacity: 0, entries: 0 };
+        let level = walk.copy(tree.root)[21];
+        walk.page(tree.root, level, None, None);
+        used += walk.used;
+        capacity += walk.capacity;
+        entries += walk.entries;
+    }
+    let space = forest.space.lock();
+    assert!(seen.iter().all(|page| space.is_taken(*page)), "a reachable page is free");
+    assert_eq!(space.used_pages(), seen.len() as u64, "a taken page is not reachable");
+    Shape { entries, leaf_fill: used as f64 / capacity.max(1) as f64 }
+}
+
+impl Walk<'_> {
+    fn copy(&mut self, page_no: u32) -> Vec<u8> {
+        self.forest.pool.read(self.task, page_no).unwrap().view().0.to_vec()
+    }
+
+    fn page(&mut self, page_no: u32, level: u8, lower: Option<&[u8]>, upper: Option<&[u8]>) {
+        assert!(self.seen.insert(page_no), "page {page_no} is reachable twice");
+        let bytes = self.copy(page_no);
+        let view = View(&bytes);
+        assert_eq!((view.kind(), view.level(), view.tree()), (Kind::Tree, level, self.tree.number), "page {page_no}");
+        let records = (0..view.count()).map(|slot| view.record_bytes(slot)).sum::<usize>();
+        assert_eq!(records, view.used(), "page {page_no} accounts for its bytes wrongly");
+        for slot in 1..view.count() {
+            assert!(view.key(slot - 1) < view.key(slot), "page {page_no} is not in order at {slot}");
+        }
+        for slot in view.first_compared()..view.count() {
+            let key = view.key(slot);
+            assert!(lower.is_none_or(|lower| lower <= key) && upper.is_none_or(|upper| key < upper), "page {page_no}");
+            assert_eq!(view.search(self.task, key), (slot, true), "page {page_no} does not find its own key");
+        }
+        if level == 0 { self.leaf(view) } else { self.node(view, lower, upper) }
+    }
+
+    fn leaf(&mut self, view: View) {
+        self.used += view.used();
+        self.capacity += view.capacity();
+        self.entries += view.count();
+        for slot in 0..view.count() {
+            if let Stored::Overflow(pointer) = view.value(slot) {
+                for page in self.forest.overflow_pages(self.task, pointer).unwrap() {
+                    assert!(self.seen.insert(page), "overflow page {page} is reachable twice");
+                    let bytes = self.copy(page);
+                    assert_eq!(View(&bytes).kind(), Kind::Overflow);
+                }
+            }
+        }
+    }
+
+    fn node(&mut self, view: View, lower: Option<&[u8]>, upper: Option<&[u8]>) {
+        assert!(view.count() > 0, "an internal page is empty");
+        for slot in 0..view.count() {
+            let low = if slot == 0 { lower } else { Some(view.key(slot)) };
+            let high = if slot + 1 < view.count() { Some(view.key(slot + 1)) } else { upper };
+            self.page(view.child(slot), view.level() - 1, low, high);
+        }
+    }
+}
