@@ -211,13 +211,16 @@ impl Btree {
     fn details(&self) -> BTreeMap<String, f64> {
         let (pool, redo, forest) = (&self.forest.pool, &self.forest.redo, &self.forest);
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed) as f64;
+        // Taken one after the other: a guard in the array would live until its end.
+        let free_pages = pool.lru.lock().free_len();
+        let tree_pages = forest.space.lock().used_pages();
         let mut details = BTreeMap::from(
             [
                 ("checkpoint_age", redo.checkpoint_age() as f64),
                 ("checkpoint_max_age", redo.thresholds.limit_for_free_check as f64),
                 ("dirty_pages", pool.dirty.len() as f64),
                 ("pool_pages", pool.frames() as f64),
-                ("free_pages", pool.lru.lock().free_len() as f64),
+                ("free_pages", free_pages as f64),
                 ("pages_flushed", count(&pool.counters.pages_flushed)),
                 ("single_page_flushes", count(&pool.counters.single_page_flushes)),
                 ("pages_read", count(&pool.counters.misses)),
@@ -225,7 +228,7 @@ impl Btree {
                 ("pages_evicted", count(&pool.counters.evictions)),
                 ("splits", count(&forest.counters.splits)),
                 ("merges", count(&forest.counters.merges)),
-                ("tree_pages", forest.space.lock().used_pages() as f64),
+                ("tree_pages", tree_pages as f64),
                 ("lsn", redo.lsn() as f64),
             ]
             .map(|(name, value)| (name.to_owned(), value)),

@@ -49,7 +49,8 @@ impl Forest {
     /// Logs that a change of a batch is applied which changed nothing.
     pub fn note_applied(&self, task: &mut Task, origin: Origin) -> Result<Option<u64>> {
         let Some(mark) = origin.mark() else { return Ok(None) };
-        let (_, end) = self.redo.append(task, |out| mark.encode(out)).inspect_err(|error| self.pool.poison.set(error))?;
+        let (_, end) =
+            self.redo.append(task, |out| mark.encode(out)).inspect_err(|error| self.pool.poison.set(error))?;
         Ok(Some(end))
     }
 

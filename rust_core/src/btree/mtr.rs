@@ -199,7 +199,6 @@ impl<'a> Mtr<'a> {
         }
         Ok(())
     }
-
 }
 
 impl Drop for Mtr<'_> {

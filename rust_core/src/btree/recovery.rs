@@ -113,11 +113,7 @@ fn wanted_header(options: &Options, layout: KeyLayout) -> Header {
     }
 }
 
-fn open_doublewrite(
-    storage: &dyn Storage,
-    options: &Options,
-    task: &mut Task,
-) -> Result<Option<Arc<dyn StorageFile>>> {
+fn open_doublewrite(storage: &dyn Storage, options: &Options, task: &mut Task) -> Result<Option<Arc<dyn StorageFile>>> {
     if storage.list()?.iter().any(|name| name == doublewrite::FILE) {
         return storage.open(task, doublewrite::FILE).map(Some);
     }

@@ -52,9 +52,7 @@ impl<'a> RedoOp<'a> {
     /// A leaf or internal record that is set.
     pub fn put(page: u32, key: &'a [u8], payload: Payload<'a>) -> Self {
         match payload {
-            Payload::Value(value) => {
-                Self::Put { page, key, field: value.length_field(), value: value.bytes() }
-            }
+            Payload::Value(value) => Self::Put { page, key, field: value.length_field(), value: value.bytes() },
             Payload::Child(child) => Self::Link { page, key, child },
         }
     }

@@ -56,8 +56,9 @@ fn a_synced_commit_is_durable_whatever_the_setting() {
 
 #[test]
 fn the_cleaner_flushes_io_capacity_pages_a_second_over_the_dirty_limit() {
-    let (_, mut driven) =
-        Driven::fresh(&format!("{POOL} io_capacity=50 io_capacity_max=50 max_dirty_pages_pct=10 adaptive_flushing=false"));
+    let (_, mut driven) = Driven::fresh(&format!(
+        "{POOL} io_capacity=50 io_capacity_max=50 max_dirty_pages_pct=10 adaptive_flushing=false"
+    ));
     load(&mut driven, 0, 3000);
     let before = driven.detail("pages_flushed");
     driven.pass(1000).unwrap();

@@ -50,7 +50,9 @@ impl Driven {
     /// Runs all jobs that are due, as a runtime would.
     fn run_jobs(&mut self) -> Result<()> {
         while let Some(mut job) = self.engine.next_job(self.task.now_ns) {
-            job.run(&mut self.task).and_then(|()| job.install(&mut self.task)).inspect_err(|e| self.engine.poison(e))?;
+            job.run(&mut self.task)
+                .and_then(|()| job.install(&mut self.task))
+                .inspect_err(|e| self.engine.poison(e))?;
         }
         Ok(())
     }
