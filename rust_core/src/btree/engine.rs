@@ -339,11 +339,12 @@ impl Engine for Btree {
 
     fn stats(&self) -> EngineStats {
         let (pool, redo) = (&self.forest.pool, &self.forest.redo);
+        let space_bytes = self.forest.space.lock().memory_bytes();
         EngineStats {
             user_bytes_written: self.user_bytes.load(Ordering::Relaxed),
             cache_hits: self.forest.counters.hits.load(Ordering::Relaxed),
             cache_misses: pool.counters.misses.load(Ordering::Relaxed),
-            memory_bytes: pool.memory_bytes() + redo.memory_bytes() + self.forest.space.lock().memory_bytes(),
+            memory_bytes: pool.memory_bytes() + redo.memory_bytes() + space_bytes,
             disk_bytes: self.storage.used_bytes().unwrap_or(0),
             details: self.details(),
             ..EngineStats::default()
