@@ -65,7 +65,7 @@ pub fn pick_compaction(
             break;
         }
         if level == 0 {
-            if let Some(pick) = picker.from_level0() {
+            if let Some(pick) = picker.out_of_level0() {
                 return Some(pick);
             }
             level0_waits = true;
@@ -73,7 +73,7 @@ pub fn pick_compaction(
                 return Some(pick);
             }
         } else if !(level0_waits && level == targets.base_level)
-            && let Some(pick) = picker.from_level(level)
+            && let Some(pick) = picker.out_of_level(level)
         {
             // A base level below a waiting level 0 is left alone, lest level 0 starve.
             return Some(pick);
@@ -169,7 +169,7 @@ impl Picker<'_> {
         self.shape.levels[level].iter().map(overlap).collect()
     }
 
-    fn from_level(&self, level: usize) -> Option<Pick> {
+    fn out_of_level(&self, level: usize) -> Option<Pick> {
         let (files, output_level) = (self.shape.levels[level], level + 1);
         for at in self.order(level) {
             if self.shape.is_busy(&files[at]) {
@@ -272,7 +272,7 @@ impl Picker<'_> {
         (inputs, below)
     }
 
-    fn from_level0(&self) -> Option<Pick> {
+    fn out_of_level0(&self) -> Option<Pick> {
         let files = self.shape.levels[0];
         if files.is_empty() || self.any_busy(files) {
             return None;
