@@ -4,7 +4,6 @@ use super::scores::scores;
 use super::shape::{FileMeta, Running, Shape, total_bytes};
 use super::targets::LevelTargets;
 use crate::lsm::options::{CompactionPri, Options};
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -456,9 +455,4 @@ impl Picker<'_> {
 fn are_disjoint(files: &[Arc<FileMeta>]) -> bool {
     let by_key = files.iter().map(|file| (&file.smallest, &file.largest)).collect::<BTreeMap<_, _>>();
     by_key.len() == files.len() && by_key.iter().zip(by_key.iter().skip(1)).all(|((_, end), (start, _))| end < start)
-}
-
-/// Level 0 is kept newest first.
-pub fn sort_level0(files: &mut [Arc<FileMeta>]) {
-    files.sort_by_key(|file| Reverse((file.largest_sequence, file.number)));
 }
