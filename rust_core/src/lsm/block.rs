@@ -209,9 +209,8 @@ impl Block {
                         return Some((found, &self.data[entry.value_start..entry.value_end]));
                     }
                     (None, Some(_)) => {}
-                    (Some(_), None) => return None,
-                    (Some(own), Some(wanted)) if own > wanted => return None,
-                    _ => {}
+                    (Some(own), Some(wanted)) if own < wanted => {}
+                    _ => return None,
                 }
                 matched += common;
             }

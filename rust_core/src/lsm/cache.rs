@@ -142,15 +142,12 @@ impl Shard {
         let bucket = self.bucket(hash);
         let chained = self.buckets[bucket];
         let entry = Entry { key, value: Some(value), charge: charge as u32, part, chained, older: NONE, newer: NONE };
-        let at = match self.free.pop() {
-            Some(at) => {
-                self.entries[at as usize] = entry;
-                at
-            }
-            None => {
-                self.entries.push(entry);
-                self.entries.len() as u32 - 1
-            }
+        let at = if let Some(at) = self.free.pop() {
+            self.entries[at as usize] = entry;
+            at
+        } else {
+            self.entries.push(entry);
+            self.entries.len() as u32 - 1
         };
         self.buckets[bucket] = at;
         self.link(at, part);

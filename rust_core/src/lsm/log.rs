@@ -160,10 +160,10 @@ impl<'a> Reader<'a> {
         let kind = header[6];
         let wanted = u32::from_le_bytes([header[0], header[1], header[2], header[3]]);
         if start + len > self.bytes.len() {
-            return match ends_earlier(kind, &self.bytes[start..], wanted) {
-                true => Err(self.corrupt(self.at, "the length of a fragment is wrong")),
-                false => Ok(Fragment::Torn),
-            };
+            if ends_earlier(kind, &self.bytes[start..], wanted) {
+                return Err(self.corrupt(self.at, "the length of a fragment is wrong"));
+            }
+            return Ok(Fragment::Torn);
         }
         if wanted != checksum(kind, &self.bytes[start..start + len]) {
             return self.torn_or(self.at, start + len, "the checksum of a fragment does not match");
@@ -177,6 +177,17 @@ impl<'a> Reader<'a> {
 
     fn torn_or(&self, start: usize, end: usize, what: &str) -> Result<Fragment> {
         if self.has_hole(start, end) { Ok(Fragment::Torn) } else { Err(self.corrupt(start, what)) }
+    }
+
+    /// Whether a record begins intact somewhere behind `offset`.
+    pub fn is_followed(&self, offset: usize) -> bool {
+        (offset + 1..self.bytes.len()).any(|at| {
+            let Some(header) = self.bytes[at..].first_chunk::<HEADER_BYTES>() else { return false };
+            let (start, len) = (at + HEADER_BYTES, u16::from_le_bytes([header[4], header[5]]) as usize);
+            let wanted = u32::from_le_bytes([header[0], header[1], header[2], header[3]]);
+            let begins = matches!(header[6], FULL | FIRST);
+            begins && self.bytes.get(start..start + len).is_some_and(|payload| checksum(header[6], payload) == wanted)
+        })
     }
 
     /// Whether the part of some sector within a range is nothing but zeros: what a sector that was never written reads as.
@@ -219,7 +230,9 @@ mod tests {
 
     fn framed(records: &[Vec<u8>]) -> Vec<u8> {
         let (mut framer, mut bytes) = (Framer::default(), Vec::new());
-        records.iter().for_each(|record| framer.frame(record, &mut bytes));
+        for record in records {
+            framer.frame(record, &mut bytes);
+        }
         bytes
     }
 
@@ -267,6 +280,8 @@ mod tests {
         let mut reader = Reader::new("log", &bytes);
         assert!(matches!(reader.next_record().unwrap(), Record::Whole { .. }));
         assert_eq!(reader.next_record().unwrap(), Record::Torn { offset: 107 });
+        assert!(reader.is_followed(107));
+        assert!(!reader.is_followed(107 + 2007));
     }
 
     #[test]

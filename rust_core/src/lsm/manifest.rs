@@ -65,19 +65,24 @@ pub fn read_manifest(task: &mut Task, storage: &dyn Storage) -> Result<Vec<Versi
     let bytes = read_all(task, &*file)?;
     let mut reader = Reader::new(name, &bytes);
     let mut edits = Vec::new();
-    loop {
+    let torn = loop {
         match reader.next_record()? {
             Record::Whole { payload, offset } => {
                 let edit = VersionEdit::decode(payload)
                     .ok_or_else(|| Error::corruption(name, offset as u64, "not a version edit"))?;
                 edits.push(edit);
             }
-            Record::End => break,
-            Record::Torn { offset } if edits.is_empty() => {
-                return Err(Error::corruption(name, offset as u64, "the first record is cut"));
-            }
-            Record::Torn { .. } => break,
+            Record::End => break None,
+            Record::Torn { offset } => break Some(offset),
         }
+    };
+    // Each record was synced before the next was begun, so only the last can be torn, and never the first, since CURRENT
+    // came after it.
+    match torn {
+        Some(offset) if edits.is_empty() || reader.is_followed(offset) => {
+            Err(Error::corruption(name, offset as u64, "a record in the middle is torn"))
+        }
+        _ if edits.is_empty() => Err(Error::corruption(name, 0, "there is no record")),
+        _ => Ok(edits),
     }
-    Ok(edits)
 }

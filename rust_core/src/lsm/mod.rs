@@ -1,7 +1,7 @@
 //! The log-structured merge tree, with the option names and the policies of RocksDB.
 //!
-//! Writes go to the log and the memtable ([`writing`]); full memtables become tables of level 0 ([`flush`]), which are
-//! merged downwards ([`compaction`]) as the pure functions of [`policy`] decide. Readers load a view ([`core`]) and take
+//! Writes go to the log and the memtable (`writing`); full memtables become tables of level 0 (`flush`), which are
+//! merged downwards (`compaction`) as the pure functions of [`policy`] decide. Readers load a view (`core`) and take
 //! no lock. The file formats are described in `FORMAT.md`.
 
 mod arena;

@@ -71,7 +71,7 @@ engine_options! {
     }
 }
 
-/// Level targets above the base and more: what the order of files in a level is made of.
+/// Which file of a level is compacted first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CompactionPri {
     /// Least overlap with the next level per byte of the file.

@@ -35,7 +35,7 @@ fn read_recorded(task: &mut Task, storage: &dyn Storage, names: &[String]) -> Re
     let mut recorded = Recorded::default();
     if !names.iter().any(|name| name == CURRENT) {
         // Tables come after the first CURRENT, so without it there can be none.
-        return match names.iter().find(|name| name.ends_with(".sst")) {
+        return match names.iter().find(|name| name.strip_suffix(".sst").is_some()) {
             Some(table) => Err(Error::corruption(CURRENT, 0, format!("missing, though there is {table}"))),
             None => Ok(recorded),
         };

@@ -36,6 +36,7 @@ impl Node {
     /// # Safety
     /// The node has more than `level` links and its list is alive.
     #[inline]
+    #[allow(clippy::cast_ptr_alignment)]
     unsafe fn link<'a>(self, level: usize) -> &'a AtomicPtr<u8> {
         // SAFETY: the caller promises that the link exists; links are aligned since nodes and their sizes are.
         unsafe { &*self.0.as_ptr().sub(level * LINK_BYTES).cast::<AtomicPtr<u8>>() }
@@ -113,6 +114,9 @@ struct Writer {
     /// Levels for which the neighbours are known.
     known: usize,
 }
+
+/// An internal key and its value.
+pub type Entry<'a> = (&'a [u8], &'a [u8]);
 
 /// A sorted list of entries.
 pub struct SkipList {
@@ -205,7 +209,7 @@ impl SkipList {
 
     /// The first entry at or after a key: its internal key and value, and the nodes that were looked at.
     #[inline]
-    pub fn find(&self, user_key: &[u8], trailer: u64) -> (Option<(&[u8], &[u8])>, u64) {
+    pub fn find(&self, user_key: &[u8], trailer: u64) -> (Option<Entry<'_>>, u64) {
         let (node, steps) = self.seek(user_key, trailer);
         // SAFETY: the node belongs to this list, whose memory lives as long as the borrow of `self`.
         (node.map(|node| unsafe { (node.key(), node.value()) }), steps)

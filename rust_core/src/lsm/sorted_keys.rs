@@ -42,11 +42,6 @@ impl SortedKeys {
         self.ends.len()
     }
 
-    /// Whether there is no key.
-    pub fn is_empty(&self) -> bool {
-        self.ends.is_empty()
-    }
-
     /// The key at `n`.
     #[inline]
     pub fn key(&self, n: usize) -> &[u8] {
@@ -103,7 +98,7 @@ mod tests {
             wanted in proptest::collection::vec(0u8..3, 0..14),
             prefix in proptest::collection::vec(0u8..3, 0..3),
         ) {
-            keys.iter_mut().for_each(|key| { key.splice(0..0, prefix.iter().copied()); });
+            for key in &mut keys { key.splice(0..0, prefix.iter().copied()); }
             keys.sort();
             let sorted = SortedKeys::from_sorted(keys.iter().map(Vec::as_slice));
             let expected = keys.iter().filter(|key| **key < wanted).count();

@@ -156,11 +156,6 @@ impl TableBuilder {
         self.written + self.pending.len() as u64
     }
 
-    /// Entries so far.
-    pub fn entries(&self) -> u64 {
-        self.properties.entries
-    }
-
     fn cut_block(&mut self, task: &mut Task) -> Result<()> {
         let (compression, scratch, pending) = (self.shape.compression, &mut self.scratch, &mut self.pending);
         let mut handle = self.block.finish(|raw| push_block(task, compression, raw, scratch, pending))?;

@@ -111,17 +111,16 @@ impl TableCursor {
         }
         let handle = index.handle(at);
         let block = match self.access {
-            Access::Client => match table.cached_block(task, handle) {
-                Some(block) => {
-                    self.ahead.note(handle);
+            Access::Client => {
+                self.ahead.note(handle);
+                if let Some(block) = table.cached_block(task, handle) {
                     block
-                }
-                None => {
+                } else {
                     let block = self.ahead.client_block(task, table, handle, index.data_end())?;
                     table.cache_block(handle, &block);
                     block
                 }
-            },
+            }
             Access::Compaction { level, bytes } => {
                 task.blocks_asked += 1;
                 let purpose = Purpose::Compaction { level };
@@ -249,7 +248,6 @@ impl Ahead {
 
     /// Reads a block that the cache lacks, and more behind it when the last blocks followed one another.
     fn client_block(&mut self, task: &mut Task, table: &Table, handle: Handle, end: u64) -> Result<Arc<Block>> {
-        self.note(handle);
         if self.in_a_row <= READS_BEFORE_READAHEAD && !self.holds(handle) {
             let mut stored = vec![0; (handle.bytes + BLOCK_TRAILER_BYTES) as usize];
             table.read_stored(task, Purpose::UserRead, handle.offset, &mut stored)?;

@@ -157,7 +157,9 @@ impl Properties {
         pairs.push(("rocksdb.prefix.extractor.name", self.prefix_extractor.clone().into_bytes()));
         pairs.sort_unstable();
         let mut builder = BlockBuilder::new(1);
-        pairs.iter().for_each(|(name, value)| builder.add(name.as_bytes(), value));
+        for (name, value) in &pairs {
+            builder.add(name.as_bytes(), value);
+        }
         builder.finish(<[u8]>::to_vec)
     }
 

@@ -72,7 +72,9 @@ impl VersionEdit {
 }
 
 fn push_all(out: &mut Vec<u8>, values: &[u64]) {
-    values.iter().for_each(|value| varint::push_u64(out, *value));
+    for value in values {
+        varint::push_u64(out, *value);
+    }
 }
 
 fn take(rest: &mut &[u8]) -> Option<u64> {

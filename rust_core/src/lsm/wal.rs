@@ -78,7 +78,8 @@ impl Logs {
         Ok(LogWriter { log, framer: Framer::default(), buffer: Vec::new(), offset: 0 })
     }
 
-    /// Counts a record whose bytes are on storage, and returns its position.
+    /// Counts a record that was appended, and returns its position. A record that is to be synced has reached storage
+    /// with all before it.
     pub fn note_written(&self) -> u64 {
         self.written.fetch_add(1, Ordering::AcqRel) + 1
     }

@@ -4,7 +4,6 @@ use super::scores::scores;
 use super::shape::{FileMeta, Running, Shape, total_bytes};
 use super::targets::LevelTargets;
 use crate::lsm::options::{CompactionPri, Options};
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -65,7 +64,7 @@ pub fn pick_compaction(
             break;
         }
         if level == 0 {
-            if let Some(pick) = picker.from_level0() {
+            if let Some(pick) = picker.out_of_level0() {
                 return Some(pick);
             }
             level0_waits = true;
@@ -73,7 +72,7 @@ pub fn pick_compaction(
                 return Some(pick);
             }
         } else if !(level0_waits && level == targets.base_level)
-            && let Some(pick) = picker.from_level(level)
+            && let Some(pick) = picker.out_of_level(level)
         {
             // A base level below a waiting level 0 is left alone, lest level 0 starve.
             return Some(pick);
@@ -169,7 +168,7 @@ impl Picker<'_> {
         self.shape.levels[level].iter().map(overlap).collect()
     }
 
-    fn from_level(&self, level: usize) -> Option<Pick> {
+    fn out_of_level(&self, level: usize) -> Option<Pick> {
         let (files, output_level) = (self.shape.levels[level], level + 1);
         for at in self.order(level) {
             if self.shape.is_busy(&files[at]) {
@@ -272,7 +271,7 @@ impl Picker<'_> {
         (inputs, below)
     }
 
-    fn from_level0(&self) -> Option<Pick> {
+    fn out_of_level0(&self) -> Option<Pick> {
         let files = self.shape.levels[0];
         if files.is_empty() || self.any_busy(files) {
             return None;
@@ -456,9 +455,4 @@ impl Picker<'_> {
 fn are_disjoint(files: &[Arc<FileMeta>]) -> bool {
     let by_key = files.iter().map(|file| (&file.smallest, &file.largest)).collect::<BTreeMap<_, _>>();
     by_key.len() == files.len() && by_key.iter().zip(by_key.iter().skip(1)).all(|((_, end), (start, _))| end < start)
-}
-
-/// Level 0 is kept newest first.
-pub fn sort_level0(files: &mut [Arc<FileMeta>]) {
-    files.sort_by_key(|file| Reverse((file.largest_sequence, file.number)));
 }

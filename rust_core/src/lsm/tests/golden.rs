@@ -73,3 +73,35 @@ fn sequential_keys_are_written_once_to_the_log_and_once_to_a_table() {
     assert_eq!(scan(&lsm).unwrap().len(), 200_000);
     assert_meters(&storage);
 }
+
+/// `FORMAT.md` describes these bytes: a change here is a change of format, and belongs there too.
+#[test]
+fn the_bytes_of_all_files_are_those_of_format_md() {
+    let storage = memory();
+    let mut task = Task::wall(0);
+    let options =
+        json!({"compression": "kNoCompression", "filter_policy": "bloomfilter:10", "prefix_extractor": "fixed:3"});
+    let lsm = open(&storage, &Options::from_json(options.as_object().unwrap()).unwrap()).unwrap();
+    let mut batch = WriteBatch::default();
+    (0..500u64).for_each(|n| batch.put(&key_of(n), &[b'v'; 100]));
+    batch.delete(b"gone");
+    write(&lsm, &mut batch, Commit::Configured).unwrap();
+    let mut digests = Vec::new();
+    let mut digest = |task: &mut Task, end: &str| {
+        let names = storage.list().unwrap();
+        let name = names.iter().find(|name| name.contains(end)).unwrap();
+        let file = storage.open(task, name).unwrap();
+        let bytes = crate::lsm::log::read_all(task, &*file).unwrap();
+        digests.push((name.clone(), bytes.len(), xxhash_rust::xxh3::xxh3_64(&bytes)));
+    };
+    digest(&mut task, ".log");
+    settle(&lsm).unwrap();
+    digest(&mut task, ".sst");
+    digest(&mut task, "MANIFEST");
+    let expected = [
+        ("000002.log", 59_532, 13_304_830_964_399_389_568),
+        ("000004.sst", 62_157, 3_494_398_379_438_008_293),
+        ("MANIFEST-000001", 80, 14_572_627_952_212_493_759),
+    ];
+    assert_eq!(digests, expected.map(|(name, bytes, hash)| (name.to_owned(), bytes, hash)));
+}

@@ -4,6 +4,7 @@ mod crash;
 mod golden;
 mod model;
 mod options;
+mod threads;
 
 use super::{Lsm, Options};
 use crate::engine::{Commit, Engine, WriteBatch};
