@@ -9,6 +9,8 @@ pub mod error;
 pub mod lsm;
 pub mod metrics;
 pub mod options;
+#[cfg(feature = "python")]
+mod python;
 pub mod run;
 pub mod runtime;
 pub mod storage;
