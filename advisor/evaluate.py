@@ -31,6 +31,7 @@ from advisor.trial import Clock, Role, Trial
 WARMUP_SHARE = 0.25
 """Warm-up before the measured phase, as a part of its length."""
 INTERVAL_MS = 100
+SCALED_LOAD_BATCH_ROWS = 64
 MEMORY_SLACK = 1.2
 """A run may grow this far past its scaled budget: allocators round up, and sizes are checked a
 little late."""
@@ -151,6 +152,16 @@ def _run(
     return _measured(trial, report, setup.scale, time.monotonic() - began)
 
 
+def _workload(profile: Profile, scale: Scale, data_bytes: int) -> dict[str, Any]:
+    """The workload at scale. Its load commits fewer rows at once where the log shrank: batches of
+    full size would fill it, which no full-size load does."""
+    workload = profile.workload.spec(data_bytes)
+    batch = profile.workload.info.parameters.get("load_batch_rows")
+    if batch is not None and scale.factor < 1:
+        workload.setdefault("load_batch_rows", min(batch.default, SCALED_LOAD_BATCH_ROWS))
+    return workload
+
+
 def _spec(trial: Trial, setup: Setup, options: Settings, directory: Path | None) -> Spec:
     profile, scale = setup.profile, setup.scale
     data_bytes = scale.size(profile.data_bytes)
@@ -165,7 +176,7 @@ def _spec(trial: Trial, setup: Setup, options: Settings, directory: Path | None)
     spec: dict[str, Any] = {
         "engine": trial.engine,
         "options": dict(options),
-        "workload": profile.workload.spec(data_bytes),
+        "workload": _workload(profile, scale, data_bytes),
         "clients": profile.clients,
         "seed": trial.seed,
         "seconds": trial.seconds,

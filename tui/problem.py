@@ -74,9 +74,9 @@ def _from_file(path: Path, engines: tuple[Engine, ...]) -> dict[Engine, dict[str
     found = imports.read(path)
     current: dict[Engine, dict[str, Setting]] = {}
     for engine in engines:
-        settings = found.settings.get(engine)
-        if settings:
-            dialect = found.dialect(engine)
+        settings = found.settings.get(engine, {})
+        dialect = found.dialect(engine)
+        if settings or dialect:
             silent = dialects.product_defaults(dialect) if dialect else {}
             current[engine] = {**silent, **settings}
     if not current:
