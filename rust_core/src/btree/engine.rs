@@ -210,6 +210,8 @@ impl Btree {
 
     fn details(&self) -> BTreeMap<String, f64> {
         let (pool, redo, forest) = (&self.forest.pool, &self.forest.redo, &self.forest);
+        let free_pages = pool.lru.lock().free_len();
+        let tree_pages = forest.space.lock().used_pages();
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed) as f64;
         let mut details = BTreeMap::from(
             [
@@ -217,7 +219,7 @@ impl Btree {
                 ("checkpoint_max_age", redo.thresholds.limit_for_free_check as f64),
                 ("dirty_pages", pool.dirty.len() as f64),
                 ("pool_pages", pool.frames() as f64),
-                ("free_pages", pool.lru.lock().free_len() as f64),
+                ("free_pages", free_pages as f64),
                 ("pages_flushed", count(&pool.counters.pages_flushed)),
                 ("single_page_flushes", count(&pool.counters.single_page_flushes)),
                 ("pages_read", count(&pool.counters.misses)),
@@ -225,7 +227,7 @@ impl Btree {
                 ("pages_evicted", count(&pool.counters.evictions)),
                 ("splits", count(&forest.counters.splits)),
                 ("merges", count(&forest.counters.merges)),
-                ("tree_pages", forest.space.lock().used_pages() as f64),
+                ("tree_pages", tree_pages as f64),
                 ("lsn", redo.lsn() as f64),
             ]
             .map(|(name, value)| (name.to_owned(), value)),
@@ -336,11 +338,12 @@ impl Engine for Btree {
 
     fn stats(&self) -> EngineStats {
         let (pool, redo) = (&self.forest.pool, &self.forest.redo);
+        let space_bytes = self.forest.space.lock().memory_bytes();
         EngineStats {
             user_bytes_written: self.user_bytes.load(Ordering::Relaxed),
             cache_hits: self.forest.counters.hits.load(Ordering::Relaxed),
             cache_misses: pool.counters.misses.load(Ordering::Relaxed),
-            memory_bytes: pool.memory_bytes() + redo.memory_bytes() + self.forest.space.lock().memory_bytes(),
+            memory_bytes: pool.memory_bytes() + redo.memory_bytes() + space_bytes,
             disk_bytes: self.storage.used_bytes().unwrap_or(0),
             details: self.details(),
             ..EngineStats::default()

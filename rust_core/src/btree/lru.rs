@@ -115,8 +115,8 @@ impl Lru {
 
     /// Frames from the cold end on.
     pub fn from_tail(&self) -> impl Iterator<Item = u32> + '_ {
-        std::iter::successors(Some(self.tail), |frame| Some(self.links[*frame as usize].prev))
-            .take_while(|frame| *frame != NONE)
+        let present = |frame: u32| (frame != NONE).then_some(frame);
+        std::iter::successors(present(self.tail), move |frame| present(self.links[*frame as usize].prev))
     }
 
     /// Bytes of memory.
