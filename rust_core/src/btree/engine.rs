@@ -210,6 +210,8 @@ impl Btree {
 
     fn details(&self) -> BTreeMap<String, f64> {
         let (pool, redo, forest) = (&self.forest.pool, &self.forest.redo, &self.forest);
+        let free_pages = pool.lru.lock().free_len();
+        let tree_pages = forest.space.lock().used_pages();
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed) as f64;
         // Taken one after the other: a guard in the array would live until its end.
         let free_pages = pool.lru.lock().free_len();

@@ -115,8 +115,8 @@ impl Lru {
 
     /// Frames from the cold end on.
     pub fn from_tail(&self) -> impl Iterator<Item = u32> + '_ {
-        let some = |frame: u32| (frame != NONE).then_some(frame);
-        std::iter::successors(some(self.tail), move |frame| some(self.links[*frame as usize].prev))
+        let present = |frame: u32| (frame != NONE).then_some(frame);
+        std::iter::successors(present(self.tail), move |frame| present(self.links[*frame as usize].prev))
     }
 
     /// Bytes of memory.
@@ -190,14 +190,7 @@ impl Lru {
 /// Whether an accessed page moves to the front. `clock` counts evictions; it stood at `young_clock` when the page was
 /// last put in front.
 #[inline]
-pub fn is_promoted(
-    old: bool,
-    since_first_access_ns: u64,
-    old_time_ns: u64,
-    clock: u32,
-    young_clock: u32,
-    quarter: u32,
-) -> bool {
+pub fn is_promoted(old: bool, since_first_access_ns: u64, old_time_ns: u64, clock: u32, young_clock: u32, quarter: u32) -> bool {
     if clock == 0 {
         return false;
     }

@@ -15,7 +15,7 @@ const TIB: f64 = 1024.0 * GIB;
 engine_options! {
     /// Settings of a B-tree engine.
     Options {
-        innodb_buffer_pool_size: u64 = 134_217_728u64, Accepts::Range(1024.0 * KIB, 16.0 * TIB),
+        innodb_buffer_pool_size: u64 = 134_217_728u64, Accepts::Range(256.0 * KIB, 16.0 * TIB),
             "Bytes of page frames; never fewer than 64 pages.";
         innodb_page_size: u64 = 16384u64, Accepts::PowerOfTwo(4096, 65536),
             "Bytes of a page, fixed when the files are created.";

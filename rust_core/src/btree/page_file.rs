@@ -76,6 +76,10 @@ impl PageFile {
         let bytes = images.len() - self.page_bytes + stored;
         self.file.write_at(task, Purpose::PageFlush, offset, &images[..bytes])?;
         if stored < self.page_bytes {
+            let page_end = offset + images.len() as u64;
+            if self.file.len() < page_end {
+                self.file.set_len(task, page_end)?;
+            }
             self.file.punch_hole(task, offset + bytes as u64, (self.page_bytes - stored) as u64)?;
         }
         Ok(())

@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::storage::memory::CrashKeeps;
 use crate::storage::{FaultyStorage, MemoryStorage, Storage};
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
@@ -58,8 +59,9 @@ fn check_survivor(storage: MemoryStorage, text: &str, acknowledged: u64, what: &
 }
 
 /// Runs the script until it fails; returns the last acknowledged batch.
-fn run(driven: &mut Driven, steps: u64) -> (u64, Result<()>) {
-    for step in 1..=steps {
+fn run(driven: &mut Driven, steps: RangeInclusive<u64>) -> (u64, Result<()>) {
+    let last = *steps.end();
+    for step in steps {
         let mut batch = batch(step);
         let result = driven.write(&mut batch, Commit::Configured).and_then(|()| driven.pass(200));
         if let Err(error) = result {
@@ -68,7 +70,7 @@ fn run(driven: &mut Driven, steps: u64) -> (u64, Result<()>) {
             return (acknowledged, Err(error));
         }
     }
-    (steps, Ok(()))
+    (last, Ok(()))
 }
 
 fn crash_everywhere(text: &str, steps: u64, stride: u64) {
@@ -78,7 +80,7 @@ fn crash_everywhere(text: &str, steps: u64, stride: u64) {
         let faulty = Arc::new(FaultyStorage::new(memory.clone()));
         faulty.fail_writes_after(at);
         let (acknowledged, result) = match Driven::open(faulty, &options(text), KeyLayout::Plain) {
-            Ok(mut driven) => run(&mut driven, steps),
+            Ok(mut driven) => run(&mut driven, 1..=steps),
             Err(error) => (0, Err(error)),
         };
         for keeps in [CrashKeeps::Synced, CrashKeeps::Everything, CrashKeeps::Random { seed: at }] {
@@ -112,7 +114,7 @@ fn a_crash_of_compressed_pages_leaves_whole_batches() {
 fn a_crash_during_recovery_changes_nothing() {
     let memory = Arc::new(MemoryStorage::new(Arc::default()));
     let mut driven = Driven::open(memory.clone(), &options(TINY), KeyLayout::Plain).unwrap();
-    run(&mut driven, 300).1.unwrap();
+    run(&mut driven, 1..=300).1.unwrap();
     for at in 0.. {
         let left = Arc::new(memory.crash_clone(CrashKeeps::Random { seed: 5 }));
         let faulty = Arc::new(FaultyStorage::new(left.clone()));
@@ -129,11 +131,10 @@ fn a_crash_during_recovery_changes_nothing() {
 #[test]
 fn an_interrupted_batch_is_rolled_forward() {
     let mut seen = BTreeMap::<usize, usize>::new();
-    for at in 0..40 {
+    for at in 0..120u64 {
         let memory = Arc::new(MemoryStorage::new(Arc::default()));
         let text = format!("{TINY} flush_log_at_trx_commit=0 log_buffer_size=16384");
         let mut driven = Driven::open(memory.clone(), &options(&text), KeyLayout::Plain).unwrap();
-        let faulty_from = at * 16384;
         let mut batch = WriteBatch::default();
         for n in 0..60u32 {
             batch.put(format!("k{:05}", n * 7919 % 1000).as_bytes(), &[n as u8; 600]);
@@ -143,7 +144,7 @@ fn an_interrupted_batch_is_rolled_forward() {
         let log = memory.open(&mut driven.task, "redo.log").unwrap();
         let clone = memory.crash_clone(CrashKeeps::Everything);
         let cut = clone.open(&mut driven.task, "redo.log").unwrap();
-        let keep = (faulty_from as u64 / 16 + 2048).min(log.len());
+        let keep = (at * 512 + 2048).min(log.len());
         cut.set_len(&mut driven.task, keep).unwrap();
         let mut again = Driven::open(Arc::new(clone), &options(&text), KeyLayout::Plain).unwrap();
         *seen.entry(again.scan(b"").unwrap().len()).or_default() += 1;
@@ -157,9 +158,9 @@ fn a_full_disk_stops_the_engine_and_loses_nothing() {
     let memory = Arc::new(MemoryStorage::new(Arc::default()));
     let faulty = Arc::new(FaultyStorage::new(memory.clone()));
     let mut driven = Driven::open(faulty.clone(), &options(TINY), KeyLayout::Plain).unwrap();
-    run(&mut driven, 50).1.unwrap();
+    run(&mut driven, 1..=50).1.unwrap();
     faulty.limit_space(300_000);
-    let (acknowledged, result) = run(&mut driven, 100_000);
+    let (acknowledged, result) = run(&mut driven, 51..=100_000);
     assert!(matches!(result, Err(Error::Io { .. } | Error::Poisoned { .. })), "{result:?}");
     assert!(matches!(driven.put(b"k", b"v"), Err(Error::Poisoned { .. })));
     assert!(driven.get(b"k").is_err());
@@ -171,7 +172,7 @@ fn a_full_disk_stops_the_engine_and_loses_nothing() {
 fn a_flipped_bit_is_an_error_or_repaired_but_never_silent() {
     let memory = Arc::new(MemoryStorage::new(Arc::default()));
     let mut driven = Driven::open(memory.clone(), &options(TINY), KeyLayout::Plain).unwrap();
-    run(&mut driven, 200).1.unwrap();
+    run(&mut driven, 1..=200).1.unwrap();
     let expected = driven.scan(b"").unwrap();
     driven.engine.close(&mut driven.task).unwrap();
     let bits = memory.open(&mut driven.task, page_file::FILE).unwrap().len() * 8;
@@ -199,7 +200,7 @@ fn a_flipped_bit_is_an_error_or_repaired_but_never_silent() {
 #[test]
 fn the_log_goes_round_many_times() {
     let (memory, mut driven) = Driven::fresh(TINY);
-    run(&mut driven, 3000).1.unwrap();
+    run(&mut driven, 1..=3000).1.unwrap();
     let lsn = driven.detail("lsn");
     assert!(lsn > 5.0 * 262_144.0, "{lsn}");
     check_survivor(memory.crash_clone(CrashKeeps::Synced), TINY, 3000, "after many rounds");

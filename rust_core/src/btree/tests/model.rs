@@ -234,7 +234,7 @@ fn bytes_on_disk_shrink_with_compression() {
     let used = |algorithm: &str| {
         let text = format!("page_size=16384 buffer_pool_size=1048576 compression_algorithm={algorithm}");
         let (storage, mut driven) = Driven::fresh(&text);
-        for n in 0..4000u32 {
+        for n in 0..20_000u32 {
             driven.put(&n.to_be_bytes(), &[b'x'; 200]).unwrap();
         }
         driven.engine.close(&mut driven.task).unwrap();

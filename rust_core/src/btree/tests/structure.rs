@@ -27,7 +27,8 @@ pub struct Shape {
 /// Checks all trees and the space; panics at the first violation.
 pub fn check(forest: &Forest, task: &mut Task) -> Shape {
     let mut seen = BTreeSet::from([META_PAGE]);
-    seen.extend((0..forest.space.lock().maps()).map(|map| forest.space.lock().map_page(map)));
+    let maps = forest.space.lock().maps();
+    seen.extend((0..maps).map(|map| forest.space.lock().map_page(map)));
     let (mut used, mut capacity, mut entries) = (0, 0, 0);
     for &tree in forest.trees().iter() {
         let mut walk = Walk { forest, task, tree, seen: &mut seen, used: 0, capacity: 0, entries: 0 };
