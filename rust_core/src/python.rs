@@ -24,12 +24,7 @@ mod _core {
         PyValueError,
         "A field of a spec is unknown or out of range: args are (field, found, accepted)."
     );
-    create_exception!(
-        advisor._core,
-        RunError,
-        PyException,
-        "A run failed: args are (message, is_disk_full)."
-    );
+    create_exception!(advisor._core, RunError, PyException, "A run failed: args are (message, is_disk_full).");
     create_exception!(advisor._core, RunCancelled, PyException, "A run was cancelled.");
 
     #[pymodule_init]

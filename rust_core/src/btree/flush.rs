@@ -156,7 +156,7 @@ impl BufferPool {
     /// Flushes the coldest dirty page for a client that found no clean frame; false if none could be.
     pub fn flush_one_from_tail(&self, task: &mut Task) -> Result<bool> {
         self.complete_written();
-        for frame in self.coldest_dirty(usize::MAX, 8) {
+        for frame in self.coldest_dirty(usize::MAX, usize::MAX) {
             let copies = self.copy(task, BTreeMap::from([(self.page_hint(frame), frame)]), false);
             if !copies.pages.is_empty() {
                 let batch = self.write_copies(task, copies)?;

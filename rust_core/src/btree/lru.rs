@@ -190,7 +190,14 @@ impl Lru {
 /// Whether an accessed page moves to the front. `clock` counts evictions; it stood at `young_clock` when the page was
 /// last put in front.
 #[inline]
-pub fn is_promoted(old: bool, since_first_access_ns: u64, old_time_ns: u64, clock: u32, young_clock: u32, quarter: u32) -> bool {
+pub fn is_promoted(
+    old: bool,
+    since_first_access_ns: u64,
+    old_time_ns: u64,
+    clock: u32,
+    young_clock: u32,
+    quarter: u32,
+) -> bool {
     if clock == 0 {
         return false;
     }

@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 /// `BUF_LRU_SEARCH_SCAN_THRESHOLD`: pages at the cold end that a client looks at before it flushes one itself.
 const SEARCH_DEPTH: usize = 100;
 /// Rounds after which a client that finds every frame latched gives up.
-const SEARCH_ROUNDS: usize = 100_000;
+const SEARCH_ROUNDS: usize = 10_000;
 
 /// What a frame holds.
 pub struct Body {
@@ -110,6 +110,7 @@ pub struct BufferPool {
     pub(super) wanted_extents: Mutex<Vec<u32>>,
     /// A client had to flush a page itself.
     pub(super) short_of_frames: AtomicBool,
+    single_page_flush: Mutex<()>,
     allocated: AtomicU64,
     page_bytes: usize,
     old_time_ns: u64,
@@ -144,6 +145,7 @@ impl BufferPool {
             written: Mutex::default(),
             wanted_extents: Mutex::default(),
             short_of_frames: AtomicBool::new(false),
+            single_page_flush: Mutex::default(),
             allocated: AtomicU64::new(0),
             page_bytes: options.innodb_page_size as usize,
             old_time_ns: options.innodb_old_blocks_time * 1_000_000,
@@ -393,7 +395,14 @@ impl BufferPool {
             if !self.short_of_frames.swap(true, Ordering::AcqRel) {
                 self.signal.wake();
             }
-            if !self.flush_one_from_tail(task)? {
+            // One client at a time makes a page clean; the others wait for it instead of for the processor.
+            let turn = self.single_page_flush.lock();
+            if let Some(page) = self.frame_without_flush(usize::MAX) {
+                return Ok(page);
+            }
+            let flushed = self.flush_one_from_tail(task)?;
+            drop(turn);
+            if !flushed {
                 std::thread::yield_now();
             }
         }

@@ -49,10 +49,11 @@ impl Thresholds {
         }
     }
 
-    /// The age from which the cleaner works without pause: MySQL's limit, or the one at which writers wait if that comes
-    /// first (its log writer then asks for a sync flush).
+    /// The age from which the cleaner works without pause: MySQL's limit, or shortly before the one at which writers wait
+    /// if that comes first (its log writer then asks for a sync flush). The distance is more than a checkpoint must gain to
+    /// be worth its write: writers that wait always have a job that helps them.
     pub fn cleaner_hurries(&self) -> u64 {
-        self.sync_flush.min(self.limit_for_free_check)
+        self.sync_flush.min(self.limit_for_free_check - self.soft / 32)
     }
 }
 

@@ -35,15 +35,16 @@ fn run_in(
     halt: &Arc<Halt>,
     on_interval: &mut dyn FnMut(Value),
 ) -> Result<Value> {
-    let files = FileStorage::new(directory.path(), Arc::default())?;
-    let storage = Arc::new(HaltingStorage::new(Arc::new(files), halt.clone()));
+    let files = Arc::new(FileStorage::new(directory.path(), Arc::default())?);
+    let storage = Arc::new(HaltingStorage::new(files.clone(), halt.clone()));
     let (signal, clock, mut task) = (Arc::new(Signal::default()), WallClock::default(), Task::wall(DRIVER_TASK));
     let layout = plan.workload.layout();
     let engine = plan.opener.open(plan.spec.engine, &plan.options, layout, storage.clone(), signal.clone(), &mut task);
     let engine = engine.map_err(|error| if halt.is_asked() { Error::Cancelled } else { error })?;
     let workers = Workers::start(&engine, &signal, clock);
-    let stage = Stage { engine, signal, storage, clock, halt: halt.clone() };
-    let mut driver = WallDriver { stage, workers, task, kinds: plan.workload.operations().len() };
+    let stage = Stage { engine, signal, storage: storage.clone(), clock, halt: halt.clone() };
+    let kinds = plan.workload.operations().len();
+    let mut driver = WallDriver { stage, files, storage, workers, task, kinds };
     let result = phases::run(plan, &mut driver, on_interval);
     let WallDriver { stage, workers, mut task, .. } = driver;
     workers.stop();
@@ -56,6 +57,8 @@ fn run_in(
 
 struct WallDriver {
     stage: Stage,
+    files: Arc<FileStorage>,
+    storage: Arc<HaltingStorage>,
     workers: Workers,
     task: Task,
     kinds: usize,
@@ -73,6 +76,8 @@ impl Driver for WallDriver {
         limits: Limits,
         on_interval: &mut dyn FnMut(Value),
     ) -> Result<Outcome> {
+        // What is loaded becomes durable at once, when it has settled.
+        self.storage.skip_syncs(phase == Phase::Load);
         run_phase(&self.stage, phase, self.kinds, clients, limits, on_interval)
     }
 
@@ -82,7 +87,9 @@ impl Driver for WallDriver {
         let settled =
             engine.begin_settle(&mut self.task).and_then(|()| threads::settle(&**engine, signal, &|| halt.is_asked()));
         halt.check()?;
-        settled
+        settled?;
+        self.storage.skip_syncs(false);
+        self.files.sync_everything()
     }
 
     fn snapshot(&self) -> Result<Snapshot> {

@@ -36,6 +36,13 @@ impl FileStorage {
         Ok(Self { directory: directory.to_path_buf(), meters, totals: Arc::default() })
     }
 
+    /// Makes everything durable that was written to the file system of this directory.
+    pub fn sync_everything(&self) -> Result<()> {
+        let fail = |e| Error::io(self.directory.display().to_string(), "sync", e);
+        let directory = File::open(&self.directory).map_err(fail)?;
+        rustix::fs::syncfs(&directory).map_err(|e| fail(e.into()))
+    }
+
     fn handle(&self, name: &str, action: &'static str, options: &OpenOptions) -> Result<Arc<dyn StorageFile>> {
         let path = self.directory.join(name);
         let file = options.open(&path).map_err(|e| Error::io(path.display().to_string(), action, e))?;
