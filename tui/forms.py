@@ -52,6 +52,7 @@ def question_of(form: StudyForm) -> tuple[Question, Bounds]:
         engines=engines,
         current=current,
         opened=problem.durability_knobs(engines) if form.durability else (),
+        clock=problem.clock_of(None, profile),
         seconds=seconds,
     )
     return question, Bounds(trials=trials)

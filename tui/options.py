@@ -87,10 +87,11 @@ MINUTES = Annotated[
     typer.Option("--minutes", min=0.01, help="Stop the search after this many minutes."),
 ]
 SIMULATE = Annotated[
-    bool,
+    bool | None,
     typer.Option(
         "--simulate/--measure",
-        help="Run under the virtual clock on the profile's hardware, or on this machine.",
+        help="Run under the virtual clock on the profile's hardware, or on this machine. Without "
+        "either: simulated where the hardware is not this machine.",
     ),
 ]
 SEED = Annotated[

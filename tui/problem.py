@@ -41,15 +41,18 @@ def chosen_engines(engine: str | None, profile: Profile) -> tuple[Engine, ...]:
     return ENGINES if engine == "both" else tuple(one for one in ENGINES if one == engine)
 
 
-def clock_of(simulate: bool, hardware: str | None) -> Clock:
-    """The clock that `--simulate` asks for. Other hardware can only be simulated."""
-    if hardware is not None and not simulate:
+def clock_of(simulate: bool | None, profile: Profile, hardware: str | None = None) -> Clock:
+    """The clock that `--simulate` or `--measure` asks for; without either, a profile's hardware is
+    simulated unless it is this machine. Other hardware can only be simulated."""
+    if hardware is not None and simulate is False and not profile.hardware.detect:
         raise InputError(
             "--hardware",
             None,
-            f"{hardware!r} without --simulate",
+            f"{hardware!r} with --measure",
             "a measured run is on this machine",
         )
+    if simulate is None:
+        simulate = not profile.hardware.detect
     return "simulated" if simulate else "measured"
 
 

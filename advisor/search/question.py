@@ -36,7 +36,25 @@ class Question:
     def base(self, engine: Engine) -> Settings:
         """What a recommendation is compared with: the user's settings, or the defaults of the
         engine."""
-        return self.current.get(engine) or knobs.defaults(engine)
+        return self.current.get(engine) or self.defaults(engine)
+
+    def defaults(self, engine: Engine) -> Settings:
+        """The engine's defaults, but as durable as the user's settings: what a search may not
+        change is the same in all trials, so that no setting wins by losing commits.
+
+        Where only the other engine's settings are known, commits are as durable as its are.
+        """
+        settings = dict(knobs.defaults(engine))
+        if own := self.current.get(engine):
+            catalogue = knobs.catalogue(engine)
+            settings |= {name: own[name] for name in own if catalogue[name].durability}
+        elif engine == "lsm" and "btree" in (self.engines or self.profile.engines):
+            other = self.current.get("btree", knobs.defaults("btree"))
+            settings["sync"] = other["innodb_flush_log_at_trx_commit"] == 1
+        elif engine == "btree" and "lsm" in self.current:
+            synced = self.current["lsm"]["sync"]
+            settings["innodb_flush_log_at_trx_commit"] = 1 if synced else 2
+        return settings
 
     def settled(self, bounds: Bounds, stored: StudyRecord | None) -> Question:
         """The question with nothing left open. Raises `InputError` for settings that an engine does

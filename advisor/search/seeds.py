@@ -30,7 +30,7 @@ def seeds(question: Question) -> list[Seed]:
 
 
 def _of_engine(question: Question, engine: Engine) -> list[Seed]:
-    found = [Seed(engine, "default", knobs.defaults(engine))]
+    found = [Seed(engine, "default", question.defaults(engine))]
     if engine in question.current:
         found.append(Seed(engine, "current", question.current[engine]))
     profile = question.profile

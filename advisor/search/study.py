@@ -215,7 +215,7 @@ class Study:
         if not order:
             return []
         leader = order[0]
-        baselines = [self.question.base(leader.engine), knobs.defaults(leader.engine)]
+        baselines = [self.question.base(leader.engine), self.question.defaults(leader.engine)]
         chosen = [leader]
         chosen += [c for settings in baselines for c in order if _same(c, leader.engine, settings)]
         chosen += order[1:CONTENDERS]

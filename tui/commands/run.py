@@ -37,7 +37,7 @@ def run(
     seconds: Annotated[
         float, typer.Option("--seconds", min=0.05, help="Length of the measured phase.")
     ] = 5.0,
-    simulate: SIMULATE = False,
+    simulate: SIMULATE = None,
     seed: SEED = 1,
     results: RESULTS = None,
     as_json: JSON = False,
@@ -48,9 +48,9 @@ def run(
     from tui import problem
     from tui.output import narrate
 
-    clock = problem.clock_of(simulate, hardware)
     changes = {"data": data, "memory": memory, "clients": clients, "hardware": hardware}
     chosen = problem.changed_profile(profile, changes)
+    clock = problem.clock_of(simulate, chosen, hardware)
     one = problem.chosen_engines(engine, chosen)[0]
     tried = problem.current_by_engine(current, settings or (), (one,)).get(one, {})
     if engine is None and len(chosen.engines) > 1:

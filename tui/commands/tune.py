@@ -52,7 +52,7 @@ def tune(
     trials: TRIALS = None,
     minutes: MINUTES = None,
     seconds: SECONDS = None,
-    simulate: SIMULATE = False,
+    simulate: SIMULATE = None,
     durability: DURABILITY = False,
     seed: SEED = 1,
     study: STUDY = None,
@@ -74,7 +74,6 @@ def tune(
     from tui import delivery, problem
     from tui.study_narration import StudyNarration
 
-    clock = problem.clock_of(simulate, hardware)
     changes = {
         "data": data,
         "memory": memory,
@@ -83,6 +82,7 @@ def tune(
         "goal": goal,
     }
     chosen = problem.changed_profile(profile, changes)
+    clock = problem.clock_of(simulate, chosen, hardware)
     engines = problem.chosen_engines(engine, chosen)
     target = delivery.checked_target(to, output, force, engines)
     question = Question(
