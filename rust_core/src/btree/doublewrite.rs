@@ -30,12 +30,7 @@ impl Doublewrite {
     }
 
     /// Writes packed pages to a region of their own, syncs it, and keeps the region until `in_place` is done.
-    pub fn guard(
-        &self,
-        task: &mut Task,
-        images: &[u8],
-        in_place: impl FnOnce(&mut Task) -> Result<()>,
-    ) -> Result<()> {
+    pub fn guard(&self, task: &mut Task, images: &[u8], in_place: impl FnOnce(&mut Task) -> Result<()>) -> Result<()> {
         let region = self.take_region();
         let offset = (region * REGION_PAGES * self.page_bytes) as u64;
         let result = self

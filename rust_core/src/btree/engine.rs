@@ -294,7 +294,7 @@ impl Engine for Btree {
         if redo.checkpoint_age() + bytes <= redo.thresholds.limit_for_free_check || redo.checkpoint_age() == 0 {
             return Ok(Admission::Go);
         }
-        self.signal.wake();
+        self.background.note_waiting_writer();
         Ok(Admission::Wait)
     }
 

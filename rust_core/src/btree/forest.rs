@@ -92,7 +92,8 @@ impl Forest {
     /// A forest over recovered pages, without its directory.
     pub fn new(options: &Options, pool: Arc<BufferPool>, redo: Arc<Redo>, space: Arc<Mutex<Space>>) -> Self {
         Self {
-            merge_threshold: (options.innodb_page_size as usize - HEADER_BYTES) * options.merge_threshold as usize / 100,
+            merge_threshold: (options.innodb_page_size as usize - HEADER_BYTES) * options.merge_threshold as usize
+                / 100,
             pool,
             redo,
             space,
@@ -147,6 +148,7 @@ impl Forest {
     }
 
     /// All trees.
+    #[cfg(test)]
     pub fn trees(&self) -> Arc<Vec<Tree>> {
         self.directory.load_full()
     }

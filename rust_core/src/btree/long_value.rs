@@ -3,9 +3,7 @@
 
 use super::forest::{Forest, Tree};
 use super::insert::Origin;
-use super::page::{
-    AT_CHUNK, AT_NEXT, HEADER_BYTES, Kind, NO_PAGE, OVERFLOW_POINTER_BYTES, Stored, get_u32, put_u32,
-};
+use super::page::{AT_CHUNK, AT_NEXT, HEADER_BYTES, Kind, NO_PAGE, OVERFLOW_POINTER_BYTES, Stored, get_u32, put_u32};
 use super::page_edit::Payload;
 use super::page_file;
 use crate::error::{Error, Result};

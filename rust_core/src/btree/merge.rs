@@ -23,7 +23,9 @@ impl Forest {
             let pages = self.overflow_pages(task, pointer)?;
             let mut mtr = Mtr::new(self, vec![leaf]);
             mtr.remove(0, slot);
-            pages.into_iter().for_each(|page| mtr.free_page(page));
+            for page in pages {
+                mtr.free_page(page);
+            }
             if let Some(mark) = origin.mark() {
                 mtr.note(mark);
             }
@@ -49,7 +51,8 @@ impl Forest {
     /// Logs that a change of a batch is applied which changed nothing.
     pub fn note_applied(&self, task: &mut Task, origin: Origin) -> Result<Option<u64>> {
         let Some(mark) = origin.mark() else { return Ok(None) };
-        let (_, end) = self.redo.append(task, |out| mark.encode(out)).inspect_err(|error| self.pool.poison.set(error))?;
+        let (_, end) =
+            self.redo.append(task, |out| mark.encode(out)).inspect_err(|error| self.pool.poison.set(error))?;
         Ok(Some(end))
     }
 

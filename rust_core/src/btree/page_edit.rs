@@ -311,4 +311,3 @@ fn middle(view: View, slot: usize, need: usize) -> usize {
     }
     best.1
 }
-

@@ -1,8 +1,6 @@
 //! The page file: checksums, page compression with holes, and what a page looks like on storage.
 
-use super::page::{
-    AT_ALGORITHM, AT_CHECKSUM, AT_STORED, HEADER_BYTES, Kind, SLOT_BYTES, View, get_u32, put_u32,
-};
+use super::page::{AT_ALGORITHM, AT_CHECKSUM, AT_STORED, HEADER_BYTES, Kind, SLOT_BYTES, View, get_u32, put_u32};
 use super::redo::read_padded;
 use crate::codec::Compression;
 use crate::error::{Error, Result};

@@ -179,7 +179,8 @@ pub fn read_frames(file: &dyn StorageFile, task: &mut Task, header: Header, from
         }
         // A frame that continues in the next chunk is not yet refuted; a length beyond the region is.
         let rest = &bytes[valid..];
-        let wanted = rest.get(..4).map_or(u64::MAX, |len| u64::from(u32::from_le_bytes([len[0], len[1], len[2], len[3]])));
+        let wanted =
+            rest.get(..4).map_or(u64::MAX, |len| u64::from(u32::from_le_bytes([len[0], len[1], len[2], len[3]])));
         if rest.len() >= FRAME_HEADER && (wanted == 0 || wanted + FRAME_HEADER as u64 <= rest.len() as u64) {
             break;
         }
@@ -290,7 +291,8 @@ impl Redo {
     /// Bytes of memory.
     pub fn memory_bytes(&self) -> u64 {
         let buffered = self.buffer.lock().bytes.capacity();
-        let writer = self.writer.peek(|writer| writer.tail.capacity() + writer.out.capacity() + writer.spare.capacity());
+        let writer =
+            self.writer.peek(|writer| writer.tail.capacity() + writer.out.capacity() + writer.spare.capacity());
         (buffered + writer) as u64
     }
 
@@ -498,7 +500,8 @@ mod tests {
         let (storage, mut task) = (MemoryStorage::new(Arc::default()), Task::wall(0));
         let redo = log(&storage, &mut task);
         for round in 0..200u32 {
-            let payloads: Vec<Vec<u8>> = (0..20).map(|n| vec![(round + n) as u8; (n * 37 % 900 + 1) as usize]).collect();
+            let payloads: Vec<Vec<u8>> =
+                (0..20).map(|n| vec![(round + n) as u8; (n * 37 % 900 + 1) as usize]).collect();
             redo.write_checkpoint(&mut task, redo.lsn()).unwrap();
             redo.adopt_checkpoint();
             for payload in &payloads {

@@ -52,9 +52,7 @@ impl<'a> RedoOp<'a> {
     /// A leaf or internal record that is set.
     pub fn put(page: u32, key: &'a [u8], payload: Payload<'a>) -> Self {
         match payload {
-            Payload::Value(value) => {
-                Self::Put { page, key, field: value.length_field(), value: value.bytes() }
-            }
+            Payload::Value(value) => Self::Put { page, key, field: value.length_field(), value: value.bytes() },
             Payload::Child(child) => Self::Link { page, key, child },
         }
     }
@@ -261,7 +259,9 @@ mod tests {
             RedoOp::Applied { intent: 12345, index: 2 },
         ];
         let mut bytes = Vec::new();
-        ops.iter().for_each(|op| op.encode(&mut bytes));
+        for op in &ops {
+            op.encode(&mut bytes);
+        }
         let mut rest = &bytes[..];
         for op in ops {
             let (read, after) = RedoOp::decode(rest).unwrap();

@@ -65,14 +65,8 @@ mod tests {
         let capacity = 1u64 << 30;
         let t = Thresholds::new(capacity, 16384);
         let share = |bytes: u64| format!("{:.4}", bytes as f64 / capacity as f64);
-        let all = [
-            t.hard,
-            t.soft,
-            t.sync_flush,
-            t.adaptive_flush_min,
-            t.limit_for_free_check,
-            t.limit_for_dirty_page_age,
-        ];
+        let all =
+            [t.hard, t.soft, t.sync_flush, t.adaptive_flush_min, t.limit_for_free_check, t.limit_for_dirty_page_age];
         assert_eq!(all.map(share).join(" "), "0.9342 0.8875 0.8320 0.7765 0.8425 0.7316");
     }
 

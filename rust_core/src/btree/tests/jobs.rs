@@ -56,8 +56,9 @@ fn a_synced_commit_is_durable_whatever_the_setting() {
 
 #[test]
 fn the_cleaner_flushes_io_capacity_pages_a_second_over_the_dirty_limit() {
-    let (_, mut driven) =
-        Driven::fresh(&format!("{POOL} io_capacity=50 io_capacity_max=50 max_dirty_pages_pct=10 adaptive_flushing=false"));
+    let (_, mut driven) = Driven::fresh(&format!(
+        "{POOL} io_capacity=50 io_capacity_max=50 max_dirty_pages_pct=10 adaptive_flushing=false"
+    ));
     load(&mut driven, 0, 3000);
     let before = driven.detail("pages_flushed");
     driven.pass(1000).unwrap();
@@ -80,6 +81,20 @@ fn writers_wait_when_the_log_is_full_and_go_on_when_it_was_flushed() {
     assert!(driven.detail("checkpoint_age") > 0.95 * driven.detail("checkpoint_max_age"));
     driven.run_jobs().unwrap();
     assert_eq!(driven.engine.admit(&mut driven.task, 100).unwrap(), Admission::Go);
+}
+
+#[test]
+fn without_sync_flushing_writers_wait_for_the_cleaners_second() {
+    let (_, mut driven) = Driven::fresh(&format!("{TINY} flush_sync=false adaptive_flushing=false"));
+    let mut batch = WriteBatch::default();
+    batch.put(b"k", &[1; 500]);
+    while driven.engine.admit(&mut driven.task, 1500).unwrap() == Admission::Go {
+        driven.engine.write(&mut driven.task, &mut batch, Commit::Configured).unwrap();
+    }
+    driven.pass(500).unwrap();
+    assert_eq!(driven.engine.admit(&mut driven.task, 1500).unwrap(), Admission::Wait);
+    driven.pass(500).unwrap();
+    assert_eq!(driven.engine.admit(&mut driven.task, 1500).unwrap(), Admission::Go);
 }
 
 #[test]
@@ -131,7 +146,8 @@ fn a_scan_reads_the_next_extents_ahead() {
         let text = format!("page_size=4096 buffer_pool_size=2097152 read_ahead_threshold={threshold}");
         let (storage, mut driven) = Driven::fresh(&text);
         load(&mut driven, 0, 20_000);
-        driven.pass(3000).unwrap();
+        driven.engine.begin_settle(&mut driven.task).unwrap();
+        driven.run_jobs().unwrap();
         let before = storage.meters().snapshot();
         let engine = driven.engine.clone();
         let mut cursor = engine.iterator(&mut driven.task).unwrap();

@@ -1,5 +1,6 @@
 //! Tests of the whole engine.
 
+mod concurrent;
 mod crash;
 mod jobs;
 mod model;
@@ -50,7 +51,9 @@ impl Driven {
     /// Runs all jobs that are due, as a runtime would.
     fn run_jobs(&mut self) -> Result<()> {
         while let Some(mut job) = self.engine.next_job(self.task.now_ns) {
-            job.run(&mut self.task).and_then(|()| job.install(&mut self.task)).inspect_err(|e| self.engine.poison(e))?;
+            job.run(&mut self.task)
+                .and_then(|()| job.install(&mut self.task))
+                .inspect_err(|e| self.engine.poison(e))?;
         }
         Ok(())
     }

@@ -238,7 +238,8 @@ fn bytes_on_disk_shrink_with_compression() {
             driven.put(&n.to_be_bytes(), &[b'x'; 200]).unwrap();
         }
         driven.engine.close(&mut driven.task).unwrap();
-        storage.used_bytes().unwrap() - storage.open(&mut driven.task, "redo.log").unwrap().len()
+        storage.used_bytes().unwrap()
+            - storage.open(&mut driven.task, "redo.log").unwrap().len()
             - storage.open(&mut driven.task, "doublewrite.db").unwrap().len()
     };
     let (plain, packed) = (used("none"), used("zlib"));
