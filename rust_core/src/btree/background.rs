@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::runtime::{Job, JobKind, Task};
 use parking_lot::Mutex;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 const SECOND_NS: u64 = 1_000_000_000;
 /// Pages that one flush job writes: small enough that its pages soon count as clean.
@@ -43,6 +43,8 @@ pub struct Background {
     pool: Arc<BufferPool>,
     space: Arc<Mutex<Space>>,
     state: Mutex<State>,
+    /// A writer was told to wait for room in the log since the last checkpoint.
+    writer_waits: AtomicBool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -82,7 +84,7 @@ impl Background {
         let lsn_before = pool.redo.lsn();
         let state =
             State { cleaner_at_ns: next, log_at_ns: next, checkpoint_at_ns: next, lsn_before, ..State::default() };
-        Self { pool, space, state: Mutex::new(state) }
+        Self { pool, space, state: Mutex::new(state), writer_waits: AtomicBool::new(false) }
     }
 
     /// The next job that is due.
@@ -126,6 +128,16 @@ impl Background {
         } else {
             state.cleaner_at_ns.min(state.log_at_ns)
         }
+    }
+
+    /// A writer waits for room in the log: flushing and a checkpoint do not wait for their second.
+    pub fn note_waiting_writer(&self) {
+        self.writer_waits.store(true, Ordering::Release);
+        self.pool.signal.wake();
+    }
+
+    fn hurries(&self) -> bool {
+        self.writer_waits.load(Ordering::Acquire) || self.age() >= self.pool.redo.thresholds.cleaner_hurries()
     }
 
     /// Everything dirty is to be written.
@@ -183,7 +195,7 @@ impl Background {
         let limits = &pool.redo.thresholds;
         let (free_check, dirty_age) = (limits.limit_for_free_check, limits.limit_for_dirty_page_age);
         state.pages_due = state.pace.pages(&pool.options, &sight, free_check, dirty_age);
-        if self.age() >= limits.cleaner_hurries() {
+        if self.hurries() {
             state.pages_due = state.pages_due.max(pool.options.innodb_io_capacity);
         }
         state.refill_due = true;
@@ -198,8 +210,8 @@ impl Background {
         let gain = target.saturating_sub(redo.checkpoint_lsn());
         let pressed = redo.checkpoint_age() >= limits.aggressive_checkpoint.min(limits.limit_for_free_check);
         let worth = gain >= limits.soft / 64 || (gain > 0 && target == redo.lsn());
-        let settled = state.settling && self.pool.dirty.len() == 0;
-        gain > 0 && (now_ns >= state.checkpoint_at_ns || settled || (pressed && worth))
+        let asked = self.writer_waits.load(Ordering::Acquire) || (state.settling && self.pool.dirty.len() == 0);
+        gain > 0 && (now_ns >= state.checkpoint_at_ns || asked || (pressed && worth))
     }
 
     fn log_is_due(&self, state: &mut State, now_ns: u64) -> bool {
@@ -226,10 +238,7 @@ impl Background {
         let idle = self.idle_dirty();
         if state.settling {
             state.pages_due = idle;
-        } else if state.pages_due == 0
-            && options.innodb_flush_sync
-            && self.age() >= self.pool.redo.thresholds.cleaner_hurries()
-        {
+        } else if state.pages_due == 0 && options.innodb_flush_sync && self.hurries() {
             state.pages_due = Pace::pages_in_a_hurry(options, self.pages_before_target(&state.pace));
         }
         state.pages_due = state.pages_due.min(idle);
@@ -287,7 +296,7 @@ impl Job for FlushJob {
 
     fn install(self: Box<Self>, task: &mut Task) -> Result<()> {
         let pool = &self.slot.background.pool;
-        self.batches.iter().for_each(|batch| pool.complete(batch));
+        pool.complete_all(&self.batches);
         if self.refill > 0 {
             pool.free_clean_pages(task, self.depth(), self.refill);
         }
@@ -312,6 +321,7 @@ impl Job for CheckpointJob {
 
     fn install(self: Box<Self>, _task: &mut Task) -> Result<()> {
         self.slot.background.pool.redo.adopt_checkpoint();
+        self.slot.background.writer_waits.store(false, Ordering::Release);
         Ok(())
     }
 }

@@ -300,7 +300,7 @@ impl Engine for Btree {
         if redo.checkpoint_age() < redo.thresholds.limit_for_free_check {
             return Ok(Admission::Go);
         }
-        self.signal.wake();
+        self.background.note_waiting_writer();
         Ok(Admission::Wait)
     }
 

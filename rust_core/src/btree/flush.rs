@@ -39,7 +39,7 @@ impl BufferPool {
     /// Dirty frames among the `depth` coldest.
     pub fn coldest_dirty(&self, depth: usize, limit: usize) -> Vec<u32> {
         let lru = self.lru.lock();
-        lru.from_tail().take(depth).filter(|frame| self.dirty.is_dirty(*frame)).take(limit).collect()
+        lru.coldest().take(depth).filter(|frame| self.dirty.is_dirty(*frame)).take(limit).collect()
     }
 
     /// Writes the given frames, as far as they are dirty, with their neighbours, in batches of one doublewrite region.
@@ -126,14 +126,13 @@ impl BufferPool {
     fn write_in_place(&self, task: &mut Task, copies: &Copies, stored: &[usize]) -> Result<()> {
         let page_bytes = self.page_bytes();
         let mut start = 0;
-        for n in 0..copies.pages.len() {
-            self.table.entry(copies.pages[n]).writing(stored[n] / BLOCK_BYTES);
-            let next = copies.pages.get(n + 1);
-            if stored[n] == page_bytes && next == Some(&(copies.pages[n] + 1)) {
+        for (n, (&page_no, &stored)) in copies.pages.iter().zip(stored).enumerate() {
+            self.table.entry(page_no).writing(stored / BLOCK_BYTES);
+            if stored == page_bytes && copies.pages.get(n + 1) == Some(&(page_no + 1)) {
                 continue;
             }
             let images = &copies.images[start * page_bytes..(n + 1) * page_bytes];
-            self.file.write(task, copies.pages[start], images, stored[n])?;
+            self.file.write(task, copies.pages[start], images, stored)?;
             start = n + 1;
         }
         self.file.sync(task)
@@ -142,7 +141,9 @@ impl BufferPool {
     /// Counts the pages of a batch as clean.
     pub fn complete(&self, batch: &Arc<FlushBatch>) {
         if !batch.completed.swap(true, Ordering::AcqRel) {
-            batch.frames.iter().for_each(|frame| self.dirty.complete(*frame));
+            for frame in &batch.frames {
+                self.dirty.complete(*frame);
+            }
             self.written.lock().retain(|other| !Arc::ptr_eq(other, batch));
         }
     }
@@ -150,7 +151,14 @@ impl BufferPool {
     /// Completes batches that are on storage already, though their jobs are not installed yet.
     pub fn complete_written(&self) {
         let written = self.written.lock().clone();
-        written.iter().for_each(|batch| self.complete(batch));
+        self.complete_all(&written);
+    }
+
+    /// Counts the pages of these batches as clean.
+    pub fn complete_all(&self, batches: &[Arc<FlushBatch>]) {
+        for batch in batches {
+            self.complete(batch);
+        }
     }
 
     /// Flushes the coldest dirty page for a client that found no clean frame; false if none could be.
@@ -172,7 +180,7 @@ impl BufferPool {
     pub fn flush_oldest_now(&self, task: &mut Task, pages: usize) -> Result<bool> {
         self.complete_written();
         let batches = self.write_frames(task, &self.dirty.oldest_frames(pages), false)?;
-        batches.iter().for_each(|batch| self.complete(batch));
+        self.complete_all(&batches);
         Ok(!batches.is_empty())
     }
 
@@ -185,7 +193,7 @@ impl BufferPool {
                 return Ok(());
             }
             let batches = self.write_frames(task, &frames, true)?;
-            batches.iter().for_each(|batch| self.complete(batch));
+            self.complete_all(&batches);
         }
     }
 

@@ -148,6 +148,7 @@ impl Forest {
     }
 
     /// All trees.
+    #[cfg(test)]
     pub fn trees(&self) -> Arc<Vec<Tree>> {
         self.directory.load_full()
     }

@@ -114,7 +114,7 @@ impl Lru {
     }
 
     /// Frames from the cold end on.
-    pub fn from_tail(&self) -> impl Iterator<Item = u32> + '_ {
+    pub fn coldest(&self) -> impl Iterator<Item = u32> + '_ {
         let present = |frame: u32| (frame != NONE).then_some(frame);
         std::iter::successors(present(self.tail), move |frame| present(self.links[*frame as usize].prev))
     }
@@ -214,7 +214,7 @@ mod tests {
     use super::*;
 
     fn check(lru: &Lru) {
-        let frames = lru.from_tail().collect::<Vec<_>>();
+        let frames = lru.coldest().collect::<Vec<_>>();
         assert_eq!(frames.len(), lru.len);
         let old = frames.iter().take_while(|frame| lru.is_old(**frame)).count();
         assert_eq!(old, lru.old_len);
@@ -261,7 +261,7 @@ mod tests {
         }
         let young = (0..100).filter(|frame| !lru.is_old(*frame)).collect::<Vec<_>>();
         for _ in 0..200 {
-            let victim = lru.from_tail().next().unwrap();
+            let victim = lru.coldest().next().unwrap();
             lru.remove(victim);
             lru.insert(victim);
         }

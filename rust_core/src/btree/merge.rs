@@ -23,7 +23,9 @@ impl Forest {
             let pages = self.overflow_pages(task, pointer)?;
             let mut mtr = Mtr::new(self, vec![leaf]);
             mtr.remove(0, slot);
-            pages.into_iter().for_each(|page| mtr.free_page(page));
+            for page in pages {
+                mtr.free_page(page);
+            }
             if let Some(mark) = origin.mark() {
                 mtr.note(mark);
             }

@@ -173,7 +173,9 @@ impl<'a> Mtr<'a> {
         drop(self);
         if !freed.is_empty() {
             let mut space = forest.space.lock();
-            freed.iter().for_each(|page| space.give_back(*page));
+            for page in freed {
+                space.give_back(page);
+            }
         }
         if forest.redo.buffer_is_full() {
             forest.redo.write_to(task, end)?;

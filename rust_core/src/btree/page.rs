@@ -172,6 +172,7 @@ impl<'a> View<'a> {
         get_u64(self.0, AT_LSN)
     }
 
+    #[cfg(test)]
     pub fn tree(self) -> u32 {
         get_u32(self.0, AT_TREE)
     }

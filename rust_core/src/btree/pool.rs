@@ -421,7 +421,7 @@ impl BufferPool {
             }
             return Some(WritePage { frame, guard });
         }
-        let (frame, guard) = lru.from_tail().take(depth).find_map(|frame| Some((frame, self.try_evict(frame)?)))?;
+        let (frame, guard) = lru.coldest().take(depth).find_map(|frame| Some((frame, self.try_evict(frame)?)))?;
         lru.remove(frame);
         Some(WritePage { frame, guard })
     }
@@ -445,7 +445,7 @@ impl BufferPool {
     /// Moves up to `limit` clean pages among the `depth` coldest to the free list.
     pub fn free_clean_pages(&self, task: &mut Task, depth: usize, limit: usize) -> usize {
         let mut lru = self.lru.lock();
-        let victims = lru.from_tail().take(depth).filter(|frame| self.try_evict(*frame).is_some()).take(limit);
+        let victims = lru.coldest().take(depth).filter(|frame| self.try_evict(*frame).is_some()).take(limit);
         let victims = victims.collect::<Vec<_>>();
         for frame in &victims {
             lru.remove(*frame);

@@ -284,13 +284,11 @@ impl<'a> Replay<'a> {
             task.charge(Work::Record, 1);
             self.note(lsn, &op)?;
             let Some(page_no) = op.page() else { continue };
-            let index = match held.iter().position(|one| one.page.page_no() == page_no) {
-                Some(index) => index,
-                None => {
-                    held.push(self.fetch(task, page_no, end, &op)?);
-                    held.len() - 1
-                }
-            };
+            let known = held.iter().position(|one| one.page.page_no() == page_no);
+            let index = known.unwrap_or(held.len());
+            if known.is_none() {
+                held.push(self.fetch(task, page_no, end, &op)?);
+            }
             if !held[index].skip {
                 self.apply(task, &mut held[index].page, &op).ok_or_else(|| broken(lsn, "does not fit its page"))?;
             }

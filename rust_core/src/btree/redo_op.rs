@@ -259,7 +259,9 @@ mod tests {
             RedoOp::Applied { intent: 12345, index: 2 },
         ];
         let mut bytes = Vec::new();
-        ops.iter().for_each(|op| op.encode(&mut bytes));
+        for op in &ops {
+            op.encode(&mut bytes);
+        }
         let mut rest = &bytes[..];
         for op in ops {
             let (read, after) = RedoOp::decode(rest).unwrap();

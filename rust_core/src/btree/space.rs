@@ -239,6 +239,7 @@ impl Space {
     }
 
     /// Map pages.
+    #[cfg(test)]
     pub fn maps(&self) -> u32 {
         (self.extents.len() as u32).div_ceil(self.per_map)
     }

@@ -22,7 +22,7 @@ fn batch(step: u64) -> WriteBatch {
         if (step + n) % 5 == 4 {
             batch.delete(key.as_bytes());
         } else {
-            let len = if (step + n) % 17 == 0 { 3000 } else { 40 + (step * 31 + n) % 300 };
+            let len = if (step + n).is_multiple_of(17) { 3000 } else { 40 + (step * 31 + n) % 300 };
             batch.put(key.as_bytes(), &vec![(step + n) as u8; len as usize]);
         }
     }

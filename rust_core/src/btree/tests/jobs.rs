@@ -84,6 +84,20 @@ fn writers_wait_when_the_log_is_full_and_go_on_when_it_was_flushed() {
 }
 
 #[test]
+fn without_sync_flushing_writers_wait_for_the_cleaners_second() {
+    let (_, mut driven) = Driven::fresh(&format!("{TINY} flush_sync=false adaptive_flushing=false"));
+    let mut batch = WriteBatch::default();
+    batch.put(b"k", &[1; 500]);
+    while driven.engine.admit(&mut driven.task, 1500).unwrap() == Admission::Go {
+        driven.engine.write(&mut driven.task, &mut batch, Commit::Configured).unwrap();
+    }
+    driven.pass(500).unwrap();
+    assert_eq!(driven.engine.admit(&mut driven.task, 1500).unwrap(), Admission::Wait);
+    driven.pass(500).unwrap();
+    assert_eq!(driven.engine.admit(&mut driven.task, 1500).unwrap(), Admission::Go);
+}
+
+#[test]
 fn a_write_that_was_not_asked_for_makes_its_own_room() {
     let (_, mut driven) = Driven::fresh(TINY);
     for n in 0..5000u32 {
@@ -132,7 +146,8 @@ fn a_scan_reads_the_next_extents_ahead() {
         let text = format!("page_size=4096 buffer_pool_size=2097152 read_ahead_threshold={threshold}");
         let (storage, mut driven) = Driven::fresh(&text);
         load(&mut driven, 0, 20_000);
-        driven.pass(3000).unwrap();
+        driven.engine.begin_settle(&mut driven.task).unwrap();
+        driven.run_jobs().unwrap();
         let before = storage.meters().snapshot();
         let engine = driven.engine.clone();
         let mut cursor = engine.iterator(&mut driven.task).unwrap();

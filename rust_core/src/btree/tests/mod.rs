@@ -1,5 +1,6 @@
 //! Tests of the whole engine.
 
+mod concurrent;
 mod crash;
 mod jobs;
 mod model;

@@ -1,0 +1,88 @@
+//! Many clients and workers at once, under the wall clock.
+
+use super::{TINY, options, structure};
+use crate::btree::Btree;
+use crate::engine::{Commit, Engine, KeyLayout, WriteBatch};
+use crate::runtime::threads::{WallClock, Workers, admit, spawn};
+use crate::runtime::{Signal, Task};
+use crate::storage::MemoryStorage;
+use crate::storage::memory::CrashKeeps;
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+const CLIENTS: u32 = 6;
+
+type Model = BTreeMap<Vec<u8>, Vec<u8>>;
+
+/// A client that owns every sixth key, reads its own writes, and scans across those of all others.
+fn client(engine: &Arc<dyn Engine>, signal: &Signal, clock: WallClock, id: u32, steps: u32) -> Model {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(u64::from(id));
+    let (mut task, mut model, mut batch) = (Task::wall(id), Model::new(), WriteBatch::default());
+    for _ in 0..steps {
+        task.now_ns = clock.now_ns();
+        batch.clear();
+        for _ in 0..random.random_range(1..4) {
+            let key = format!("{:06}", random.random_range(0..500) * CLIENTS + id).into_bytes();
+            if random.random_range(0..3) == 0 {
+                batch.delete(&key);
+                model.remove(&key);
+            } else {
+                let value = vec![id as u8; random.random_range(0..1500)];
+                batch.put(&key, &value);
+                model.insert(key, value);
+            }
+        }
+        admit(&**engine, signal, clock, &mut task, batch.encoded_bytes() as u64, &|| false).unwrap();
+        engine.write(&mut task, &mut batch, Commit::Configured).unwrap();
+        let key = format!("{:06}", random.random_range(0..500) * CLIENTS + id).into_bytes();
+        let mut value = Vec::new();
+        let found = engine.get(&mut task, &key, &mut value).unwrap();
+        assert_eq!(found.then_some(&value), model.get(&key));
+        scan(&**engine, &mut task, &key, random.random());
+    }
+    model
+}
+
+/// Twenty steps from a key must be in order, whatever the others do.
+fn scan(engine: &dyn Engine, task: &mut Task, key: &[u8], forward: bool) {
+    let mut cursor = engine.iterator(task).unwrap();
+    let sought = if forward { cursor.seek(task, key) } else { cursor.seek_for_prev(task, key) };
+    sought.unwrap();
+    let mut last = None::<Vec<u8>>;
+    for _ in 0..20 {
+        if !cursor.valid() {
+            return;
+        }
+        let now = cursor.key().to_vec();
+        assert!(last.is_none_or(|last| if forward { last < now } else { last > now }));
+        last = Some(now);
+        let stepped = if forward { cursor.next(task) } else { cursor.prev(task) };
+        stepped.unwrap();
+    }
+}
+
+#[test]
+fn clients_and_workers_do_not_disturb_one_another() {
+    let storage = Arc::new(MemoryStorage::new(Arc::default()));
+    let (signal, clock) = (Arc::new(Signal::default()), WallClock::default());
+    let mut task = Task::wall(99);
+    let text = TINY.replace("buffer_pool_size=262144", "buffer_pool_size=524288");
+    let tree = Btree::open(storage.clone(), options(&text), KeyLayout::Plain, signal.clone(), &mut task).unwrap();
+    let engine: Arc<dyn Engine> = tree.clone();
+    let workers = Workers::start(&engine, &signal, clock);
+    let clients = (0..CLIENTS).map(|id| {
+        let (engine, signal) = (engine.clone(), signal.clone());
+        spawn(format!("client-{id}"), move || client(&engine, &signal, clock, id, 3000))
+    });
+    let clients = clients.collect::<Vec<_>>();
+    let model = clients.into_iter().flat_map(|client| client.join().unwrap()).collect::<Model>();
+    workers.stop();
+    engine.check().unwrap();
+    let shape = structure::check(tree.forest(), &mut task);
+    assert_eq!(shape.entries, model.len());
+    let left = Arc::new(storage.crash_clone(CrashKeeps::Synced));
+    let mut again = super::Driven::open(left, &options(&text), KeyLayout::Plain).unwrap();
+    assert!(again.scan(b"").unwrap().into_iter().collect::<Model>() == model, "acknowledged writes survive a crash");
+}
