@@ -214,9 +214,6 @@ impl Btree {
         let free_pages = pool.lru.lock().free_len();
         let tree_pages = forest.space.lock().used_pages();
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed) as f64;
-        // Taken one after the other: a guard in the array would live until its end.
-        let free_pages = pool.lru.lock().free_len();
-        let tree_pages = forest.space.lock().used_pages();
         let mut details = BTreeMap::from(
             [
                 ("checkpoint_age", redo.checkpoint_age() as f64),

@@ -135,7 +135,9 @@ impl Driver for VirtualDriver {
         let memory_bytes = sampler.memory_bytes;
         let clients = seats.into_iter().map(|seat| seat.client).collect();
         let mut recorder = Recorder::new(self.kinds);
-        recorders.iter().for_each(|one| recorder.merge(&one.borrow()));
+        for one in &recorders {
+            recorder.merge(&one.borrow());
+        }
         let cpu_ns = self.world.lock().cpu_ns() - cpu_ns;
         let blocks_asked = shared.blocks_asked.get();
         Ok(Outcome { clients, before, after, recorder, blocks_asked, cpu_ns, memory_bytes })
@@ -241,7 +243,9 @@ impl Sampler<'_> {
     /// Ends an interval.
     fn sample(&mut self, now_ns: u64) -> Result<Snapshot> {
         let mut activity = Activity::default();
-        self.recorders.iter().for_each(|recorder| recorder.borrow_mut().drain(&mut activity));
+        for recorder in self.recorders {
+            recorder.borrow_mut().drain(&mut activity);
+        }
         let now = Snapshot {
             at_ns: now_ns,
             meters: self.storage.meters().snapshot(),

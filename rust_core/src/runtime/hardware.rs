@@ -54,16 +54,14 @@ impl HardwareSpec {
 pub fn default_work_ns(work: Work) -> f64 {
     match work {
         Work::Call => 150.0,
-        Work::Compare => 6.0,
         Work::MemtableStep => 25.0,
-        Work::FilterProbe => 30.0,
         Work::CacheLookup => 50.0,
-        Work::IteratorStep => 30.0,
+        Work::FilterProbe | Work::IteratorStep => 30.0,
         Work::Record => 15.0,
         Work::CopyByte => 0.05,
         Work::ChecksumByte => 0.1,
         Work::CompressFastByte => 2.0,
-        Work::CompressZstdByte => 6.0,
+        Work::Compare | Work::CompressZstdByte => 6.0,
         Work::CompressZlibByte => 20.0,
         Work::DecompressFastByte => 0.5,
         Work::DecompressZstdByte => 1.2,

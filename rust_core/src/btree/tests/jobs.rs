@@ -107,7 +107,12 @@ fn a_write_that_was_not_asked_for_makes_its_own_room() {
     }
     let mut huge = WriteBatch::default();
     (0..200u32).for_each(|n| huge.put(&n.to_be_bytes(), &[2; 1000]));
-    assert!(driven.engine.write(&mut driven.task, &mut huge, Commit::Configured).unwrap_err().is_input());
+    assert!(
+        driven
+            .engine
+            .write(&mut driven.task, &mut huge, Commit::Configured)
+            .is_err_and(|e| matches!(e, crate::Error::Invalid { .. }))
+    );
     assert!(driven.engine.check().is_ok());
 }
 
