@@ -32,6 +32,9 @@ WARMUP_SHARE = 0.25
 """Warm-up before the measured phase, as a part of its length."""
 INTERVAL_MS = 100
 SCALED_LOAD_BATCH_ROWS = 64
+SIMULATED_OPERATIONS = 100_000
+"""A simulated run ends after so many operations if its virtual seconds last longer: fast settings
+do not cost more time than slow ones, and rates are steady to a percent by then."""
 MEMORY_SLACK = 1.2
 """A run may grow this far past its scaled budget: allocators round up, and sizes are checked a
 little late."""
@@ -187,6 +190,7 @@ def _spec(trial: Trial, setup: Setup, options: Settings, directory: Path | None)
     }
     if directory is None:
         spec["hardware"] = profile.hardware.to_spec(scale.factor)
+        spec["operations"] = SIMULATED_OPERATIONS
     else:
         spec["directory"] = str(directory)
     return spec

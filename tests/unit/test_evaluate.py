@@ -33,7 +33,8 @@ def test_the_spec_is_scaled_and_the_trial_is_not(tmp_path: Path) -> None:
     spec = core.specs[0]
     assert trial.settings["block_cache"] == GIB
     assert spec["options"]["block_cache"] == GIB // 256
-    assert spec["workload"] == {"kind": "linkbench", "ids": 20 * GIB // 256 // 800}
+    ids = 20 * GIB // 256 // 800
+    assert spec["workload"] == {"kind": "linkbench", "ids": ids, "load_batch_rows": 64}
     assert (spec["seed"], spec["clients"], spec["seconds"]) == (7, 4, 1.0)
 
 
