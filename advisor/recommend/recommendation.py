@@ -201,7 +201,9 @@ def _explain(study: Study, chosen: _Choice, engines: tuple[Engine, ...]) -> Reco
             for finding in pruned.findings
             if finding.fate == "dropped"
         ),
-        columns=tuple(_columns(bench.known(study.question.defaults(winner.engine)), known_base, final)),
+        columns=tuple(
+            _columns(bench.known(study.question.defaults(winner.engine)), known_base, final)
+        ),
         gain=compare(goal, noise, final, known_base) if known_base and changes else None,
         verdict=engine_verdict(goal, noise, [winner, *chosen.order], engines),
         noise=noise,

@@ -82,7 +82,14 @@ def test_durability_stays_as_it_is_unless_opened(finished: Study) -> None:
     for trial in found.trials:
         for name, knob in knobs.catalogue(trial.engine).items():
             if knob.durability:
-                assert trial.settings[name] == knob.default
+                assert trial.settings[name] == found.question.defaults(trial.engine)[name]
+
+
+def test_both_engines_commit_as_durably_as_the_one_whose_settings_are_known() -> None:
+    lax = {"innodb_flush_log_at_trx_commit": 2}
+    assert Question(problem(), current={"btree": lax}).defaults("lsm")["sync"] is False
+    assert Question(problem()).defaults("lsm")["sync"] is True
+    assert knobs.defaults("lsm")["sync"] is False
 
 
 def test_every_run_fits_the_memory(tmp_path: Path) -> None:
@@ -120,7 +127,7 @@ def test_the_best_and_the_defaults_are_repeated_with_fresh_seeds(finished: Study
     repeats = [t for t in found.trials if t.role == "repeat"]
     keys = [settings_key(t.engine, t.settings) for t in repeats]
     assert settings_key(best.engine, best.settings) in keys
-    assert settings_key("lsm", knobs.defaults("lsm")) in keys
+    assert settings_key("lsm", found.question.defaults("lsm")) in keys
     assert all(t.seed > found.question.seed for t in repeats)
 
 

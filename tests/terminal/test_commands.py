@@ -62,7 +62,7 @@ def document(*words: object) -> dict:
 
 
 def test_run_reports_what_was_measured(fake: FakeCore) -> None:
-    result = invoke("run", "linkbench", "--engine", "lsm", "--seconds", 1)
+    result = invoke("run", "linkbench", "--engine", "lsm", "--seconds", 1, "--measure")
     assert result.exit_code == 0, result.output
     assert "measured on this machine" in result.stdout
     assert re.search(r"ops/s +[\d,]+", result.stdout)
@@ -82,6 +82,11 @@ def test_run_prints_one_document_and_stores_the_run(fake: FakeCore, own_results:
     told = document("run", "linkbench", "--engine", "btree")
     assert told["engine"] == "btree"
     assert [trial.id for trial in Store(own_results).runs()] == [told["id"]]
+
+
+def test_hardware_that_is_not_this_machine_is_simulated_unless_told(fake: FakeCore) -> None:
+    assert document("run", "linkbench", "--engine", "lsm")["clock"] == "simulated"
+    assert document("run", "ycsb-a", "--engine", "lsm")["clock"] == "measured"
 
 
 def test_a_simulated_run_asks_the_core_for_the_virtual_clock(fake: FakeCore) -> None:
@@ -113,7 +118,7 @@ def test_a_run_that_fails_ends_with_exit_code_one(fake: FakeCore) -> None:
         (["linkbench", "--engine", "lsm", "--set", "write_bufer_size=1"], "write_buffer_size"),
         (["linkbench", "--engine", "lsm", "--set", "write_buffer_size=lots"], "--set"),
         (["linkbench", "--from", "/no/such/my.cnf"], "/no/such/my.cnf"),
-        (["linkbench", "--hardware", "pcie-flash-2016"], "--simulate"),
+        (["linkbench", "--measure", "--hardware", "pcie-flash-2016"], "--measure"),
         (["linkbench", "--simulate", "--hardware", "abacus"], "abacus"),
         (["linkbench", "--engine", "lsm", "--set", "block_cache=900GiB"], "memory"),
     ],
