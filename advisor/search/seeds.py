@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from advisor import knobs
 from advisor.evaluate import largest_cache
 from advisor.knobs import Engine, Settings
 from advisor.search.question import Question

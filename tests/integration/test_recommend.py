@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from advisor import dialects, knobs, report
+from advisor import dialects, report
 from advisor.errors import InputError, WorkError
 from advisor.recommend import Recommendation, recommend
 from advisor.search import Question, Study
