@@ -18,7 +18,7 @@ from advisor import knobs
 from advisor.knobs import Engine, Knob, Setting, Settings
 
 MIB = 1 << 20
-SMALLEST_DATA, LARGEST_DATA = 24 * MIB, 40 * MIB
+SMALLEST_DATA, LARGEST_DATA = 24 * MIB, 32 * MIB
 """Data of a scaled run: enough for several levels, little enough to load and run in about two
 seconds."""
 
