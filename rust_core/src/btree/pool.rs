@@ -300,12 +300,11 @@ impl BufferPool {
 
     /// A page cannot be newer than the log.
     fn check_age(&self, view: View, page_no: u32) -> Result<()> {
-        let end = self.redo.lsn();
-        if view.lsn() <= end {
+        if self.redo.has_reached(view.lsn()) {
             return Ok(());
         }
         let offset = u64::from(page_no) * self.page_bytes as u64;
-        let what = format!("page {page_no} has LSN {}, the redo log ends at {end}", view.lsn());
+        let what = format!("page {page_no} has LSN {}, the redo log never got there", view.lsn());
         Err(Error::corruption(page_file::FILE, offset, what))
     }
 

@@ -177,7 +177,7 @@ impl Opening<'_> {
         }
         let batches = self.replay(task, header, &file, checkpoint.lsn, &bytes)?;
         let start = Checkpoint { lsn: (end + header.region()).next_multiple_of(BLOCK), ..checkpoint };
-        let (redo, pending) = self.begin(task, file, header, start, end - checkpoint.lsn, batches)?;
+        let (redo, pending) = self.begin(task, file, header, start, (checkpoint.lsn, end), batches)?;
         let redo = Arc::new(redo);
         let pool = Arc::new(self.pool(&redo));
         let space = self.load_space(task, &pool)?;
@@ -214,18 +214,19 @@ impl Opening<'_> {
         file: Arc<dyn StorageFile>,
         header: Header,
         start: Checkpoint,
-        live_bytes: u64,
+        (from, end): (u64, u64),
         batches: BTreeMap<u64, Batch>,
     ) -> Result<(Redo, Vec<Pending>)> {
         let wanted = wanted_header(self.options, self.layout);
         let batch_bytes = batches.values().map(|batch| batch.batch.encoded_bytes() as u64 + 64).sum::<u64>();
         let slack = 2 * BLOCK + 2 * self.options.innodb_log_write_ahead_size;
-        let anew = wanted != header || live_bytes + batch_bytes + slack > header.region();
+        let anew = wanted != header || end - from + batch_bytes + slack > header.region();
         let log = if anew {
             self.log(Redo::create(self.storage, task, wanted)?, wanted, start)
         } else {
             self.log(file, header, start)
         };
+        let log = log.after(end);
         let mut pending = Vec::new();
         for Batch { mut batch, applied } in batches.into_values() {
             let floor = log.begin_batch();

@@ -79,6 +79,9 @@ pub struct Redo {
     written: AtomicU64,
     durable: AtomicU64,
     checkpoint_lsn: AtomicU64,
+    /// Where the log ended before it jumped to the first LSN of this stretch.
+    ended: u64,
+    first: u64,
     /// Where the batches began that are not wholly applied: recovery needs the log from the first of them on.
     floors: Mutex<Vec<u64>>,
 }
@@ -236,10 +239,24 @@ impl Redo {
             written: AtomicU64::new(lsn),
             durable: AtomicU64::new(lsn),
             checkpoint_lsn: AtomicU64::new(lsn),
+            ended: lsn,
+            first: lsn,
             floors: Mutex::default(),
         };
         redo.group.advance(lsn);
         redo
+    }
+
+    /// The log before this stretch ended at `lsn`.
+    #[must_use]
+    pub fn after(mut self, lsn: u64) -> Self {
+        self.ended = lsn;
+        self
+    }
+
+    /// Whether a page may have this LSN: one that the log has reached, and not one that it jumped over.
+    pub fn has_reached(&self, lsn: u64) -> bool {
+        lsn <= self.ended || (self.first..=self.lsn()).contains(&lsn)
     }
 
     /// Makes a log file beside the one in use, with a header and no checkpoint yet.
