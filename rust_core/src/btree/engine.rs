@@ -104,27 +104,29 @@ impl Btree {
         6 * batch.encoded_bytes() as u64 + CHANGE_OVERHEAD * batch.len() as u64 + 2 * self.options.innodb_page_size
     }
 
-    /// Sees to it that the log has room for a batch. Usually admission has; if not, the client flushes pages itself.
-    fn make_room(&self, task: &mut Task, need: u64) -> Result<()> {
+    /// Reserves room in the log for a batch, beside what other clients have reserved. Usually admission has seen to it; if
+    /// not, the client flushes pages itself, and waits while others use the room.
+    fn reserve(&self, task: &mut Task, need: u64) -> Result<()> {
         let redo = &self.forest.redo;
-        for _ in 0..ROOM_ROUNDS {
-            let reserved = self.reserved.load(Ordering::Acquire);
-            if redo.checkpoint_age() + reserved <= redo.thresholds.hard {
-                return Ok(());
+        let mut rounds = 0;
+        while need <= redo.usable_bytes() && rounds < ROOM_ROUNDS {
+            let others = self.reserved.load(Ordering::Acquire);
+            let limit = if others == 0 { redo.usable_bytes() } else { redo.thresholds.hard };
+            if redo.checkpoint_age() + others + need <= limit {
+                let swap = self.reserved.compare_exchange(others, others + need, Ordering::AcqRel, Ordering::Acquire);
+                if swap.is_ok() {
+                    return Ok(());
+                }
+                continue;
             }
             let before = redo.checkpoint_lsn();
             self.forest.pool.flush_oldest_now(task, ROOM_PAGES)?;
             self.forest.pool.checkpoint_now(task)?;
-            if redo.checkpoint_lsn() > before {
-                continue;
+            if redo.checkpoint_lsn() == before {
+                self.poison.check()?;
+                rounds += usize::from(others == 0);
+                std::thread::yield_now();
             }
-            if redo.checkpoint_age() + need <= redo.usable_bytes() {
-                return Ok(());
-            }
-            if reserved == need {
-                break;
-            }
-            std::thread::yield_now();
         }
         let accepted = format!("a batch whose redo fits into innodb_redo_log_capacity, {}", redo.header().capacity);
         Err(Error::invalid("batch bytes", need, accepted))
@@ -270,12 +272,9 @@ impl Engine for Btree {
             self.forest.redo.lsn()
         } else {
             let need = self.estimate(batch);
-            self.reserved.fetch_add(need, Ordering::AcqRel);
-            let room = self.make_room(task, need);
-            let applied = room.and_then(|()| {
-                // A batch that stops half way goes on at recovery; until then nobody may see it.
-                self.apply(task, batch).inspect_err(|error| self.poison.set(error))
-            });
+            self.reserve(task, need)?;
+            // A batch that stops half way goes on at recovery; until then nobody may see it.
+            let applied = self.apply(task, batch).inspect_err(|error| self.poison.set(error));
             self.reserved.fetch_sub(need, Ordering::AcqRel);
             applied?
         };
