@@ -50,9 +50,12 @@ impl BufferPool {
             if wait && self.is_full_in_flight() {
                 break;
             }
-            let copies = self.copy(task, self.with_neighbors(group), wait);
-            for part in copies.into_regions(self.page_bytes()) {
-                batches.push(self.write_copies(task, part)?);
+            let mut chosen = self.with_neighbors(group);
+            while !chosen.is_empty() {
+                let copies = self.copy(task, &mut chosen, wait);
+                for part in copies.into_regions(self.page_bytes()) {
+                    batches.push(self.write_copies(task, part)?);
+                }
             }
         }
         Ok(batches)
@@ -78,11 +81,14 @@ impl BufferPool {
         chosen
     }
 
-    fn copy(&self, task: &mut Task, chosen: BTreeMap<u32, u32>, wait: bool) -> Copies {
+    /// Claims and copies what it can of the chosen pages, and leaves the others chosen: with `wait`, those whose latch is
+    /// taken, unless it has nothing else. While it holds claims, it waits for no latch, because the latch's owner may wait
+    /// for one of the claimed frames.
+    fn copy(&self, task: &mut Task, chosen: &mut BTreeMap<u32, u32>, wait: bool) -> Copies {
         let mut copies = Copies { pages: Vec::new(), frames: Vec::new(), images: Vec::new(), newest_lsn: 0 };
-        for frame in chosen.into_values() {
+        let take = |copies: &mut Copies, frame: u32, wait: bool| {
             if !self.dirty.claim(frame) {
-                continue;
+                return true;
             }
             let copied = self.with_frame(frame, wait, |page_no, bytes| {
                 copies.pages.push(page_no);
@@ -94,6 +100,13 @@ impl BufferPool {
             if copied.is_none() {
                 self.dirty.unclaim(frame);
             }
+            copied.is_some()
+        };
+        chosen.retain(|_, frame| !take(&mut copies, *frame, false) && wait);
+        if copies.pages.is_empty()
+            && let Some((_, frame)) = chosen.pop_first()
+        {
+            take(&mut copies, frame, true);
         }
         task.charge(Work::CopyByte, copies.images.len() as u64);
         task.charge(Work::PageTouch, copies.pages.len() as u64);
@@ -106,6 +119,7 @@ impl BufferPool {
         self.write_durably(task, copies).inspect_err(|error| self.poison.set(error))?;
         self.counters.pages_flushed.fetch_add(count, Ordering::Relaxed);
         self.written.lock().push(batch.clone());
+        self.batch_written.notify_all();
         Ok(batch)
     }
 
@@ -165,7 +179,7 @@ impl BufferPool {
     pub fn flush_one_from_tail(&self, task: &mut Task) -> Result<bool> {
         self.complete_written();
         for frame in self.coldest_dirty(usize::MAX, usize::MAX) {
-            let copies = self.copy(task, BTreeMap::from([(self.page_hint(frame), frame)]), false);
+            let copies = self.copy(task, &mut BTreeMap::from([(self.page_hint(frame), frame)]), false);
             if !copies.pages.is_empty() {
                 let batch = self.write_copies(task, copies)?;
                 self.complete(&batch);

@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::metrics::Purpose;
 use crate::runtime::{Task, Work};
 use crate::storage::StorageFile;
+use parking_lot::Mutex;
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -25,12 +26,14 @@ pub struct PageFile {
     page_bytes: usize,
     compression: Compression,
     level: Option<i32>,
+    /// Held while the file grows: a length that was looked up before another write grew the file would cut that off.
+    growing: Mutex<()>,
 }
 
 impl PageFile {
     pub fn new(file: Arc<dyn StorageFile>, page_bytes: usize, compression: Compression, level: u64) -> Self {
         let level = matches!(compression, Compression::Zlib | Compression::Zstd).then_some(level as i32);
-        Self { file, page_bytes, compression, level }
+        Self { file, page_bytes, compression, level, growing: Mutex::default() }
     }
 
     /// Pages that the file has, the last perhaps in part.
@@ -74,12 +77,17 @@ impl PageFile {
     pub fn write(&self, task: &mut Task, page_no: u32, images: &[u8], stored: usize) -> Result<()> {
         let offset = u64::from(page_no) * self.page_bytes as u64;
         let bytes = images.len() - self.page_bytes + stored;
-        self.file.write_at(task, Purpose::PageFlush, offset, &images[..bytes])?;
-        if stored < self.page_bytes {
-            let page_end = offset + images.len() as u64;
+        let page_end = offset + images.len() as u64;
+        if self.file.len() < page_end {
+            let _growing = self.growing.lock();
+            self.file.write_at(task, Purpose::PageFlush, offset, &images[..bytes])?;
             if self.file.len() < page_end {
                 self.file.set_len(task, page_end)?;
             }
+        } else {
+            self.file.write_at(task, Purpose::PageFlush, offset, &images[..bytes])?;
+        }
+        if stored < self.page_bytes {
             self.file.punch_hole(task, offset + bytes as u64, (self.page_bytes - stored) as u64)?;
         }
         Ok(())
@@ -163,5 +171,47 @@ fn clear_gap(image: &mut [u8]) {
     if view.kind() == Kind::Tree {
         let (top, end) = (view.heap_top(), view.size() - SLOT_BYTES * view.count());
         image[top..end].fill(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::btree::page_edit::Edit;
+    use crate::btree::tests::slow_storage::SlowStorage;
+    use crate::runtime::threads::spawn;
+    use crate::storage::{MemoryStorage, Storage};
+    use std::sync::Barrier;
+
+    #[test]
+    fn writers_that_grow_the_file_do_not_cut_one_another_off() {
+        const PAGE: usize = 8192;
+        const PAGES: u32 = 2000;
+        const WRITERS: u32 = 4;
+        let mut task = Task::wall(0);
+        let storage = SlowStorage(Arc::new(MemoryStorage::new(Arc::default())));
+        let file = storage.create(&mut task, FILE).unwrap();
+        let pages = Arc::new(PageFile::new(file, PAGE, Compression::Lz4, 6));
+        let start = Arc::new(Barrier::new(WRITERS as usize));
+        let writers = (0..WRITERS).map(|first| {
+            let (pages, start) = (pages.clone(), start.clone());
+            spawn(format!("writer-{first}"), move || {
+                start.wait();
+                let mut task = Task::wall(first);
+                for page_no in (first..PAGES).step_by(WRITERS as usize) {
+                    let mut image = vec![0; PAGE];
+                    Edit(&mut image).format(page_no, 0, Kind::Tree, 0);
+                    let stored = pages.pack(&mut task, &mut image).unwrap();
+                    assert_eq!(stored, BLOCK_BYTES);
+                    pages.write(&mut task, page_no, &image, stored).unwrap();
+                }
+            })
+        });
+        writers.collect::<Vec<_>>().into_iter().for_each(|writer| writer.join().unwrap());
+        let mut image = vec![0; PAGE];
+        for page_no in 0..PAGES {
+            pages.read(&mut task, Purpose::UserRead, page_no, Some(1), &mut image).unwrap();
+        }
+        assert_eq!(pages.pages(), u64::from(PAGES));
     }
 }

@@ -17,14 +17,21 @@ use crate::engine::Poison;
 use crate::error::{Error, Result};
 use crate::metrics::Purpose;
 use crate::runtime::{Signal, Task, Work};
-use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use parking_lot::{Condvar, Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
 
 /// `BUF_LRU_SEARCH_SCAN_THRESHOLD`: pages at the cold end that a client looks at before it flushes one itself.
 const SEARCH_DEPTH: usize = 100;
-/// Rounds after which a client that finds every frame latched gives up.
+/// Rounds, each at most a [`FRAME_WAIT`] long, after which a client gives up that finds every frame latched or being
+/// written.
 const SEARCH_ROUNDS: usize = 10_000;
+/// How long a client waits for the writes of others before it looks for a frame again.
+const FRAME_WAIT: Duration = Duration::from_millis(1);
+/// How long a latch is waited for before the waiter looks again where its page is. The frame may hold another page by
+/// then, whose owner may in turn wait for a latch of the waiter.
+const LATCH_WAIT: Duration = Duration::from_millis(10);
 
 /// What a frame holds.
 pub struct Body {
@@ -106,6 +113,8 @@ pub struct BufferPool {
     pub(super) counters: PoolCounters,
     /// Batches that are written and synced, but whose job is not yet installed.
     pub(super) written: Mutex<Vec<Arc<super::flush::FlushBatch>>>,
+    /// Told of every batch that joins them.
+    pub(super) batch_written: Condvar,
     /// Extents to read ahead.
     pub(super) wanted_extents: Mutex<Vec<u32>>,
     /// A client had to flush a page itself.
@@ -143,6 +152,7 @@ impl BufferPool {
             signal,
             counters: PoolCounters::default(),
             written: Mutex::default(),
+            batch_written: Condvar::new(),
             wanted_extents: Mutex::default(),
             short_of_frames: AtomicBool::new(false),
             single_page_flush: Mutex::default(),
@@ -178,7 +188,8 @@ impl BufferPool {
         let entry = self.table.entry(page_no);
         loop {
             let frame = entry.frame()?;
-            let guard = self.frames[frame as usize].latch.read();
+            let latch = &self.frames[frame as usize].latch;
+            let Some(guard) = latch.try_read().or_else(|| latch.try_read_for(LATCH_WAIT)) else { continue };
             if guard.page_no == page_no {
                 self.touch(task, frame, page_no);
                 return Some(ReadPage { guard });
@@ -192,7 +203,8 @@ impl BufferPool {
         let entry = self.table.entry(page_no);
         loop {
             let frame = entry.frame()?;
-            let guard = self.frames[frame as usize].latch.write();
+            let latch = &self.frames[frame as usize].latch;
+            let Some(guard) = latch.try_write().or_else(|| latch.try_write_for(LATCH_WAIT)) else { continue };
             if guard.page_no == page_no {
                 self.touch(task, frame, page_no);
                 return Some(WritePage { frame, guard });
@@ -278,10 +290,18 @@ impl BufferPool {
         Ok(())
     }
 
-    /// Takes in a page that was read ahead, if a frame is to be had without a flush.
-    pub fn offer(&self, page_no: u32, image: &[u8]) -> bool {
+    /// Takes in a page that was read ahead when it had been written `writes` times, if a frame is to be had without a
+    /// flush and storage has nothing newer.
+    pub fn offer(&self, page_no: u32, writes: u32, image: &[u8]) -> bool {
         let Some(mut page) = self.frame_without_flush(usize::MAX) else { return false };
-        if !self.table.entry(page_no).claim(page.frame) {
+        let entry = self.table.entry(page_no);
+        if !entry.claim(page.frame) {
+            self.give_back(page);
+            return false;
+        }
+        // Only now: until the claim, others could bring the page in, change it, write it and evict it.
+        if entry.writes() != writes {
+            entry.release();
             self.give_back(page);
             return false;
         }
@@ -402,11 +422,20 @@ impl BufferPool {
             let flushed = self.flush_one_from_tail(task)?;
             drop(turn);
             if !flushed {
-                std::thread::yield_now();
+                // The writes and reads of others may take as long as their device does.
+                self.wait_for_written();
             }
         }
         let accepted = "more frames: every one is in use at once";
         Err(Error::invalid("options.innodb_buffer_pool_size", self.options.innodb_buffer_pool_size, accepted))
+    }
+
+    /// Waits until a batch is written, but not for long: a latch that is released counts as well.
+    fn wait_for_written(&self) {
+        let mut written = self.written.lock();
+        if written.is_empty() {
+            self.batch_written.wait_for(&mut written, FRAME_WAIT);
+        }
     }
 
     fn frame_without_flush(&self, depth: usize) -> Option<WritePage<'_>> {

@@ -110,9 +110,7 @@ impl Job for ReadAheadJob {
 
     fn install(self: Box<Self>, _task: &mut Task) -> Result<()> {
         for (page_no, writes, image) in &self.pages {
-            // Written since: storage, and perhaps a frame, has a newer page.
-            let current = self.pool.table.entry(*page_no).writes() == *writes;
-            if current && self.pool.offer(*page_no, image) {
+            if self.pool.offer(*page_no, *writes, image) {
                 self.pool.counters.pages_read_ahead.fetch_add(1, Ordering::Relaxed);
             }
         }

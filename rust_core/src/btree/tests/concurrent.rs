@@ -1,18 +1,21 @@
 //! Many clients and workers at once, under the wall clock.
 
-use super::{TINY, options, structure};
+use super::slow_storage::SlowStorage;
+use super::{Driven, TINY, options, structure};
 use crate::btree::Btree;
 use crate::engine::{Commit, Engine, KeyLayout, WriteBatch};
 use crate::runtime::threads::{WallClock, Workers, admit, spawn};
 use crate::runtime::{Signal, Task};
-use crate::storage::MemoryStorage;
 use crate::storage::memory::CrashKeeps;
+use crate::storage::{MemoryStorage, Storage};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 const CLIENTS: u32 = 6;
+/// 64 pages of 16 KiB, for many more on storage.
+const COMPRESSED: &str = "page_size=16384 buffer_pool_size=1048576 redo_log_capacity=1048576 io_capacity_max=4000";
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -63,18 +66,18 @@ fn scan(engine: &dyn Engine, task: &mut Task, key: &[u8], forward: bool) {
     }
 }
 
-#[test]
-fn clients_and_workers_do_not_disturb_one_another() {
-    let storage = Arc::new(MemoryStorage::new(Arc::default()));
+/// Clients and workers on an engine with these options; whatever they did must be there, also after a crash.
+fn disturb(text: &str, steps: u32) {
+    let memory = Arc::new(MemoryStorage::new(Arc::default()));
+    let storage: Arc<dyn Storage> = Arc::new(SlowStorage(memory.clone()));
     let (signal, clock) = (Arc::new(Signal::default()), WallClock::default());
     let mut task = Task::wall(99);
-    let text = TINY.replace("buffer_pool_size=262144", "buffer_pool_size=524288");
-    let tree = Btree::open(storage.clone(), options(&text), KeyLayout::Plain, signal.clone(), &mut task).unwrap();
+    let tree = Btree::open(storage, options(text), KeyLayout::Plain, signal.clone(), &mut task).unwrap();
     let engine: Arc<dyn Engine> = tree.clone();
     let workers = Workers::start(&engine, &signal, clock);
     let clients = (0..CLIENTS).map(|id| {
         let (engine, signal) = (engine.clone(), signal.clone());
-        spawn(format!("client-{id}"), move || client(&engine, &signal, clock, id, 3000))
+        spawn(format!("client-{id}"), move || client(&engine, &signal, clock, id, steps))
     });
     let clients = clients.collect::<Vec<_>>();
     let model = clients.into_iter().flat_map(|client| client.join().unwrap()).collect::<Model>();
@@ -82,7 +85,67 @@ fn clients_and_workers_do_not_disturb_one_another() {
     engine.check().unwrap();
     let shape = structure::check(tree.forest(), &mut task);
     assert_eq!(shape.entries, model.len());
-    let left = Arc::new(storage.crash_clone(CrashKeeps::Synced));
-    let mut again = super::Driven::open(left, &options(&text), KeyLayout::Plain).unwrap();
+    let left = Arc::new(memory.crash_clone(CrashKeeps::Synced));
+    let mut again = Driven::open(left, &options(text), KeyLayout::Plain).unwrap();
     assert!(again.scan(b"").unwrap().into_iter().collect::<Model>() == model, "acknowledged writes survive a crash");
+}
+
+#[test]
+fn clients_and_workers_do_not_disturb_one_another() {
+    disturb(&TINY.replace("buffer_pool_size=262144", "buffer_pool_size=524288"), 3000);
+}
+
+#[test]
+fn compressed_pages_with_holes_stand_clients_and_workers() {
+    for (algorithm, rest) in [("lz4", "doublewrite=true"), ("snappy", "doublewrite=false flush_neighbors=2")] {
+        disturb(&format!("{COMPRESSED} compression_algorithm={algorithm} {rest}"), 500);
+    }
+}
+
+#[test]
+fn a_flush_that_meets_a_latched_page_writes_the_others_first() {
+    let (_, mut driven) = Driven::fresh("page_size=4096 buffer_pool_size=4194304 redo_log_capacity=16777216");
+    (0..200).for_each(|n| driven.put(format!("{n:08}").as_bytes(), &[7; 500]).unwrap());
+    let pool = driven.engine.forest().pool.clone();
+    let frames = pool.dirty.oldest_frames(64);
+    let count = frames.len();
+    assert!(count > 10);
+    let last = frames.iter().map(|frame| pool.page_hint(*frame)).max().unwrap();
+    let latched = pool.write_resident(&mut driven.task, last).unwrap();
+    let job = {
+        let pool = pool.clone();
+        spawn("job".to_owned(), move || {
+            let batches = pool.write_frames(&mut Task::wall(1), &frames, true).unwrap();
+            pool.complete_all(&batches);
+        })
+    };
+    // The owner of the latch gets frames meanwhile: all but its own are written without it.
+    for _ in 0..20_000_000 {
+        pool.complete_written();
+        if pool.dirty.len() == 1 {
+            break;
+        }
+        std::thread::yield_now();
+    }
+    assert_eq!((pool.dirty.len(), pool.dirty.is_dirty(latched.frame)), (1, true), "of {count} pages");
+    drop(latched);
+    job.join().unwrap();
+    assert_eq!(pool.dirty.len(), 0);
+}
+
+#[test]
+fn a_page_read_ahead_does_not_replace_one_written_since() {
+    let (_, mut driven) = Driven::fresh(TINY);
+    driven.put(b"key", b"value").unwrap();
+    let pool = driven.engine.forest().pool.clone();
+    let root = driven.engine.forest().trees()[0].root;
+    let writes = pool.table.entry(root).writes();
+    let image = pool.read(&mut driven.task, root).unwrap().view().0.to_vec();
+    driven.put(b"key", b"newer").unwrap();
+    pool.flush_all(&mut driven.task).unwrap();
+    while pool.table.entry(root).frame().is_some() {
+        assert!(pool.free_clean_pages(&mut driven.task, usize::MAX, 1) > 0);
+    }
+    assert!(!pool.offer(root, writes, &image));
+    assert_eq!(driven.get(b"key").unwrap().unwrap(), b"newer");
 }

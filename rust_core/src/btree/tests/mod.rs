@@ -5,6 +5,7 @@ mod crash;
 mod jobs;
 mod model;
 mod shape;
+pub(super) mod slow_storage;
 mod structure;
 
 use super::{Btree, Options};
