@@ -19,7 +19,7 @@ from advisor.core import Cancelled, Report, Spec
 from advisor.errors import InputError, WorkError
 
 WORKERS = 2
-LIMIT_S = 240.0
+LIMIT_S = 60.0
 """A run that takes longer than this is given up: its rows stay empty, and its note says why."""
 
 
