@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from advisor import core
+from advisor.core import Report, Spec
 from advisor.hardware import Hardware, hardware
 from advisor.published.claims import Verdict, judge
 from advisor.published.experiment import Experiment, Run
 from advisor.published.observation import Observation, Observed
 from advisor.published.runs import WORKERS, Carry, Failure, Outcome, Runs, in_processes
-from advisor.published.spec import Budget, ScaledRun, choose_factor, scaled_run
+from advisor.published.spec import MOST_OPERATIONS, Budget, ScaledRun, choose_factor, scaled_run
 from advisor.published.tables import Figure
 
 EMPTIEST, FULLEST = 0.0, 0.95
@@ -160,12 +161,20 @@ def _notes(scaled: Mapping[str, ScaledRun], outcomes: Mapping[str, Outcome]) -> 
     for name, outcome in outcomes.items():
         if isinstance(outcome, Failure):
             told.setdefault(f"no result: {outcome.reason}", []).append(name)
-        elif outcome.get("steady") is False:
+            continue
+        if outcome.get("steady") is False:
             told.setdefault("not yet steady when the run ended", []).append(name)
+        if _cut_short(scaled[name].spec, outcome):
+            told.setdefault(f"ended after {MOST_OPERATIONS:,} operations", []).append(name)
     for name, one in scaled.items():
         for note in one.notes:
             told.setdefault(note, []).append(name)
     yield from (f"{', '.join(names)}: {note}" for note, names in told.items())
+
+
+def _cut_short(spec: Spec, report: Report) -> bool:
+    """Whether a timed run met its bound on operations."""
+    return "seconds" in spec and bool(report.get("operations", 0) >= spec["operations"])
 
 
 def _filled(machine: Hardware, run: Run, sized: Observed) -> Hardware:

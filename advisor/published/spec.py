@@ -1,7 +1,8 @@
 """A run of an experiment as a spec for the core: everything that is a size shrinks by one factor.
 
 Rates stay, so time shrinks with the data: an hour becomes an hour times the factor, and each byte
-is overwritten as often as it was in the post.
+is overwritten as often as it was in the post, unless the run meets one of the bounds that keep it
+affordable.
 """
 
 from __future__ import annotations
@@ -22,11 +23,19 @@ SHORTEST_INTERVAL_MS = 10
 SHORTEST_S = 0.001
 """What the core accepts at least."""
 
+LONGEST_WARMUP_S = 0.5
+"""A run warms up no longer than this; its note says so. The floors of the redo log and of the
+memtable are gone through several times in a second, and a cache of some megabytes is filled."""
+MOST_OPERATIONS = 60_000
+"""A timed run ends after so many operations if its seconds last longer."""
+LOAD_BATCH_ROWS = 64
+"""Rows of one load batch: a thousand would not fit into a redo log of a mebibyte."""
+
 LOAD_BYTES_PER_S = 20e6
 OPERATIONS_PER_S = 60e3
 """What one core of a laptop simulates, about: they turn a budget of seconds into a size. They are
 constants, so that the size, and with it the result, is the same on every machine."""
-SMALLEST_DATA = 40 * MIB
+SMALLEST_DATA = 16 * MIB
 """Below this a cache of a tenth of the data holds too few pages to say anything."""
 
 
@@ -34,7 +43,7 @@ SMALLEST_DATA = 40 * MIB
 class Budget:
     """Seconds of this machine's time that one run should take, about."""
 
-    seconds: float = 4.0
+    seconds: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -64,13 +73,20 @@ def scaled_run(experiment: Experiment, run: Run, factor: float, machine: Hardwar
     workload = {**experiment.workload, **run.workload}
     if experiment.sized_by is not None:
         workload[experiment.sized_by] = scale.size(experiment.units)
+        if experiment.shrinks:
+            workload["load_batch_rows"] = LOAD_BATCH_ROWS
+    warmup_s = run.phase.warmup_s * factor
+    notes = settings.notes
+    if warmup_s > LONGEST_WARMUP_S:
+        notes += (f"warm-up of {warmup_s:.3g} scaled seconds cut to {LONGEST_WARMUP_S:g}",)
+        warmup_s = LONGEST_WARMUP_S
     spec: Spec = {
         "engine": engine,
         "options": dict(settings.values),
         "workload": workload,
         "clients": run.clients,
         "seed": SEED,
-        "warmup_seconds": run.phase.warmup_s * factor,
+        "warmup_seconds": warmup_s,
         "interval_ms": INTERVAL_MS,
         "clock": "simulated",
         "hardware": machine.to_spec(factor),
@@ -80,5 +96,9 @@ def scaled_run(experiment: Experiment, run: Run, factor: float, machine: Hardwar
     elif run.phase.seconds is not None:
         seconds = max(SHORTEST_S, run.phase.seconds * factor)
         interval_ms = round(1000 * (seconds + spec["warmup_seconds"]) / INTERVALS)
-        spec |= {"seconds": seconds, "interval_ms": max(SHORTEST_INTERVAL_MS, interval_ms)}
-    return ScaledRun(spec, settings.notes)
+        spec |= {
+            "seconds": seconds,
+            "operations": MOST_OPERATIONS,
+            "interval_ms": max(SHORTEST_INTERVAL_MS, interval_ms),
+        }
+    return ScaledRun(spec, notes)

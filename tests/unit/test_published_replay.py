@@ -109,6 +109,15 @@ def test_a_simulated_device_that_is_full_is_a_failure_of_that_run_alone() -> Non
     assert simulated(one, "ops_per_s myrocks") == 2000
 
 
+def test_a_run_that_meets_its_bound_on_operations_is_noted() -> None:
+    def busy(spec: Spec, *, cancelled: Callable[[], bool]) -> Report:
+        met = spec["operations"] if spec["engine"] == "lsm" else 10
+        return fake(spec) | {"operations": met}
+
+    noted = [note for note in of("linkbench-24h", busy).notes if "operations" in note]
+    assert noted == ["myrocks: ended after 60,000 operations"]
+
+
 def test_a_run_that_is_cut_short_is_a_failure_and_not_a_figure() -> None:
     def endless(spec: Spec, *, cancelled: Callable[[], bool]) -> Report:
         raise Cancelled("the run was cancelled")
