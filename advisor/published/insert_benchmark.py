@@ -102,6 +102,9 @@ def disk_array() -> Experiment:
             "memory for the caches, redo size and the smaller memtable of the load-optimised"
             " MyRocks (32 MB, as in the load post) are assumptions",
             "InnoDB 5.6 and 5.7 are one model: the published rows beside it are those of 5.7",
+            f"a batch has {ROWS_PER_COMMIT} rows, not 1,000: its redo must fit into a small log",
+            "a flush waits for the disks as long as at full size, however little it holds: shrunk"
+            " memtables make MyRocks stall more than in the post",
             "the last rate is that of the last twentieth of the inserts, not of 100,000",
         ),
     )

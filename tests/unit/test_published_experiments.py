@@ -7,7 +7,13 @@ from advisor.errors import InputError
 from advisor.hardware import hardware, shipped_hardware
 from advisor.published import EXPERIMENTS, Budget, Experiment, experiment, experiments
 from advisor.published.claims import TESTS, judge
-from advisor.published.spec import LONGEST_WARMUP_S, SMALLEST_DATA, choose_factor, scaled_run
+from advisor.published.spec import (
+    LONGEST_WARMUP_S,
+    SHORTEST_S,
+    SMALLEST_DATA,
+    choose_factor,
+    scaled_run,
+)
 
 ALL = experiments()
 WEEK = experiment("linkbench-7day")
@@ -80,6 +86,7 @@ def test_time_and_caches_shrink_with_the_data() -> None:
     spec = scaled_run(WEEK, run, 1e-3, hardware(WEEK.hardware)).spec
     assert run.phase.seconds is not None
     assert spec["seconds"] == pytest.approx(run.phase.seconds * 1e-3)
+    assert run.phase.seconds * 1e-3 > SHORTEST_S
     assert spec["warmup_seconds"] == LONGEST_WARMUP_S < run.phase.warmup_s * 1e-3
     small = scaled_run(WEEK, run, 1e-7, hardware(WEEK.hardware)).spec
     assert small["warmup_seconds"] == pytest.approx(run.phase.warmup_s * 1e-7)
