@@ -195,8 +195,9 @@ impl Simulation {
         while active > 0 {
             let seen = self.signal.ready_generation();
             let Some(Reverse((now_ns, event))) = queue.pop() else { return Err(starved()) };
-            if now_ns >= until_ns && !matches!(event, Event::Tick) {
-                break;
+            if now_ns >= until_ns {
+                self.now_ns = until_ns;
+                return Ok(());
             }
             self.now_ns = self.now_ns.max(now_ns);
             // Work that an operation made ready is ready when the operation ends.

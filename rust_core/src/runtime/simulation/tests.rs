@@ -139,6 +139,10 @@ impl Observer for Ticks {
 
 /// One core at 1 us per call, and a volume that takes 10 ms for the job's 1 MiB.
 fn simulate(writers: &mut [Writer]) -> (Simulation, Ticks) {
+    simulate_until(writers, u64::MAX)
+}
+
+fn simulate_until(writers: &mut [Writer], until_ns: u64) -> (Simulation, Ticks) {
     let volume = CloudVolume::new(CloudVolumeSpec {
         capacity_bytes: 1 << 40,
         iops: 1e9,
@@ -159,7 +163,7 @@ fn simulate(writers: &mut [Writer]) -> (Simulation, Ticks) {
         writers.iter_mut().map(|writer| Seated { writer, engine: engine.clone() }).collect();
     let mut clients: Vec<&mut dyn Client> = seated.iter_mut().map(|one| one as &mut dyn Client).collect();
     let mut ticks = Ticks::default();
-    simulation.run(&mut clients, u64::MAX, 1_000_000, &mut ticks).unwrap();
+    simulation.run(&mut clients, until_ns, 1_000_000, &mut ticks).unwrap();
     (simulation, ticks)
 }
 
@@ -189,6 +193,14 @@ fn clients_share_the_core_and_the_run_repeats_to_the_nanosecond() {
     let (now_ns, ended) = run();
     assert!(now_ns >= 150 * 1000);
     assert_eq!(run(), (now_ns, ended));
+}
+
+#[test]
+fn a_phase_that_ends_between_two_ticks_is_not_ticked_after_its_end() {
+    let mut writers = [Writer { left: 6, ..Writer::default() }];
+    let (simulation, ticks) = simulate_until(&mut writers, 2_500_000);
+    assert_eq!(ticks.0, [1_000_000, 2_000_000]);
+    assert_eq!(simulation.now_ns(), 2_500_000);
 }
 
 #[test]
