@@ -7,8 +7,7 @@ use parking_lot::Mutex;
 #[derive(Debug, Default)]
 struct State {
     durable: u64,
-    /// Virtual clock: when the sync that is under way began and ends.
-    began_ns: u64,
+    /// Virtual clock: when the sync that is under way ends.
     ends_ns: u64,
     /// Virtual clock: when the next sync, which is not yet started, will be done; 0 when none is planned.
     next_ends_ns: u64,
@@ -56,8 +55,7 @@ impl GroupSync {
             return Ok(());
         }
         if state.next_ends_ns != 0 {
-            (state.began_ns, state.ends_ns) = (state.ends_ns, state.next_ends_ns);
-            state.next_ends_ns = 0;
+            state.ends_ns = std::mem::take(&mut state.next_ends_ns);
             if task.now_ns < state.ends_ns {
                 return Self::sync_simulated(state, task, written, sync);
             }
@@ -65,12 +63,11 @@ impl GroupSync {
         let covers = written();
         let queued = task.now_ns < state.ends_ns;
         task.now_ns = task.now_ns.max(state.ends_ns);
-        let began_ns = task.now_ns;
         sync(task)?;
         if queued {
             state.next_ends_ns = task.now_ns;
         } else {
-            (state.began_ns, state.ends_ns) = (began_ns, task.now_ns);
+            state.ends_ns = task.now_ns;
         }
         state.durable = state.durable.max(covers);
         Ok(())
