@@ -216,6 +216,10 @@ fn wrong_parts_of_a_spec_are_refused_before_anything_runs() {
 }
 
 fn simulated(workload: Value, more: Value) -> Run {
+    simulated_by(Arc::default(), workload, more)
+}
+
+fn simulated_by(engine: Arc<ModelEngine>, workload: Value, more: Value) -> Run {
     let device = json!({
         "kind": "cloud_volume", "capacity_bytes": 1_u64 << 40, "iops": 3000.0, "mb_per_s": 125.0,
         "request_bytes": 262_144, "read_latency_us": 500.0, "write_latency_us": 700.0,
@@ -224,7 +228,7 @@ fn simulated(workload: Value, more: Value) -> Run {
         "engine": "lsm", "workload": workload, "clock": "simulated", "hardware": {"cores": 2, "device": device},
     });
     spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-    Run::with_opener(spec, Arc::new(ModelOpener::default())).unwrap()
+    Run::with_opener(spec, Arc::new(ModelOpener { engine })).unwrap()
 }
 
 #[test]
@@ -248,4 +252,23 @@ fn a_simulated_run_is_cancelled_too() {
     run.start();
     run.cancel();
     assert!(matches!(run.report(), Err(Error::Cancelled)));
+}
+
+#[test]
+fn the_error_of_a_run_tells_what_panicked_and_where() {
+    let before = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        panics::keep(panic);
+        before(panic);
+    }));
+    let (measured, engine, _directory) = model_run(small_ycsb(), json!({"operations": 10}));
+    let virtual_engine = Arc::<ModelEngine>::default();
+    let virtual_run = simulated_by(virtual_engine.clone(), small_ycsb(), json!({"operations": 10}));
+    for (run, engine, who) in [(measured, engine, "a client"), (virtual_run, virtual_engine, "the run")] {
+        engine.panics.store(true, Ordering::Relaxed);
+        run.start();
+        let message = run.report().unwrap_err().to_string();
+        let expected = format!("{who} panicked: told to panic at src/workload/model_engine.rs:");
+        assert!(message.contains(&expected), "{message}");
+    }
 }
