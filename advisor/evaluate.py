@@ -152,7 +152,7 @@ def _run(
                 error=str(error),
                 wall_seconds=time.monotonic() - began,
             )
-    return _measured(trial, report, setup.scale, time.monotonic() - began)
+    return _measured(trial, report, setup, time.monotonic() - began)
 
 
 def _workload(profile: Profile, scale: Scale, data_bytes: int) -> dict[str, Any]:
@@ -214,10 +214,12 @@ def _scratch(setup: Setup) -> Iterator[Path | None]:
         shutil.rmtree(made, ignore_errors=True)
 
 
-def _measured(trial: Trial, report: Report, scale: Scale, wall_seconds: float) -> Trial:
+def _measured(trial: Trial, report: Report, setup: Setup, wall_seconds: float) -> Trial:
+    scale, device = setup.scale, setup.profile.hardware.device
+    metrics = device.carry_back(_numbers(report["metrics"]), scale.factor)
     return replace(
         trial,
-        metrics=scale.carry_back(_numbers(report["metrics"])),
+        metrics=scale.carry_back(metrics),
         by_operation={name: _numbers(row) for name, row in report.get("by_operation", {}).items()},
         bytes_by_purpose={name: _numbers(row) for name, row in report.get("bytes", {}).items()},
         intervals=tuple(_interval(row, scale) for row in report.get("intervals", ())),

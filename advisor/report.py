@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from advisor import atomic, dialects, knobs
-from advisor.goal import METRICS
+from advisor.goal import FLASH_METRICS, METRICS
 from advisor.knobs import Engine, Setting
 from advisor.recommend import COMPARED_METRICS, Column, Recommendation, wording
 from advisor.sizes import format_size
@@ -129,7 +129,7 @@ def _comparison(r: Recommendation) -> str:
     head = ("", *(f"{column.title} ({_runs(column.runs)})" for column in r.columns))
     rows = [
         (f"{name} ({METRICS[name].unit})", *(_value(column, name) for column in r.columns))
-        for name in COMPARED_METRICS
+        for name in (*COMPARED_METRICS, *FLASH_METRICS)
         if any(name in column.metrics for column in r.columns)
     ]
     sparks = [(column.title, _spark(r.trials, column)) for column in r.columns]

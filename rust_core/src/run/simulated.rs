@@ -2,6 +2,7 @@
 
 use super::Plan;
 use super::phases::{self, Driver};
+use crate::device::DeviceStats;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::metrics::{Activity, Phase, Snapshot, interval};
@@ -47,7 +48,7 @@ pub fn run(
     halt.check()?;
     let mut report = result?;
     report["hardware"] = json!(hardware);
-    report["device"] = driver.device();
+    report["device"] = driver.device_json();
     let mut task = Simulation::task(&driver.world, DRIVER_TASK, driver.simulation.now_ns());
     driver.engine.close(&mut task)?;
     Ok(report)
@@ -73,7 +74,7 @@ impl VirtualDriver {
     }
 
     /// What the device counted since the run began.
-    fn device(&self) -> Value {
+    fn device_json(&self) -> Value {
         let stats = self.world.lock().device_stats();
         json!({
             "read_bytes": stats.read_bytes,
@@ -165,9 +166,8 @@ impl Driver for VirtualDriver {
         0
     }
 
-    fn flash_bytes(&self) -> Option<(u64, u64)> {
-        let stats = self.world.lock().device_stats();
-        (stats.nand_bytes > 0).then_some((stats.written_bytes, stats.nand_bytes))
+    fn device(&self) -> Option<DeviceStats> {
+        Some(self.world.lock().device_stats())
     }
 }
 

@@ -246,6 +246,64 @@ fn a_simulated_run_gives_the_same_report_to_the_last_byte() {
     assert_ne!(report(4).to_string(), first.to_string());
 }
 
+fn on_flash(engine: &str) -> Value {
+    let device = json!({
+        "kind": "flash", "capacity_bytes": 256 << 20, "over_provisioning": 0.28, "fullness": 0.1, "channels": 32,
+        "read_latency_us": 100.0, "write_latency_us": 20.0, "sync_us": 20.0, "read_mb_per_s": 2000.0,
+        "write_mb_per_s": 1000.0, "link_mb_per_s": 3000.0, "buffer_bytes": 1 << 20, "page_bytes": 4096,
+        "superblock_bytes": 1 << 20, "victim": "greedy", "rated_cycles": 3000.0,
+    });
+    json!({
+        "engine": engine, "clock": "simulated", "hardware": {"cores": 2, "device": device}, "operations": 4000,
+        "workload": {"kind": "ycsb", "records": 4000}, "clients": 2,
+    })
+}
+
+/// Opens the real engines and keeps the storage under the last one.
+#[derive(Default)]
+struct KeepingOpener(Mutex<Option<Arc<dyn Storage>>>);
+
+impl Opener for KeepingOpener {
+    fn options(&self, kind: EngineKind, given: &Map<String, Value>) -> Result<Map<String, Value>> {
+        Engines.options(kind, given)
+    }
+
+    fn open(
+        &self,
+        kind: EngineKind,
+        options: &Map<String, Value>,
+        layout: KeyLayout,
+        storage: Arc<dyn Storage>,
+        signal: Arc<Signal>,
+        task: &mut Task,
+    ) -> Result<Arc<dyn Engine>> {
+        *self.0.lock() = Some(storage.clone());
+        Engines.open(kind, options, layout, storage, signal, task)
+    }
+}
+
+#[test]
+fn every_byte_of_a_simulated_run_has_a_purpose_and_reaches_the_flash() {
+    for engine in ["lsm", "btree"] {
+        let opener = Arc::new(KeepingOpener::default());
+        let run = Run::with_opener(on_flash(engine), opener.clone()).unwrap();
+        run.start();
+        let report = run.report().unwrap();
+        let storage = opener.0.lock().take().unwrap();
+        let total = storage.meters().snapshot().total();
+        assert_eq!((total.written_bytes, total.read_bytes), (storage.written_bytes(), storage.read_bytes()));
+        // What the operating system still holds back of a log has not reached the device yet.
+        let held_back = 1 << 20;
+        let of_run: u64 =
+            report["bytes"].as_object().unwrap().values().map(|one| one["written_bytes"].as_u64().unwrap()).sum();
+        let metrics = &report["metrics"];
+        let (device, nand) = (metrics["device_bytes"].as_f64().unwrap(), metrics["nand_bytes"].as_f64().unwrap());
+        assert!(device + held_back as f64 >= of_run as f64, "{metrics}");
+        assert!(nand >= device, "{metrics}");
+        assert!(metrics["drive_years"].as_f64().unwrap() > 0.0);
+    }
+}
+
 #[test]
 fn a_simulated_run_is_cancelled_too() {
     let run = simulated(endless_ycsb(), json!({"seconds": 1}));
