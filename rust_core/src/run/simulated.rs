@@ -147,8 +147,12 @@ impl Driver for VirtualDriver {
     fn settle(&mut self) -> Result<()> {
         struct Halting<'a>(&'a Halt);
         impl Observer for Halting<'_> {
-            fn tick(&mut self, _now_ns: u64) -> Result<()> {
+            fn check(&self) -> Result<()> {
                 self.0.check()
+            }
+
+            fn tick(&mut self, _now_ns: u64) -> Result<()> {
+                Ok(())
             }
         }
         let halt = self.halt.clone();
@@ -198,9 +202,6 @@ struct Seat<'a> {
 
 impl simulation::Client for Seat<'_> {
     fn plan(&mut self, now_ns: u64) -> Option<Turn> {
-        if self.shared.halt.is_asked() {
-            return None;
-        }
         let plan = self.client.plan(now_ns)?;
         if !self.shared.take(plan.operations) {
             return None;
@@ -264,8 +265,11 @@ impl Sampler<'_> {
 }
 
 impl Observer for Sampler<'_> {
+    fn check(&self) -> Result<()> {
+        self.shared.halt.check()
+    }
+
     fn tick(&mut self, now_ns: u64) -> Result<()> {
-        self.shared.halt.check()?;
         self.shared.engine.check()?;
         if now_ns < self.last.at_ns + self.period_ns {
             return Ok(());

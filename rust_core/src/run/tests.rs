@@ -1,10 +1,11 @@
 use super::*;
 use crate::engine::EngineStats;
 use crate::runtime::Admission;
+use crate::storage::gated::{Gate, GatedStorage, Operation, Pass};
 use crate::workload::model_engine::ModelEngine;
 use serde_json::json;
 use std::path::Path;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Opens the model engine, with one made-up option.
 #[derive(Default)]
@@ -310,6 +311,64 @@ fn a_simulated_run_is_cancelled_too() {
     run.start();
     run.cancel();
     assert!(matches!(run.report(), Err(Error::Cancelled)));
+}
+
+/// Counts the accesses of the real engines, and asks the run to stop at one of them.
+#[derive(Clone)]
+struct Stopper {
+    halt: Arc<Halt>,
+    seen: Arc<AtomicU64>,
+    stops_at: u64,
+}
+
+impl Gate for Stopper {
+    fn before(&self, _operation: Operation, _name: &str) -> Result<Pass> {
+        if self.seen.fetch_add(1, Ordering::Relaxed) + 1 == self.stops_at {
+            self.halt.ask();
+        }
+        Ok(Pass::Through)
+    }
+}
+
+impl Opener for Stopper {
+    fn options(&self, kind: EngineKind, given: &Map<String, Value>) -> Result<Map<String, Value>> {
+        Engines.options(kind, given)
+    }
+
+    fn open(
+        &self,
+        kind: EngineKind,
+        options: &Map<String, Value>,
+        layout: KeyLayout,
+        storage: Arc<dyn Storage>,
+        signal: Arc<Signal>,
+        task: &mut Task,
+    ) -> Result<Arc<dyn Engine>> {
+        let counted = Arc::new(GatedStorage::behind(self.clone(), storage));
+        Engines.open(kind, options, layout, counted, signal, task)
+    }
+}
+
+/// Runs on flash until access `stops_at`, and returns the result and how many accesses there were.
+fn stopped_at(engine: &str, stops_at: u64) -> (Result<Value>, u64) {
+    let stopper = Stopper { halt: Arc::default(), seen: Arc::default(), stops_at };
+    let plan = Plan::new(on_flash(engine), Arc::new(stopper.clone())).unwrap();
+    let Clock::Simulated(hardware) = &plan.spec.clock else { panic!("not simulated") };
+    let result = simulated::run(&plan, hardware, &stopper.halt, &mut |_| {});
+    (result, stopper.seen.load(Ordering::Relaxed))
+}
+
+#[test]
+fn a_simulated_run_makes_few_accesses_after_it_is_cancelled_in_any_phase() {
+    for engine in ["lsm", "btree"] {
+        let (result, total) = stopped_at(engine, u64::MAX);
+        result.unwrap();
+        for stops_at in (1..10).map(|tenth| total * tenth / 10) {
+            let (result, seen) = stopped_at(engine, stops_at);
+            assert!(matches!(result, Err(Error::Cancelled)), "{engine} at {stops_at}");
+            assert!(seen - stops_at <= 4, "{engine}: {} accesses after {stops_at} of {total}", seen - stops_at);
+        }
+    }
 }
 
 #[test]
