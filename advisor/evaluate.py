@@ -26,7 +26,7 @@ from advisor.knobs import Engine, Settings
 from advisor.profile import Profile
 from advisor.scale import MIB, Scale
 from advisor.sizes import format_size
-from advisor.trial import Clock, Role, Trial
+from advisor.trial import THIS_MACHINE, Clock, Role, Trial
 
 WARMUP_SHARE = 0.25
 """Warm-up before the measured phase, as a part of its length."""
@@ -121,6 +121,7 @@ def evaluate(
         started=datetime.now(UTC).replace(tzinfo=None).isoformat(),
         core_version=core.VERSION,
         host=platform.node(),
+        hardware=setup.profile.hardware.name if setup.clock == "simulated" else THIS_MACHINE,
     )
     if need > setup.profile.memory_bytes:
         memory = format_size(setup.profile.memory_bytes)

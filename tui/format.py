@@ -11,10 +11,18 @@ from math import isfinite
 
 from advisor import goal
 from advisor.sizes import format_size
+from advisor.trial import Trial
 
 NOT_MEASURED = "-"
 ENGINE_TITLES = {"lsm": "LSM", "btree": "B-tree"}
 CLOCK_TITLES = {"measured": "measured on this machine", "simulated": "simulated"}
+
+
+def clock_words(trial: Trial) -> str:
+    """Which clock a trial ran under, and what it simulated: `simulated on nvme-2024`."""
+    words = CLOCK_TITLES.get(trial.clock, trial.clock)
+    on = trial.clock == "simulated" and trial.hardware
+    return f"{words} on {trial.hardware}" if on else words
 
 
 def count(value: float) -> str:
