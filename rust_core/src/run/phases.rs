@@ -1,11 +1,16 @@
 //! The phases of a run, the same under either clock: load and settle, warm up, measure, report.
 
 use super::Plan;
+use super::spec::Warmup;
 use crate::error::Result;
-use crate::metrics::{Header, Latencies, Loaded, Measured, Phase, Snapshot, report};
+use crate::metrics::{Header, Latencies, Loaded, Measured, Phase, Snapshot, Steadiness, Steady, report};
 use crate::workload::Client;
-use crate::workload::driver::{Limits, Outcome};
+use crate::workload::driver::{Least, Limits, Outcome, Watch};
 use serde_json::Value;
+
+/// A warm-up ends when nothing has changed for this part of the measured phase's length. An assumption: it makes a warm-up
+/// half as long as the measured phase at least, since it is the later half of it in which nothing may change.
+const LEAST_STEADY_SHARE: f64 = 0.25;
 
 /// Carries phases out under one clock.
 pub trait Driver {
@@ -43,15 +48,15 @@ pub fn run(plan: &Plan, driver: &mut dyn Driver, on_interval: &mut dyn FnMut(Val
     };
     let loaded = load(plan, driver, &mut keep)?;
     let clients = (0..plan.spec.clients).map(|index| plan.workload.client(index)).collect();
-    let clients = warm_up(plan, driver, clients, &mut keep)?;
-    let measured = measure(plan, driver, clients, &mut keep)?;
+    let (clients, warmup) = warm_up(plan, driver, clients, &mut keep)?;
+    let (measured, scored) = measure(plan, driver, clients, &mut keep)?;
     let header = Header {
         clock: driver.clock(),
         engine: plan.spec.engine.name(),
         workload: plan.workload.parameters(),
         options: plan.options.clone(),
         seed: plan.spec.seed,
-        steady: None,
+        steady: warmup.zip(scored).map(|((is_warm, warmup), scored)| Steady::judged(is_warm, &warmup, &scored)),
     };
     Ok(report(header, loaded, &measured, intervals))
 }
@@ -59,7 +64,7 @@ pub fn run(plan: &Plan, driver: &mut dyn Driver, on_interval: &mut dyn FnMut(Val
 /// Loads, and lets background work drain, so that every run starts from the same state.
 fn load(plan: &Plan, driver: &mut dyn Driver, on_interval: &mut dyn FnMut(Value)) -> Result<Loaded> {
     let loaders = (0..plan.spec.clients).map(|index| plan.workload.loader(index)).collect();
-    let outcome = driver.phase(Phase::Load, loaders, limits(plan, None, None), on_interval)?;
+    let outcome = driver.phase(Phase::Load, loaders, limits(plan, None, None, Watch::Unwatched), on_interval)?;
     driver.settle()?;
     let settled = driver.snapshot()?;
     Ok(Loaded {
@@ -71,17 +76,26 @@ fn load(plan: &Plan, driver: &mut dyn Driver, on_interval: &mut dyn FnMut(Value)
     })
 }
 
+/// Lets clients run unscored. If the warm-up was to last until nothing changes any more, hands back whether that came about,
+/// and what was seen.
 fn warm_up(
     plan: &Plan,
     driver: &mut dyn Driver,
     clients: Vec<Box<dyn Client>>,
     on_interval: &mut dyn FnMut(Value),
-) -> Result<Vec<Box<dyn Client>>> {
-    let seconds = plan.spec.warmup_seconds;
-    if seconds == 0.0 {
-        return Ok(clients);
-    }
-    Ok(driver.phase(Phase::Warmup, clients, limits(plan, Some(seconds), None), on_interval)?.clients)
+) -> Result<(Vec<Box<dyn Client>>, Option<(bool, Steadiness)>)> {
+    let limits = match plan.spec.warmup {
+        Warmup::Seconds(0.0) => return Ok((clients, None)),
+        Warmup::Seconds(seconds) => limits(plan, Some(seconds), None, Watch::Unwatched),
+        Warmup::UntilSteady { most_seconds, most_operations } => {
+            let seconds = plan.spec.seconds.map(|seconds| seconds * LEAST_STEADY_SHARE);
+            let operations = plan.spec.operations.map(|operations| (operations as f64 * LEAST_STEADY_SHARE) as u64);
+            limits(plan, most_seconds, most_operations, Watch::UntilSteady(Least { seconds, operations }))
+        }
+    };
+    let outcome = driver.phase(Phase::Warmup, clients, limits, on_interval)?;
+    let judged = outcome.steadiness.map(|steadiness| (limits.watch.is_content(&steadiness), steadiness));
+    Ok((outcome.clients, judged))
 }
 
 fn measure(
@@ -89,8 +103,12 @@ fn measure(
     driver: &mut dyn Driver,
     clients: Vec<Box<dyn Client>>,
     on_interval: &mut dyn FnMut(Value),
-) -> Result<Measured> {
-    let limits = limits(plan, plan.spec.seconds, plan.spec.operations);
+) -> Result<(Measured, Option<Steadiness>)> {
+    let watch = match plan.spec.warmup {
+        Warmup::Seconds(_) => Watch::Unwatched,
+        Warmup::UntilSteady { .. } => Watch::Judged,
+    };
+    let limits = limits(plan, plan.spec.seconds, plan.spec.operations, watch);
     let (background_cpu_ns, flash) = (driver.background_cpu_ns(), driver.flash_bytes());
     let outcome = driver.phase(Phase::Run, clients, limits, on_interval)?;
     let names = plan.workload.operations().iter().copied();
@@ -98,7 +116,7 @@ fn measure(
         let host = after.0 - before.0;
         (host > 0).then(|| (after.1 - before.1) as f64 / host as f64)
     });
-    Ok(Measured {
+    let measured = Measured {
         before: outcome.before,
         after: outcome.after,
         by_operation: names.zip(outcome.recorder.by_kind).collect(),
@@ -109,10 +127,11 @@ fn measure(
         live_bytes: plan.workload.live_bytes(),
         memory_bytes: outcome.memory_bytes,
         flash_waf,
-    })
+    };
+    Ok((measured, outcome.steadiness))
 }
 
-fn limits(plan: &Plan, seconds: Option<f64>, operations: Option<u64>) -> Limits {
+fn limits(plan: &Plan, seconds: Option<f64>, operations: Option<u64>, watch: Watch) -> Limits {
     let spec = &plan.spec;
-    Limits { seconds, operations, interval: spec.interval, memory_bytes: spec.memory_limit }
+    Limits { seconds, operations, interval: spec.interval, memory_bytes: spec.memory_limit, watch }
 }
