@@ -12,6 +12,7 @@ from math import isfinite
 from advisor import goal
 from advisor.sizes import format_size
 
+NOT_YET_STEADY = "not yet steady"
 NOT_MEASURED = "-"
 ENGINE_TITLES = {"lsm": "LSM", "btree": "B-tree"}
 CLOCK_TITLES = {"measured": "measured on this machine", "simulated": "simulated"}

@@ -12,6 +12,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import duckdb
 
+_RUN_VIEW = """ VIEW run AS SELECT trial.*, m.ops_per_s, m.p50_us, m.p95_us, m.p99_us, m.p999_us,
+    m.max_us, m.reads_per_op, m.read_kb_per_op, m.write_kb_per_op, m.write_amp, m.read_amp,
+    m.space_amp, m.cpu_us_per_op, m.cache_hit_ratio, m.bloom_false_positive_ratio, m.flash_waf,
+    m.stall_s, m.disk_bytes, m.memory_bytes FROM trial LEFT JOIN ( PIVOT trial_metric ON metric
+    IN ( 'ops_per_s', 'p50_us', 'p95_us', 'p99_us', 'p999_us', 'max_us', 'reads_per_op',
+    'read_kb_per_op', 'write_kb_per_op', 'write_amp', 'read_amp', 'space_amp', 'cpu_us_per_op',
+    'cache_hit_ratio', 'bloom_false_positive_ratio', 'flash_waf', 'stall_s', 'disk_bytes',
+    'memory_bytes') USING any_value(value) GROUP BY trial) AS m ON m.trial = trial.id """
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
         """ CREATE TABLE study ( name VARCHAR NOT NULL, created TIMESTAMP NOT NULL, workload VARCHAR
@@ -36,14 +45,12 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         VARCHAR, t_s DOUBLE, seconds DOUBLE, operations BIGINT, ops_per_s DOUBLE, p99_us DOUBLE,
         read_kb_per_op DOUBLE, write_kb_per_op DOUBLE, cache_hit_ratio DOUBLE, stall_s DOUBLE,
         disk_bytes BIGINT, memory_bytes BIGINT) """,
-        """ CREATE VIEW run AS SELECT trial.*, m.ops_per_s, m.p50_us, m.p95_us, m.p99_us, m.p999_us,
-        m.max_us, m.reads_per_op, m.read_kb_per_op, m.write_kb_per_op, m.write_amp, m.read_amp,
-        m.space_amp, m.cpu_us_per_op, m.cache_hit_ratio, m.bloom_false_positive_ratio, m.flash_waf,
-        m.stall_s, m.disk_bytes, m.memory_bytes FROM trial LEFT JOIN ( PIVOT trial_metric ON metric
-        IN ( 'ops_per_s', 'p50_us', 'p95_us', 'p99_us', 'p999_us', 'max_us', 'reads_per_op',
-        'read_kb_per_op', 'write_kb_per_op', 'write_amp', 'read_amp', 'space_amp', 'cpu_us_per_op',
-        'cache_hit_ratio', 'bloom_false_positive_ratio', 'flash_waf', 'stall_s', 'disk_bytes',
-        'memory_bytes') USING any_value(value) GROUP BY trial) AS m ON m.trial = trial.id """,
+        f"CREATE {_RUN_VIEW}",
+    ),
+    (
+        "ALTER TABLE trial ADD COLUMN steady BOOLEAN",
+        # A view keeps the columns that its tables had when it was made.
+        f"CREATE OR REPLACE {_RUN_VIEW}",
     ),
 )
 

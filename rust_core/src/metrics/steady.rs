@@ -36,6 +36,19 @@ const SHARE_TOLERANCE: f64 = 0.05;
 /// Cache hit ratios that change by less are steady. An assumption: at nine hits in ten this is a tenth of the reads.
 const HIT_RATIO_TOLERANCE: f64 = 0.01;
 
+/// A warm-up lasts until the later half of it is at least this long / the measured phase. An assumption: a shorter one says
+/// too little about what comes.
+const LEAST_COVERED: f64 = 0.25;
+
+/// How long a phase is planned to be: so many seconds or so many operations, whichever is reached first.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Length {
+    /// Seconds.
+    pub seconds: Option<f64>,
+    /// Operations of all clients.
+    pub operations: Option<u64>,
+}
+
 /// What happened in one interval, and how the engine looked at its end.
 #[derive(Debug, Clone, Default)]
 struct Interval {
@@ -138,23 +151,33 @@ impl Steadiness {
         1 << self.doublings
     }
 
-    /// Seconds and operations of the later half, once it shows no change in any series.
-    pub fn steady_tail(&self) -> Option<(f64, u64)> {
-        let tail = &self.intervals[self.intervals.len() / 2..];
-        let is_steady = self.changes_in_tail().is_some_and(|changes| changes.is_empty());
-        let seconds = tail.iter().map(|interval| interval.seconds).sum();
-        let operations = tail.iter().map(|interval| interval.operations).sum::<f64>() as u64;
-        is_steady.then_some((seconds, operations))
+    /// Whether what comes next, of this length, can be expected to be steady: the later half is long enough, and shows no
+    /// change in any series. A change in a half that is shorter than what comes counts as what it would grow to by then.
+    pub fn is_warm_for(&self, planned: Length) -> bool {
+        let covered = self.covered(planned);
+        covered >= LEAST_COVERED && changes(self.tail(), covered.min(1.0)).is_some_and(|changes| changes.is_empty())
+    }
+
+    /// Length of the later half / planned length.
+    fn covered(&self, planned: Length) -> f64 {
+        let sum = |value: fn(&Interval) -> f64| self.tail().iter().map(value).sum::<f64>();
+        let seconds = planned.seconds.map(|seconds| sum(|one| one.seconds) / seconds);
+        let operations = planned.operations.map(|operations| sum(|one| one.operations) / operations as f64);
+        seconds.into_iter().chain(operations).fold(0.0, f64::max)
+    }
+
+    fn tail(&self) -> &[Interval] {
+        &self.intervals[self.intervals.len() / 2..]
     }
 
     /// What changed in the later half; `None` if it is too short to tell.
-    fn changes_in_tail(&self) -> Option<Vec<Change>> {
-        changes(&self.intervals[self.intervals.len() / 2..])
+    fn changes_in_tail(&self, planned: Length) -> Option<Vec<Change>> {
+        changes(self.tail(), self.covered(planned).min(1.0))
     }
 
     /// What changed in the whole phase; `None` if it is too short to tell.
     fn changes(&self) -> Option<Vec<Change>> {
-        changes(&self.intervals)
+        changes(&self.intervals, 1.0)
     }
 }
 
@@ -169,14 +192,13 @@ pub struct Steady {
 }
 
 impl Steady {
-    /// Of a run with this measured phase after this warm-up, which ended because nothing changed any more (`is_warm`) or
-    /// because its budget did.
-    pub fn judged(is_warm: bool, warmup: &Steadiness, measured: &Steadiness) -> Self {
+    /// Of a run with this measured phase, as long as planned, after this warm-up.
+    pub fn judged(warmup: &Steadiness, measured: &Steadiness, planned: Length) -> Self {
         Self {
-            is_warm,
+            is_warm: warmup.is_warm_for(planned),
             warmup_seconds: warmup.intervals.iter().map(|interval| interval.seconds).sum(),
             warmup_operations: warmup.operations,
-            changed_in_warmup: warmup.changes_in_tail(),
+            changed_in_warmup: warmup.changes_in_tail(planned),
             changed_in_run: measured.changes(),
         }
     }
@@ -223,13 +245,13 @@ fn shape(details: &BTreeMap<String, f64>) -> BTreeMap<String, f64> {
 
 const MEMTABLE: &str = "memtable_bytes";
 
-/// What changed in some intervals; `None` if they are too few.
-fn changes(intervals: &[Interval]) -> Option<Vec<Change>> {
+/// What changed in some intervals by more than this part of what is tolerated; `None` if they are too few.
+fn changes(intervals: &[Interval], part: f64) -> Option<Vec<Change>> {
     if intervals.len() < LEAST_INTERVALS {
         return None;
     }
     if intervals.len() >= 2 * LEAST_INTERVALS {
-        return changes(&Interval::pairs(intervals));
+        return changes(&Interval::pairs(intervals), part);
     }
     let series = |value: &dyn Fn(&Interval) -> Option<f64>| intervals.iter().filter_map(value).collect::<Vec<_>>();
     let rate = Tolerance::Relative(RATE_TOLERANCE);
@@ -248,19 +270,19 @@ fn changes(intervals: &[Interval]) -> Option<Vec<Change>> {
         let whole = if name == MEMTABLE { values.iter().copied().fold(0.0, f64::max) } else { 1.0 };
         judged.push((name.clone(), values, Tolerance::Absolute(SHARE_TOLERANCE * whole)));
     }
-    let found = judged.into_iter().filter_map(|(name, values, tolerance)| change(name, &values, tolerance));
+    let found = judged.into_iter().filter_map(|(name, values, tolerance)| change(name, &values, tolerance, part));
     Some(found.collect())
 }
 
 /// The change point of one series, if it has one that matters.
-fn change(series: String, values: &[f64], tolerance: Tolerance) -> Option<Change> {
+fn change(series: String, values: &[f64], tolerance: Tolerance, part: f64) -> Option<Change> {
     let (first_after, probability) = pettitt(values)?;
     let (from, to) = (mean(&values[..first_after]), mean(&values[first_after..]));
     let tolerated = match tolerance {
         Tolerance::Relative(part) => part * mean(values).abs(),
         Tolerance::Absolute(amount) => amount,
     };
-    (probability < SIGNIFICANCE && (to - from).abs() > tolerated).then_some(Change { series, from, to })
+    (probability < SIGNIFICANCE && (to - from).abs() > tolerated * part).then_some(Change { series, from, to })
 }
 
 fn mean(values: &[f64]) -> f64 {

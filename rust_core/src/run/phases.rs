@@ -3,14 +3,12 @@
 use super::Plan;
 use super::spec::Warmup;
 use crate::error::Result;
-use crate::metrics::{Header, Latencies, Loaded, Measured, Phase, Snapshot, Steadiness, Steady, report};
+use crate::metrics::{Header, Latencies, Length, Loaded, Measured, Phase, Snapshot, Steadiness, Steady, report};
 use crate::workload::Client;
-use crate::workload::driver::{Least, Limits, Outcome, Watch};
+use crate::workload::driver::{Limits, Outcome, Watch};
 use serde_json::Value;
 
-/// A warm-up ends when nothing has changed for this part of the measured phase's length. An assumption: it makes a warm-up
-/// half as long as the measured phase at least, since it is the later half of it in which nothing may change.
-const LEAST_STEADY_SHARE: f64 = 0.25;
+type Clients = Vec<Box<dyn Client>>;
 
 /// Carries phases out under one clock.
 pub trait Driver {
@@ -21,7 +19,7 @@ pub trait Driver {
     fn phase(
         &mut self,
         phase: Phase,
-        clients: Vec<Box<dyn Client>>,
+        clients: Clients,
         limits: Limits,
         on_interval: &mut dyn FnMut(Value),
     ) -> Result<Outcome>;
@@ -56,7 +54,7 @@ pub fn run(plan: &Plan, driver: &mut dyn Driver, on_interval: &mut dyn FnMut(Val
         workload: plan.workload.parameters(),
         options: plan.options.clone(),
         seed: plan.spec.seed,
-        steady: warmup.zip(scored).map(|((is_warm, warmup), scored)| Steady::judged(is_warm, &warmup, &scored)),
+        steady: warmup.zip(scored).map(|(warmup, scored)| Steady::judged(&warmup, &scored, planned(plan))),
     };
     Ok(report(header, loaded, &measured, intervals))
 }
@@ -76,32 +74,28 @@ fn load(plan: &Plan, driver: &mut dyn Driver, on_interval: &mut dyn FnMut(Value)
     })
 }
 
-/// Lets clients run unscored. If the warm-up was to last until nothing changes any more, hands back whether that came about,
-/// and what was seen.
+/// Lets clients run unscored, and hands back what was seen if the warm-up was to last until nothing changes any more.
 fn warm_up(
     plan: &Plan,
     driver: &mut dyn Driver,
-    clients: Vec<Box<dyn Client>>,
+    clients: Clients,
     on_interval: &mut dyn FnMut(Value),
-) -> Result<(Vec<Box<dyn Client>>, Option<(bool, Steadiness)>)> {
+) -> Result<(Clients, Option<Steadiness>)> {
     let limits = match plan.spec.warmup {
         Warmup::Seconds(0.0) => return Ok((clients, None)),
         Warmup::Seconds(seconds) => limits(plan, Some(seconds), None, Watch::Unwatched),
         Warmup::UntilSteady { most_seconds, most_operations } => {
-            let seconds = plan.spec.seconds.map(|seconds| seconds * LEAST_STEADY_SHARE);
-            let operations = plan.spec.operations.map(|operations| (operations as f64 * LEAST_STEADY_SHARE) as u64);
-            limits(plan, most_seconds, most_operations, Watch::UntilSteady(Least { seconds, operations }))
+            limits(plan, most_seconds, most_operations, Watch::UntilWarmFor(planned(plan)))
         }
     };
     let outcome = driver.phase(Phase::Warmup, clients, limits, on_interval)?;
-    let judged = outcome.steadiness.map(|steadiness| (limits.watch.is_content(&steadiness), steadiness));
-    Ok((outcome.clients, judged))
+    Ok((outcome.clients, outcome.steadiness))
 }
 
 fn measure(
     plan: &Plan,
     driver: &mut dyn Driver,
-    clients: Vec<Box<dyn Client>>,
+    clients: Clients,
     on_interval: &mut dyn FnMut(Value),
 ) -> Result<(Measured, Option<Steadiness>)> {
     let watch = match plan.spec.warmup {
@@ -129,6 +123,10 @@ fn measure(
         flash_waf,
     };
     Ok((measured, outcome.steadiness))
+}
+
+fn planned(plan: &Plan) -> Length {
+    Length { seconds: plan.spec.seconds, operations: plan.spec.operations }
 }
 
 fn limits(plan: &Plan, seconds: Option<f64>, operations: Option<u64>, watch: Watch) -> Limits {

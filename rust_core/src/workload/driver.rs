@@ -6,7 +6,7 @@ use super::recorder::Recorder;
 use super::{Client, Plan};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::metrics::{Activity, Phase, Snapshot, Steadiness, interval};
+use crate::metrics::{Activity, Length, Phase, Snapshot, Steadiness, interval};
 use crate::runtime::threads::{self, WallClock};
 use crate::runtime::{Signal, Task};
 use crate::storage::Storage;
@@ -71,17 +71,8 @@ pub enum Watch {
     Unwatched,
     /// It is judged when it has ended.
     Judged,
-    /// It ends when it is steady, and was for so long.
-    UntilSteady(Least),
-}
-
-/// How long a steady stretch must be: so many seconds or so many operations, whichever is reached first.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Least {
-    /// Seconds.
-    pub seconds: Option<f64>,
-    /// Operations of all clients.
-    pub operations: Option<u64>,
+    /// It ends when a phase of this length can be expected to be steady.
+    UntilWarmFor(Length),
 }
 
 impl Watch {
@@ -92,11 +83,8 @@ impl Watch {
 
     /// Whether a phase shall go on no longer.
     pub fn is_content(self, judge: &Steadiness) -> bool {
-        let Self::UntilSteady(least) = self else { return false };
-        judge.steady_tail().is_some_and(|(seconds, operations)| {
-            least.seconds.is_some_and(|least| seconds >= least)
-                || least.operations.is_some_and(|least| operations >= least)
-        })
+        let Self::UntilWarmFor(planned) = self else { return false };
+        judge.is_warm_for(planned)
     }
 }
 

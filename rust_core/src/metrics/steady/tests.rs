@@ -43,6 +43,11 @@ impl Played {
         played
     }
 
+    /// Whether it would do as a warm-up of a phase as long as its later half.
+    fn is_warm(&self) -> bool {
+        self.steadiness.is_warm_for(Length { seconds: None, operations: Some(self.operations / 2) })
+    }
+
     /// Names of the series that changed in the whole phase.
     fn changed(&self) -> Vec<String> {
         self.steadiness.changes().unwrap().into_iter().map(|change| change.series).collect()
@@ -64,7 +69,7 @@ fn noise_around_a_mean_is_steady() {
     for share in [0.0, 0.02, 0.1, 0.5] {
         let played = Played::rates(noise(60).map(|noise| 5000.0 * (1.0 + share * noise)));
         assert_eq!(played.changed(), [""; 0], "{share}");
-        assert!(played.steadiness.steady_tail().is_some());
+        assert!(played.is_warm());
     }
 }
 
@@ -82,7 +87,7 @@ fn a_step_is_found_where_it_is_under_noise_of_its_size() {
     let played = Played::rates(steps.zip(noise(60)).map(|(rate, noise)| rate + 500.0 * noise));
     let change = played.steadiness.changes().unwrap().remove(0);
     assert!((change.from - 5000.0).abs() < 150.0 && (change.to - 4000.0).abs() < 150.0, "{change:?}");
-    assert!(played.steadiness.steady_tail().is_some(), "the step is not in the later half");
+    assert!(played.is_warm(), "the step is not in the later half");
 }
 
 #[test]
@@ -144,10 +149,20 @@ fn a_cache_that_fills_is_not_steady() {
 fn what_is_too_short_is_not_judged() {
     let played = Played::rates([5000.0; LEAST_INTERVALS - 1]);
     assert_eq!(played.steadiness.changes(), None);
-    assert_eq!(Played::rates([5000.0; 2 * LEAST_INTERVALS - 2]).steadiness.steady_tail(), None);
-    let (seconds, operations) = Played::rates([5000.0; 2 * LEAST_INTERVALS]).steadiness.steady_tail().unwrap();
-    assert!((seconds - 4.0).abs() < 1e-6);
-    assert_eq!(operations, 20_000);
+    assert!(!Played::rates([5000.0; 2 * LEAST_INTERVALS - 2]).is_warm());
+    assert!(Played::rates([5000.0; 2 * LEAST_INTERVALS]).is_warm());
+}
+
+#[test]
+fn a_slow_drift_counts_by_what_it_grows_to_in_the_phase_that_follows() {
+    let drifting = Played::rates((0..60).map(|n| 5000.0 + 10.0 * f64::from(n)));
+    let is_warm =
+        |operations| drifting.steadiness.is_warm_for(Length { seconds: Some(1e6), operations: Some(operations) });
+    assert!(is_warm(30_000), "the later half rises by 6%");
+    assert!(!is_warm(90_000), "three times as long, by 18%");
+    let flat = Played::rates([5000.0; 60]);
+    let is_warm = |operations| flat.steadiness.is_warm_for(Length { seconds: None, operations: Some(operations) });
+    assert!(is_warm(120_000) && !is_warm(130_000), "a quarter of what follows is needed");
 }
 
 #[test]
@@ -161,7 +176,7 @@ fn a_long_phase_is_judged_as_a_short_one_is() {
     assert!((40..80).contains(&intervals.len()), "{}", intervals.len());
     assert!(intervals.iter().all(|one| one.operations == 16_000.0));
     assert_eq!(played.changed(), ["ops_per_s"]);
-    assert!(played.steadiness.steady_tail().is_some());
+    assert!(played.is_warm());
 }
 
 /// One published run: transactions per second and kilobytes written per second, by the minute.
@@ -190,13 +205,13 @@ impl Minutes {
             played.now.at_ns += 60_000_000_000;
             ended += (tps * 60.0) as u64;
             played.steadiness.sample(played.now.clone(), ended);
-            played.steadiness.steady_tail().is_some()
+            played.steadiness.is_warm_for(Length { seconds: Some(27.0 * 60.0), operations: None })
         })
     }
 }
 
 /// The post's own warm-up was 2000 of 3600 s. From cold, the first minute of each run names the wrong engine at 5 of the 11
-/// sizes; what follows the detected warm-up names the right one at all of them, and its rate within 2%.
+/// sizes; what follows the detected warm-up names the right one at all of them, and its rate within 3%.
 #[test]
 fn after_the_warm_up_the_published_sweep_names_the_right_engine_at_every_size() {
     let mut wrong_from_cold = 0;
@@ -209,7 +224,7 @@ fn after_the_warm_up_the_published_sweep_names_the_right_engine_at_every_size() 
         assert_eq!(is_ahead(&warm), published, "{cache_gb} GB");
         for run in [&myrocks, &innodb] {
             let error = warm(run) / run.rate_from(34) - 1.0;
-            assert!(error.abs() < 0.02, "{cache_gb} GB: {error}");
+            assert!(error.abs() < 0.03, "{cache_gb} GB: {error}");
         }
     }
     assert_eq!(wrong_from_cold, 5);
