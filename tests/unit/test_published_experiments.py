@@ -60,7 +60,11 @@ def test_the_specs_say_what_the_core_is_told_and_nothing_else(one: Experiment) -
     factor = choose_factor(one, Budget())
     for run in one.runs:
         spec = scaled_run(one, run, factor, hardware(one.hardware)).spec
-        assert set(spec) - fields - {"warmup"} in ({"seconds", "operations"}, {"operations"})
+        assert set(spec) - fields - {"warmup", "binary_log"} in (
+            {"seconds", "operations"},
+            {"operations"},
+        )
+        assert ("binary_log" in spec) == (one.binary_log is not None)
         assert ("warmup" in spec) == (run.phase.warmup_s > 0)
         assert spec["clock"] == "simulated"
         assert spec["workload"]["kind"]
