@@ -154,8 +154,7 @@ impl Steadiness {
     /// Whether what comes next, of this length, can be expected to be steady: the later half is long enough, and shows no
     /// change in any series. A change in a half that is shorter than what comes counts as what it would grow to by then.
     pub fn is_warm_for(&self, planned: Length) -> bool {
-        let covered = self.covered(planned);
-        covered >= LEAST_COVERED && changes(self.tail(), covered.min(1.0)).is_some_and(|changes| changes.is_empty())
+        self.covered(planned) >= LEAST_COVERED && self.changes_in_tail(planned).is_some_and(|changes| changes.is_empty())
     }
 
     /// Length of the later half / planned length.
@@ -170,9 +169,12 @@ impl Steadiness {
         &self.intervals[self.intervals.len() / 2..]
     }
 
-    /// What changed in the later half; `None` if it is too short to tell.
+    /// What changed in the later half; `None` if it is too short to tell. The growth of files is left out: it is no part of
+    /// starting up, and may go on as long as the workload adds rows or splits pages.
     fn changes_in_tail(&self, planned: Length) -> Option<Vec<Change>> {
-        changes(self.tail(), self.covered(planned).min(1.0))
+        let mut changes = changes(self.tail(), self.covered(planned).min(1.0))?;
+        changes.retain(|change| change.series != DISK);
+        Some(changes)
     }
 
     /// What changed in the whole phase; `None` if it is too short to tell.
@@ -243,6 +245,7 @@ fn shape(details: &BTreeMap<String, f64>) -> BTreeMap<String, f64> {
     named.into_iter().filter_map(|(name, share)| Some((name.to_owned(), share?))).chain(shares).collect()
 }
 
+const DISK: &str = "disk_bytes";
 const MEMTABLE: &str = "memtable_bytes";
 
 /// What changed in some intervals by more than this part of what is tolerated; `None` if they are too few.
@@ -258,7 +261,7 @@ fn changes(intervals: &[Interval], part: f64) -> Option<Vec<Change>> {
     let mut judged = vec![
         ("ops_per_s".to_owned(), series(&|one| ratio(one.operations, one.seconds)), rate),
         ("write_kb_per_op".to_owned(), series(&|one| ratio(one.written_bytes / 1024.0, one.operations)), rate),
-        ("disk_bytes".to_owned(), series(&|one| Some(one.disk_bytes)), rate),
+        (DISK.to_owned(), series(&|one| Some(one.disk_bytes)), rate),
         (
             "cache_hit_ratio".to_owned(),
             series(&|one| ratio(one.cache_hits, one.cache_hits + one.cache_misses)),

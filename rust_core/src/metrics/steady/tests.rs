@@ -131,6 +131,7 @@ fn files_and_levels_that_grow_are_not_steady() {
         });
     }
     assert_eq!(played.changed(), ["disk_bytes"], "a level's share moved by 2.5 points only");
+    assert!(played.is_warm(), "no warm-up waits for the end of growth");
 }
 
 #[test]
