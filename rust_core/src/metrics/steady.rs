@@ -154,7 +154,8 @@ impl Steadiness {
     /// Whether what comes next, of this length, can be expected to be steady: the later half is long enough, and shows no
     /// change in any series. A change in a half that is shorter than what comes counts as what it would grow to by then.
     pub fn is_warm_for(&self, planned: Length) -> bool {
-        self.covered(planned) >= LEAST_COVERED && self.changes_in_tail(planned).is_some_and(|changes| changes.is_empty())
+        self.covered(planned) >= LEAST_COVERED
+            && self.changes_in_tail(planned).is_some_and(|changes| changes.is_empty())
     }
 
     /// Length of the later half / planned length.
