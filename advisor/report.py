@@ -13,6 +13,7 @@ from advisor.knobs import Engine, Setting
 from advisor.published import shipped_summary
 from advisor.recommend import COMPARED_METRICS, Column, Recommendation, wording
 from advisor.sizes import format_size
+from advisor.steadiness import NOT_YET
 from advisor.trial import Trial
 
 BARS = "▁▂▃▄▅▆▇█"
@@ -221,7 +222,7 @@ def _agreement(r: Recommendation) -> str:
 
 def _trials(r: Recommendation) -> str:
     shown = list(dict.fromkeys((r.goal.metric, *COMPARED_METRICS)))
-    head = ("#", "engine", "role", *shown, "changes against the defaults")
+    head = ("#", "engine", "role", *shown, "changes against the defaults", "steady")
     rows = [
         (
             str(trial.number),
@@ -229,10 +230,17 @@ def _trials(r: Recommendation) -> str:
             trial.role,
             *(wording.metric(n, trial.metrics[n]) if n in trial.metrics else "" for n in shown),
             trial.error or _differences(trial),
+            _steady(trial),
         )
         for trial in r.trials
     ]
     return f"## All trials\n\n{_table(head, rows)}"
+
+
+def _steady(trial: Trial) -> str:
+    if trial.steady is None:
+        return ""
+    return "yes" if trial.steady else NOT_YET
 
 
 def _differences(trial: Trial) -> str:

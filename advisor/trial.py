@@ -46,6 +46,8 @@ class Trial:
     by_operation: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     bytes_by_purpose: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     intervals: tuple[Mapping[str, Any], ...] = ()
+    steady: bool | None = None
+    """Whether nothing changed any more when it was measured; absent if that was not judged."""
     notes: tuple[str, ...] = ()
     """What the reader must know to judge the numbers, such as a knob that hit its floor when
     scaled."""

@@ -13,6 +13,7 @@ from advisor import goal
 from advisor.sizes import format_size
 from advisor.trial import Trial
 
+NOT_YET_STEADY = "not yet steady"
 NOT_MEASURED = "-"
 ENGINE_TITLES = {"lsm": "LSM", "btree": "B-tree"}
 CLOCK_TITLES = {"measured": "measured on this machine", "simulated": "simulated"}

@@ -16,6 +16,8 @@ def print_trial(trial: Trial) -> None:
     typer.echo(typer.style(head, bold=True))
     if trial.error:
         typer.echo(f"{trial.outcome}: {trial.error}")
+    if trial.steady is not None:
+        typer.echo("steady" if trial.steady else fmt.NOT_YET_STEADY)
     typer.echo()
     print_table(
         [Column("metric"), Column("value", right=True)],

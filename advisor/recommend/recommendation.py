@@ -22,6 +22,7 @@ from advisor.recommend.verdict import Comparison, EngineVerdict, compare, engine
 from advisor.search import Candidate, Study
 from advisor.search.ranking import best, candidates, noise_of, ranked
 from advisor.search.rules import machine, rules
+from advisor.steadiness import NOT_YET
 from advisor.trial import Clock, Trial
 
 COMPARED_METRICS = ("ops_per_s", "p99_us", "write_kb_per_op", "reads_per_op", "space_amp")
@@ -340,6 +341,12 @@ def _notes(study: Study, final: Candidate) -> list[str]:
             "sizes here are for the full data"
         )
     notes += final.trials[-1].notes
+    unsteady = sum(trial.steady is False for trial in final.trials)
+    if unsteady:
+        notes.append(
+            f"the recommended settings were {NOT_YET} in {unsteady} of their {len(final.trials)} "
+            "runs: longer trials (--seconds) would say more"
+        )
     rejected = [trial for trial in study.trials if trial.outcome == "rejected"]
     notes += [
         f"the {trial.role} settings of {trial.engine} were not run: {trial.error}"

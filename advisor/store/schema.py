@@ -47,6 +47,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     ),
     (
         "ALTER TABLE trial ADD COLUMN hardware VARCHAR",
+        "ALTER TABLE trial ADD COLUMN steady BOOLEAN",
         # A view keeps the columns that its tables had when it was made.
         """ CREATE OR REPLACE VIEW run AS SELECT trial.*, m.* EXCLUDE (trial) FROM trial LEFT JOIN (
         PIVOT trial_metric ON metric IN ( 'ops_per_s', 'p50_us', 'p95_us', 'p99_us', 'p999_us',

@@ -43,6 +43,31 @@ def test_a_rejected_trial_without_metrics_comes_back(store: Store) -> None:
     assert store.trials("mine") == [stored]
 
 
+@pytest.mark.parametrize("steady", [True, False, None])
+def test_the_verdict_on_steadiness_comes_back(store: Store, steady: bool | None) -> None:
+    store.add_trial(trial(steady=steady), "mine")
+    assert store.trials("mine")[0].steady is steady
+    assert store.sql("SELECT steady FROM run").rows == ((steady,),)
+
+
+def test_a_file_from_before_the_verdict_opens_and_has_none(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as before:
+        before.setattr(schema, "MIGRATIONS", MIGRATIONS[:1])
+        store.add_study(record())
+        connection = duckdb.connect(str(store.path))
+        connection.execute(
+            "INSERT INTO trial VALUES (uuid(), 'mine', 0, 'lsm', 'run', 'finished', NULL, 'ycsb', "
+            "'{}', 1, 'measured', 1.0, 1.0, 0, 1.0, now()::TIMESTAMP, 'old', 'here', [])"
+        )
+        connection.close()
+    assert [old.steady for old in store.trials("mine")] == [None]
+    store.add_trial(trial(steady=True), "mine")
+    assert [one.steady for one in store.trials("mine")] == [None, True]
+    assert store.sql("SELECT steady FROM run ORDER BY number").rows == ((None,), (True,))
+
+
 def test_trials_are_numbered_within_their_study(store: Store) -> None:
     for study in ("a", "b", "a", None):
         store.add_trial(trial(), study)

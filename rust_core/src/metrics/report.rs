@@ -3,6 +3,7 @@
 
 use super::intervals::{Snapshot, cache_hit_ratio, stall_s};
 use super::meters::{MetersSnapshot, Purpose};
+use super::steady::Steady;
 use super::{Latencies, ratio};
 use crate::engine::EngineStats;
 use serde_json::{Map, Value, json};
@@ -153,8 +154,8 @@ pub struct Header {
     pub options: Map<String, Value>,
     /// The run's seed.
     pub seed: u64,
-    /// Whether a simulated run reached a steady state; a measured one does not say.
-    pub steady: Option<bool>,
+    /// Whether the run was steady, if that was asked.
+    pub steady: Option<Steady>,
 }
 
 /// The report of one run.
@@ -166,7 +167,8 @@ pub fn report(header: Header, loaded: Loaded, measured: &Measured, intervals: Ve
         "options": header.options,
         "clients": measured.clients,
         "seed": header.seed,
-        "steady": header.steady,
+        "steady": header.steady.as_ref().map(Steady::is_steady),
+        "steadiness": header.steady.as_ref().map(Steady::to_json),
         "seconds": measured.seconds(),
         "operations": measured.operations(),
         "metrics": measured.metrics(),
@@ -314,6 +316,7 @@ mod tests {
                 "options",
                 "seconds",
                 "seed",
+                "steadiness",
                 "steady",
                 "workload",
             ]

@@ -5,12 +5,12 @@ use super::phases::{self, Driver};
 use crate::device::DeviceStats;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::metrics::{Activity, Phase, Snapshot, interval};
+use crate::metrics::{Activity, Phase, Snapshot, Steadiness, interval};
 use crate::runtime::hardware::HardwareSpec;
 use crate::runtime::simulation::{self, Observer, Simulation, Turn, World};
 use crate::runtime::{Signal, Task};
 use crate::storage::{SimulatedStorage, Storage};
-use crate::workload::driver::{Limits, Outcome};
+use crate::workload::driver::{Limits, Outcome, Watch};
 use crate::workload::halt::{Halt, HaltingStorage};
 use crate::workload::recorder::Recorder;
 use crate::workload::{self, Client};
@@ -25,6 +25,9 @@ const DRIVER_TASK: u32 = 2_000_000;
 
 /// After so many intervals of one length a phase samples half as often: virtual hours need no more points than seconds.
 const INTERVALS_OF_ONE_LENGTH: u32 = 400;
+
+/// The first intervals that a phase is judged by, in operations; they grow with it.
+const SHORTEST_JUDGED: u64 = 16;
 
 /// Runs the plan on `hardware` to its report. Intervals go to `on_interval` as they end.
 pub fn run(
@@ -104,6 +107,8 @@ impl Driver for VirtualDriver {
             halt: self.halt.clone(),
             left: Cell::new(limits.operations),
             blocks_asked: Cell::new(0),
+            judge: limits.watch.judge(&before).map(|steadiness| RefCell::new(Judge::new(steadiness, limits.watch))),
+            storage: self.storage.clone(),
         };
         let recorders: Vec<_> = clients.iter().map(|_| Rc::new(RefCell::new(Recorder::new(self.kinds)))).collect();
         let mut seats: Vec<Seat<'_>> = clients
@@ -114,7 +119,6 @@ impl Driver for VirtualDriver {
         let period_ns = limits.interval.as_nanos() as u64;
         let mut sampler = Sampler {
             phase,
-            storage: self.storage.clone(),
             shared: &shared,
             recorders: &recorders,
             last: before.clone(),
@@ -140,7 +144,8 @@ impl Driver for VirtualDriver {
         }
         let cpu_ns = self.world.lock().cpu_ns() - cpu_ns;
         let blocks_asked = shared.blocks_asked.get();
-        Ok(Outcome { clients, before, after, recorder, blocks_asked, cpu_ns, memory_bytes })
+        let steadiness = shared.judge.map(|judge| judge.into_inner().steadiness);
+        Ok(Outcome { clients, before, after, recorder, blocks_asked, cpu_ns, memory_bytes, steadiness })
     }
 
     fn settle(&mut self) -> Result<()> {
@@ -181,6 +186,8 @@ struct Shared {
     /// Operations left, where they are limited.
     left: Cell<Option<u64>>,
     blocks_asked: Cell<u64>,
+    judge: Option<RefCell<Judge>>,
+    storage: Arc<dyn Storage>,
 }
 
 impl Shared {
@@ -189,6 +196,49 @@ impl Shared {
         let Some(left) = self.left.get() else { return true };
         self.left.set(Some(left.saturating_sub(operations)));
         left > 0
+    }
+
+    fn snapshot_at(&self, at_ns: u64) -> Result<Snapshot> {
+        Ok(Snapshot {
+            at_ns,
+            meters: self.storage.meters().snapshot(),
+            engine: self.engine.stats(),
+            disk_bytes: self.storage.used_bytes()?,
+        })
+    }
+
+    /// Ends an interval of the judge if one is due before an operation that starts now. Operations start in the order of
+    /// virtual time, but do not end in it.
+    fn judge(&self, now_ns: u64) -> Result<()> {
+        let Some(judge) = &self.judge else { return Ok(()) };
+        let mut judge = judge.borrow_mut();
+        if judge.ended >= judge.next {
+            judge.sample(self.snapshot_at(now_ns)?);
+        }
+        Ok(())
+    }
+}
+
+/// Judges a phase while it runs, in intervals of equal numbers of operations.
+struct Judge {
+    steadiness: Steadiness,
+    watch: Watch,
+    ended: u64,
+    /// The interval ends after so many operations.
+    next: u64,
+    /// Whether the phase shall end.
+    is_content: bool,
+}
+
+impl Judge {
+    fn new(steadiness: Steadiness, watch: Watch) -> Self {
+        Self { steadiness, watch, ended: 0, next: SHORTEST_JUDGED, is_content: false }
+    }
+
+    fn sample(&mut self, now: Snapshot) {
+        self.steadiness.sample(now, self.ended);
+        self.is_content = self.watch.is_content(&self.steadiness);
+        self.next = self.ended + SHORTEST_JUDGED * self.steadiness.length();
     }
 }
 
@@ -201,6 +251,10 @@ struct Seat<'a> {
 
 impl simulation::Client for Seat<'_> {
     fn plan(&mut self, now_ns: u64) -> Option<Turn> {
+        let is_content = |judge: &RefCell<Judge>| judge.borrow().is_content;
+        if self.shared.judge.as_ref().is_some_and(is_content) {
+            return None;
+        }
         let plan = self.client.plan(now_ns)?;
         if !self.shared.take(plan.operations) {
             return None;
@@ -210,6 +264,7 @@ impl simulation::Client for Seat<'_> {
     }
 
     fn execute(&mut self, task: &mut Task, _began_ns: u64) -> Result<()> {
+        self.shared.judge(task.now_ns)?;
         let asked = task.blocks_asked;
         self.client.execute(&*self.shared.engine, task)?;
         self.shared.blocks_asked.set(self.shared.blocks_asked.get() + task.blocks_asked - asked);
@@ -220,6 +275,9 @@ impl simulation::Client for Seat<'_> {
         let Some(plan) = self.plan.take() else { return };
         let mut recorder = self.recorder.borrow_mut();
         recorder.record(&plan, ended_ns - began_ns);
+        if let Some(judge) = &self.shared.judge {
+            judge.borrow_mut().ended += plan.operations;
+        }
         if stalled_ns > 0 {
             recorder.stalled(stalled_ns);
         }
@@ -228,7 +286,6 @@ impl simulation::Client for Seat<'_> {
 
 struct Sampler<'a> {
     phase: Phase,
-    storage: Arc<dyn Storage>,
     shared: &'a Shared,
     recorders: &'a [Rc<RefCell<Recorder>>],
     last: Snapshot,
@@ -246,12 +303,7 @@ impl Sampler<'_> {
         for recorder in self.recorders {
             recorder.borrow_mut().drain(&mut activity);
         }
-        let now = Snapshot {
-            at_ns: now_ns,
-            meters: self.storage.meters().snapshot(),
-            engine: self.shared.engine.stats(),
-            disk_bytes: self.storage.used_bytes()?,
-        };
+        let now = self.shared.snapshot_at(now_ns)?;
         (self.on_interval)(interval(self.phase, &self.last, &now, &activity, self.recorders.len() as u32));
         self.last = now.clone();
         let used = now.engine.memory_bytes;

@@ -389,3 +389,98 @@ fn the_error_of_a_run_tells_what_panicked_and_where() {
         assert!(message.contains(&expected), "{message}");
     }
 }
+
+#[test]
+fn a_warm_up_lasts_until_nothing_changes_any_more() {
+    let workload = json!({"kind": "ycsb", "records": 1_000, "mix": "C"});
+    let run = simulated(workload, json!({"operations": 20_000, "clients": 3, "warmup": {"most_operations": 40_000}}));
+    run.start();
+    let report = run.report().unwrap();
+    assert_eq!((&report["steady"], &report["operations"]), (&json!(true), &json!(20_000)), "{}", report["steadiness"]);
+    let warmup = report["steadiness"]["warmup_operations"].as_u64().unwrap();
+    assert!((10_000..12_000).contains(&warmup), "twice a quarter of the measured phase, not {warmup}");
+}
+
+#[test]
+fn a_warm_up_whose_budget_ends_first_is_not_yet_steady() {
+    let workload = json!({"kind": "ycsb", "records": 1_000, "mix": "C"});
+    let run = simulated(workload, json!({"operations": 20_000, "warmup": {"most_operations": 5_000}}));
+    run.start();
+    let report = run.report().unwrap();
+    assert_eq!((&report["steady"], &report["operations"]), (&json!(false), &json!(20_000)));
+    assert_eq!(report["steadiness"]["is_warm"], false);
+    assert_eq!(report["steadiness"]["changed_in_run"], json!([]));
+}
+
+#[test]
+fn a_measured_run_is_judged_too_and_a_fixed_warm_up_is_not() {
+    let (run, _engine, _directory) = model_run(small_ycsb(), json!({"seconds": 0.1, "warmup": {"most_seconds": 0.2}}));
+    run.start();
+    // Half a second of real time is too short to expect a verdict, not to have one.
+    let report = run.report().unwrap();
+    assert!(report["steady"].is_boolean());
+    assert!(report["steadiness"]["warmup_operations"].as_u64().unwrap() > 0);
+    let (run, _engine, _directory) = model_run(small_ycsb(), json!({"operations": 500, "warmup_seconds": 0.02}));
+    run.start();
+    let report = run.report().unwrap();
+    assert!(report["steady"].is_null() && report["steadiness"].is_null());
+}
+
+/// A run on the real engines, under either clock.
+fn real(engine: &str, clock: &str, directory: &Path, more: Value) -> Value {
+    let device = json!({
+        "kind": "cloud_volume", "capacity_bytes": 1_u64 << 40, "iops": 3000.0, "mb_per_s": 125.0,
+        "request_bytes": 262_144, "read_latency_us": 500.0, "write_latency_us": 700.0,
+    });
+    let mut spec = json!({"engine": engine, "clock": clock});
+    match clock {
+        "simulated" => spec["hardware"] = json!({"cores": 2, "device": device}),
+        _ => spec["directory"] = json!(directory.join(engine)),
+    }
+    spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    let run = Run::new(spec).unwrap();
+    run.start();
+    run.report().unwrap()
+}
+
+#[test]
+fn an_engine_is_settled_between_load_and_warm_up_under_both_clocks() {
+    let directory = tempfile::tempdir().unwrap();
+    for clock in ["measured", "simulated"] {
+        for (engine, options, drained) in [
+            // An empty memtable holds the first block of its arena.
+            (
+                "lsm",
+                json!({"write_buffer_size": 65_536}),
+                &[("memtable_bytes", 8192.0), ("immutable_memtables", 0.0), ("compaction_pending_bytes", 0.0)][..],
+            ),
+            ("btree", json!({}), &[("dirty_pages", 0.0)][..]),
+        ] {
+            let workload = json!({"kind": "ycsb", "records": 2_000, "mix": "C"});
+            let more = json!({"options": options, "workload": workload, "operations": 1});
+            let details = real(engine, clock, directory.path(), more)["engine_details"].clone();
+            for (name, left) in drained {
+                assert_eq!(details[name], *left, "{clock} {engine} {name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_run_that_ends_before_its_memtable_is_full_is_not_yet_steady() {
+    let directory = tempfile::tempdir().unwrap();
+    let steady = |write_buffer_size: u64| {
+        let more = json!({
+            "options": {"write_buffer_size": write_buffer_size, "max_bytes_for_level_base": 4 * write_buffer_size},
+            "workload": {"kind": "ycsb", "records": 2_000, "mix": "A"},
+            "clients": 2, "operations": 20_000, "warmup": {"most_operations": 20_000},
+        });
+        real("lsm", "simulated", directory.path(), more)
+    };
+    let report = steady(64 << 20);
+    assert_eq!(report["steady"], false);
+    let changed = report["steadiness"]["changed_in_run"].as_array().unwrap();
+    assert!(changed.iter().any(|change| change["series"] == "memtable_bytes"), "{changed:?}");
+    let report = steady(256 << 10);
+    assert_eq!(report["steady"], true, "{}", report["steadiness"]);
+}
