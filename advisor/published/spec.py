@@ -22,11 +22,12 @@ INTERVAL_MS = 100
 SHORTEST_INTERVAL_MS = 10
 SHORTEST_S = 2.0
 """A disk array carries out some hundred operations per second and flushes rarely at that rate: in
-fewer seconds a run would see no writes at all. Where more happens, `MOST_OPERATIONS` ends it."""
+fewer seconds a run would see no writes at all. Where more happens, its operations end it."""
 
-MOST_OPERATIONS = 60_000
-"""A timed run ends after so many operations if its seconds last longer; so does the warm-up of one
-that the post warmed up, if it is not steady before."""
+FEWEST_OPERATIONS, MOST_OPERATIONS = 60_000, 300_000
+"""A timed run ends after its scaled part of the post's operations if its seconds last longer; so
+does the warm-up of one that the post warmed up, if it is not steady before. Both bounds lie between
+these two: fewer say little, more are not affordable."""
 LOAD_BATCH_ROWS = 64
 """Rows of one load batch: a thousand would not fit into a redo log of a mebibyte."""
 
@@ -43,7 +44,7 @@ SMALLEST_DATA = 16 * MIB
 class Budget:
     """Seconds of this machine's time that one run should take, about."""
 
-    seconds: float = 1.0
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ def scaled_run(experiment: Experiment, run: Run, factor: float, machine: Hardwar
         "hardware": machine.to_spec(factor),
     }
     if run.phase.warmup_s:
-        spec["warmup"] = {"most_operations": MOST_OPERATIONS}
+        spec["warmup"] = {"most_operations": _bound(experiment, run.phase.warmup_s, run, factor)}
     if experiment.binary_log is not None:
         spec["binary_log"] = {
             **experiment.binary_log,
@@ -101,7 +102,14 @@ def scaled_run(experiment: Experiment, run: Run, factor: float, machine: Hardwar
         interval_ms = round(1000 * seconds / INTERVALS)
         spec |= {
             "seconds": seconds,
-            "operations": MOST_OPERATIONS,
+            "operations": _bound(experiment, run.phase.seconds, run, factor),
             "interval_ms": max(SHORTEST_INTERVAL_MS, interval_ms),
         }
     return ScaledRun(spec, settings.notes)
+
+
+def _bound(experiment: Experiment, seconds: float, run: Run, factor: float) -> int:
+    """Most operations of these seconds of a run."""
+    share = seconds / (run.phase.warmup_s + (run.phase.seconds or 0.0))
+    scaled = round(experiment.operations * share * factor)
+    return min(MOST_OPERATIONS, max(FEWEST_OPERATIONS, scaled))

@@ -8,6 +8,7 @@ from advisor.hardware import hardware, shipped_hardware
 from advisor.published import EXPERIMENTS, Budget, Experiment, experiment, experiments
 from advisor.published.claims import TESTS, judge
 from advisor.published.spec import (
+    FEWEST_OPERATIONS,
     MOST_OPERATIONS,
     SHORTEST_S,
     SMALLEST_DATA,
@@ -57,7 +58,7 @@ def test_a_claim_without_figures_has_no_answer(one: Experiment) -> None:
 def test_the_specs_say_what_the_core_is_told_and_nothing_else(one: Experiment) -> None:
     fields = {"engine", "options", "workload", "clients", "seed", "interval_ms"}
     fields |= {"clock", "hardware"}
-    factor = choose_factor(one, Budget())
+    factor = choose_factor(one, Budget(one.seconds))
     for run in one.runs:
         spec = scaled_run(one, run, factor, hardware(one.hardware)).spec
         assert set(spec) - fields - {"warmup", "binary_log"} in (
@@ -93,6 +94,9 @@ def test_time_and_caches_shrink_with_the_data() -> None:
     assert spec["seconds"] == pytest.approx(run.phase.seconds * 1e-3)
     assert run.phase.seconds * 1e-3 > SHORTEST_S
     assert spec["warmup"] == {"most_operations": MOST_OPERATIONS}
+    assert FEWEST_OPERATIONS < spec["operations"] < MOST_OPERATIONS
+    few = scaled_run(WEEK, run, 1e-6, hardware(WEEK.hardware)).spec
+    assert few["operations"] == FEWEST_OPERATIONS
     full = run.configuration.settings["innodb_buffer_pool_size"]
     assert spec["options"]["innodb_buffer_pool_size"] == pytest.approx(int(full) * 1e-3, rel=1e-6)
     assert spec["clients"] == run.clients
