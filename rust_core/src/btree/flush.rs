@@ -11,6 +11,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// Dirty frames that a client tries before it looks for more.
+const FIRST_CHOICES: usize = 8;
+
 /// Pages that are written together.
 pub struct FlushBatch {
     frames: Vec<u32>,
@@ -178,7 +181,13 @@ impl BufferPool {
     /// Flushes the coldest dirty page for a client that found no clean frame; false if none could be.
     pub fn flush_one_from_tail(&self, task: &mut Task) -> Result<bool> {
         self.complete_written();
-        for frame in self.coldest_dirty(usize::MAX, usize::MAX) {
+        // One of the first is free nearly always; only else is the whole list looked at.
+        Ok(self.flush_one_of(task, self.coldest_dirty(usize::MAX, FIRST_CHOICES))?
+            || self.flush_one_of(task, self.coldest_dirty(usize::MAX, usize::MAX))?)
+    }
+
+    fn flush_one_of(&self, task: &mut Task, frames: Vec<u32>) -> Result<bool> {
+        for frame in frames {
             let copies = self.copy(task, &mut BTreeMap::from([(self.page_hint(frame), frame)]), false);
             if !copies.pages.is_empty() {
                 let batch = self.write_copies(task, copies)?;

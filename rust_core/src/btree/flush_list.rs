@@ -28,13 +28,16 @@ pub struct FlushList {
     /// Whether `oldest` of a frame is set, for those who look at many frames.
     is_dirty: Box<[AtomicBool]>,
     dirty: AtomicUsize,
+    /// Times that a frame became clean.
+    cleaned: AtomicUsize,
 }
 
 impl FlushList {
     pub fn new(frames: usize) -> Self {
         let since = (0..frames).map(|_| AtomicU64::new(0)).collect();
         let is_dirty = (0..frames).map(|_| AtomicBool::new(false)).collect();
-        Self { inner: Mutex::default(), since, is_dirty, dirty: AtomicUsize::new(0) }
+        let (dirty, cleaned) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        Self { inner: Mutex::default(), since, is_dirty, dirty, cleaned }
     }
 
     /// Notes a change at or after `lsn`. The caller holds the frame's exclusive latch and has not yet logged the change.
@@ -107,6 +110,7 @@ impl FlushList {
         inner.order.remove(&(oldest, frame));
         if since == 0 {
             self.is_dirty[frame as usize].store(false, Ordering::Release);
+            self.cleaned.fetch_add(1, Ordering::AcqRel);
             self.dirty.fetch_sub(1, Ordering::AcqRel);
         } else {
             inner.order.insert((since, frame));
@@ -116,6 +120,11 @@ impl FlushList {
     /// Dirty frames.
     pub fn len(&self) -> usize {
         self.dirty.load(Ordering::Acquire)
+    }
+
+    /// Times that a frame became clean.
+    pub fn cleaned(&self) -> usize {
+        self.cleaned.load(Ordering::Acquire)
     }
 
     /// Frames being written.
