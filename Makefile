@@ -48,8 +48,9 @@ test-python: $(VENV)/.developer  ## tests of the library, the terminal, and real
 
 test: lint test-rust test-python  ## everything
 
-bench: setup  ## both engines beside fjall and redb, in one run
+bench: setup  ## both engines beside fjall and redb, in one run; the speed of the simulation
 	$(CARGO) run --release --manifest-path rust_core/peers/Cargo.toml
+	$(CARGO) bench --manifest-path $(CORE) --bench simulated
 
 soak:  ## the property and crash tests of the core, 50 times as many cases
 	PROPTEST_CASES=12800 $(CARGO) test --release --manifest-path $(CORE)

@@ -38,22 +38,10 @@ pub struct Lru {
 /// frame has become clean since.
 #[derive(Debug)]
 struct Scan {
-    /// The frame to look at next; none at the start.
+    /// The frame to look at next; none if all were passed.
     next: u32,
-    /// Frames behind it.
-    passed: usize,
-    /// For each frame, the round of the search that passed it.
-    rounds: Vec<u32>,
-    round: u32,
-    /// Frames that had become clean when this round began.
+    /// Times that a frame had become clean when the search began at the cold end.
     cleaned: usize,
-}
-
-impl Scan {
-    fn begin(&mut self) {
-        (self.next, self.passed) = (NONE, 0);
-        self.round = self.round.wrapping_add(1);
-    }
 }
 
 impl Lru {
@@ -61,8 +49,20 @@ impl Lru {
     pub fn new(frames: usize, old_pct: usize) -> Self {
         let old = (0..frames).map(|_| AtomicBool::new(false)).collect();
         let (head, tail, old_head) = (NONE, NONE, NONE);
-        let scan = Scan { next: NONE, passed: 0, rounds: Vec::new(), round: 1, cleaned: 0 };
-        Self { links: Vec::new(), old, head, tail, old_head, old_len: 0, len: 0, old_pct, free: Vec::new(), frames, scan }
+        let scan = Scan { next: NONE, cleaned: 0 };
+        Self {
+            links: Vec::new(),
+            old,
+            head,
+            tail,
+            old_head,
+            old_len: 0,
+            len: 0,
+            old_pct,
+            free: Vec::new(),
+            frames,
+            scan,
+        }
     }
 
     /// For each frame, whether it is in the old part.
@@ -86,7 +86,6 @@ impl Lru {
             let fresh = self.links.len();
             (fresh < self.frames).then(|| {
                 self.links.push(Links { prev: NONE, next: NONE });
-                self.scan.rounds.push(0);
                 fresh as u32
             })
         })
@@ -99,9 +98,9 @@ impl Lru {
 
     /// Puts a new page at the midpoint.
     pub fn insert(&mut self, frame: u32) {
-        if self.scan.next == NONE || !self.is_old(self.scan.next) {
-            // The page comes in where the search may have been already.
-            self.scan.begin();
+        // Where the search has passed the midpoint, it goes back to the page that comes in there.
+        if self.scan.next == NONE || (self.old_head != NONE && !self.is_old(self.scan.next)) {
+            self.scan.next = frame;
         }
         if self.old_head == NONE {
             self.link_before(frame, self.head);
@@ -129,10 +128,6 @@ impl Lru {
         if self.scan.next == frame {
             self.scan.next = prev;
         }
-        if self.scan.rounds[frame as usize] == self.scan.round {
-            self.scan.rounds[frame as usize] = self.scan.round.wrapping_sub(1);
-            self.scan.passed -= 1;
-        }
         if self.old_head == frame {
             self.old_head = next;
         }
@@ -151,33 +146,28 @@ impl Lru {
 
     /// Frames from the cold end on.
     pub fn coldest(&self) -> impl Iterator<Item = u32> + '_ {
-        let present = |frame: u32| (frame != NONE).then_some(frame);
-        std::iter::successors(present(self.tail), move |frame| present(self.links[*frame as usize].prev))
+        self.from(self.tail)
     }
 
-    /// The first of the `depth` coldest frames that is clean and that `take` takes. `cleaned` counts the frames that have
-    /// become clean so far.
+    fn from(&self, frame: u32) -> impl Iterator<Item = u32> + '_ {
+        let present = |frame: u32| (frame != NONE).then_some(frame);
+        std::iter::successors(present(frame), move |frame| present(self.links[*frame as usize].prev))
+    }
+
+    /// The coldest clean frame that `take` takes. `cleaned` counts the times that a frame has become clean so far.
     pub fn find_clean<T>(
         &mut self,
-        depth: usize,
         cleaned: usize,
         is_dirty: impl Fn(u32) -> bool,
         take: impl Fn(u32) -> Option<T>,
     ) -> Option<(u32, T)> {
-        if self.scan.cleaned != cleaned || self.scan.next == NONE {
-            self.scan.cleaned = cleaned;
-            self.scan.begin();
-            self.scan.next = self.tail;
+        if self.scan.cleaned != cleaned {
+            self.scan = Scan { next: self.tail, cleaned };
         }
-        while self.scan.next != NONE && self.scan.passed < depth && is_dirty(self.scan.next) {
-            let frame = self.scan.next as usize;
-            self.scan.rounds[frame] = self.scan.round;
-            self.scan.passed += 1;
-            self.scan.next = self.links[frame].prev;
+        while self.scan.next != NONE && is_dirty(self.scan.next) {
+            self.scan.next = self.links[self.scan.next as usize].prev;
         }
-        let present = |frame: u32| (frame != NONE).then_some(frame);
-        let rest = std::iter::successors(present(self.scan.next), |frame| present(self.links[*frame as usize].prev));
-        rest.take(depth.saturating_sub(self.scan.passed)).find_map(|frame| Some((frame, take(frame)?)))
+        self.from(self.scan.next).find_map(|frame| Some((frame, take(frame)?)))
     }
 
     /// Bytes of memory.
@@ -350,7 +340,7 @@ mod tests {
         let mut lru = Lru::new(100, 37);
         let (mut inside, mut dirty, mut cleaned) = (Vec::new(), [false; 100], 0);
         let mut state = 3u64;
-        for step in 0..20_000 {
+        for step in 0..20_000u32 {
             state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             let chosen = |len: usize| (state >> 33) as usize % len.max(1);
             match state >> 59 {
@@ -367,12 +357,11 @@ mod tests {
                     cleaned += usize::from(std::mem::take(&mut dirty[frame as usize]));
                 }
                 23..=25 => {
-                    let depth = [usize::MAX, 10][step % 2];
-                    let latched = step as u32 % 7;
+                    let latched = step % 7;
                     let is_free = |frame: u32| !dirty[frame as usize] && frame % 7 != latched;
-                    let expected = lru.coldest().take(depth).find(|frame| is_free(*frame));
+                    let expected = lru.coldest().find(|frame| is_free(*frame));
                     let is_dirty = |frame: u32| dirty[frame as usize];
-                    let found = lru.find_clean(depth, cleaned, is_dirty, |frame| is_free(frame).then_some(()));
+                    let found = lru.find_clean(cleaned, is_dirty, |frame| is_free(frame).then_some(()));
                     assert_eq!(found.map(|(frame, ())| frame), expected, "step {step}");
                 }
                 _ => {

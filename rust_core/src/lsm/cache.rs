@@ -141,7 +141,9 @@ impl Shard {
         }
         self.hits += 1;
         let Entry { charge, moves, part, begins_at, .. } = self.entries[at as usize];
-        begins_at.into_iter().for_each(|address| prefetch(address as *const u8));
+        for address in begins_at {
+            prefetch(address as *const u8);
+        }
         if self.parts[HIGH].places.back() != Some(&(at, moves)) {
             self.parts[part as usize].len -= 1;
             self.parts[part as usize].bytes -= charge as usize;
