@@ -48,8 +48,9 @@ test-python: $(VENV)/.developer  ## tests of the library, the terminal, and real
 
 test: lint test-rust test-python  ## everything
 
-bench: setup  ## both engines beside fjall and redb, in one run
+bench: setup  ## both engines beside fjall and redb, in one run; the speed of the simulation
 	$(CARGO) run --release --manifest-path rust_core/peers/Cargo.toml
+	$(CARGO) bench --manifest-path $(CORE) --bench simulated
 
 scorecard: setup  ## replays all published experiments and writes what README and reports quote
 	$(BIN)/tunebench published --all -o datasets/published/SCORECARD.md --force

@@ -89,7 +89,8 @@ impl BufferPool {
     /// taken, unless it has nothing else. While it holds claims, it waits for no latch, because the latch's owner may wait
     /// for one of the claimed frames.
     fn copy(&self, task: &mut Task, chosen: &mut BTreeMap<u32, u32>, wait: bool) -> Copies {
-        let mut copies = Copies { pages: Vec::new(), frames: Vec::new(), images: Vec::new(), newest_lsn: 0 };
+        let images = Vec::with_capacity(chosen.len() * self.page_bytes());
+        let mut copies = Copies { pages: Vec::new(), frames: Vec::new(), images, newest_lsn: 0 };
         let take = |copies: &mut Copies, frame: u32, wait: bool| {
             if !self.dirty.claim(frame) {
                 return true;

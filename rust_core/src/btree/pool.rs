@@ -458,7 +458,13 @@ impl BufferPool {
             }
             return Some(WritePage { frame, guard });
         }
-        let (frame, guard) = lru.coldest().take(depth).find_map(|frame| Some((frame, self.try_evict(frame)?)))?;
+        let near = || lru.coldest().take(depth).find_map(|frame| Some((frame, self.try_evict(frame)?)));
+        let (frame, guard) = if depth <= SEARCH_DEPTH {
+            near()?
+        } else {
+            let is_dirty = |frame| self.dirty.is_dirty(frame);
+            lru.find_clean(self.dirty.cleaned(), is_dirty, |frame| self.try_evict(frame))?
+        };
         lru.remove(frame);
         Some(WritePage { frame, guard })
     }

@@ -17,7 +17,6 @@ use crate::workload::{self, Client};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use std::cell::{Cell, RefCell};
-use std::rc::Rc;
 use std::sync::Arc;
 
 /// The driver's own task, apart from clients and jobs.
@@ -109,18 +108,15 @@ impl Driver for VirtualDriver {
             blocks_asked: Cell::new(0),
             judge: limits.watch.judge(&before).map(|steadiness| RefCell::new(Judge::new(steadiness, limits.watch))),
             storage: self.storage.clone(),
+            recorder: RefCell::new(Recorder::new(self.kinds)),
         };
-        let recorders: Vec<_> = clients.iter().map(|_| Rc::new(RefCell::new(Recorder::new(self.kinds)))).collect();
-        let mut seats: Vec<Seat<'_>> = clients
-            .into_iter()
-            .zip(&recorders)
-            .map(|(client, recorder)| Seat { client, shared: &shared, recorder: recorder.clone(), plan: None })
-            .collect();
+        let mut seats: Vec<Seat<'_>> =
+            clients.into_iter().map(|client| Seat { client, shared: &shared, plan: None }).collect();
         let period_ns = limits.interval.as_nanos() as u64;
         let mut sampler = Sampler {
             phase,
             shared: &shared,
-            recorders: &recorders,
+            clients: seats.len() as u32,
             last: before.clone(),
             period_ns,
             emitted: 0,
@@ -138,13 +134,10 @@ impl Driver for VirtualDriver {
         let after = sampler.sample(self.simulation.now_ns())?;
         let memory_bytes = sampler.memory_bytes;
         let clients = seats.into_iter().map(|seat| seat.client).collect();
-        let mut recorder = Recorder::new(self.kinds);
-        for one in &recorders {
-            recorder.merge(&one.borrow());
-        }
         let cpu_ns = self.world.lock().cpu_ns() - cpu_ns;
         let blocks_asked = shared.blocks_asked.get();
         let steadiness = shared.judge.map(|judge| judge.into_inner().steadiness);
+        let recorder = shared.recorder.into_inner();
         Ok(Outcome { clients, before, after, recorder, blocks_asked, cpu_ns, memory_bytes, steadiness })
     }
 
@@ -188,6 +181,8 @@ struct Shared {
     blocks_asked: Cell<u64>,
     judge: Option<RefCell<Judge>>,
     storage: Arc<dyn Storage>,
+    /// One for all of them: there is one thread, and one histogram stays in the processor's cache.
+    recorder: RefCell<Recorder>,
 }
 
 impl Shared {
@@ -245,7 +240,6 @@ impl Judge {
 struct Seat<'a> {
     client: Box<dyn Client>,
     shared: &'a Shared,
-    recorder: Rc<RefCell<Recorder>>,
     plan: Option<workload::Plan>,
 }
 
@@ -273,7 +267,7 @@ impl simulation::Client for Seat<'_> {
 
     fn ended(&mut self, began_ns: u64, ended_ns: u64, stalled_ns: u64) {
         let Some(plan) = self.plan.take() else { return };
-        let mut recorder = self.recorder.borrow_mut();
+        let mut recorder = self.shared.recorder.borrow_mut();
         recorder.record(&plan, ended_ns - began_ns);
         if let Some(judge) = &self.shared.judge {
             judge.borrow_mut().ended += plan.operations;
@@ -287,7 +281,7 @@ impl simulation::Client for Seat<'_> {
 struct Sampler<'a> {
     phase: Phase,
     shared: &'a Shared,
-    recorders: &'a [Rc<RefCell<Recorder>>],
+    clients: u32,
     last: Snapshot,
     period_ns: u64,
     emitted: u32,
@@ -300,11 +294,9 @@ impl Sampler<'_> {
     /// Ends an interval.
     fn sample(&mut self, now_ns: u64) -> Result<Snapshot> {
         let mut activity = Activity::default();
-        for recorder in self.recorders {
-            recorder.borrow_mut().drain(&mut activity);
-        }
+        self.shared.recorder.borrow_mut().drain(&mut activity);
         let now = self.shared.snapshot_at(now_ns)?;
-        (self.on_interval)(interval(self.phase, &self.last, &now, &activity, self.recorders.len() as u32));
+        (self.on_interval)(interval(self.phase, &self.last, &now, &activity, self.clients));
         self.last = now.clone();
         let used = now.engine.memory_bytes;
         self.memory_bytes = self.memory_bytes.max(used);

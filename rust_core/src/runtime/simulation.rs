@@ -40,7 +40,7 @@ impl World {
     }
 
     fn work_ns(&self, work: &WorkCounts) -> u64 {
-        work.0.iter().zip(self.cost_ns).map(|(units, cost)| *units as f64 * cost).sum::<f64>() as u64
+        work.counted().map(|(kind, units)| units as f64 * self.cost_ns[kind]).sum::<f64>() as u64
     }
 
     fn cpu(&mut self, now_ns: u64, service_ns: u64) -> u64 {
@@ -339,8 +339,9 @@ impl Simulation {
             self.jobs[n] = Some(Running { job, steps, now_ns });
             queue.push(Reverse((now_ns, Event::Job(n))));
         }
-        let timer_ns = self.engine.next_timer(now_ns).map(|at_ns| at_ns.max(now_ns + 1));
-        if let Some(at_ns) = timer_ns
+        // A timer that is due while all workers are busy is looked at when one of them is done.
+        if let Some(at_ns) = self.engine.next_timer(now_ns)
+            && at_ns > now_ns
             && self.timer_ns.is_none_or(|planned| at_ns < planned || planned <= now_ns)
         {
             self.timer_ns = Some(at_ns);
@@ -379,8 +380,7 @@ fn replay(world: &mut World, now_ns: u64, step: Step) -> (u64, Option<Step>) {
                 return (world.cpu(now_ns, service_ns), None);
             }
             let slices = service_ns.div_ceil(SLICE_NS);
-            let slice = WorkCounts(work.0.map(|units| units / slices));
-            let rest = WorkCounts(std::array::from_fn(|n| work.0[n] - slice.0[n]));
+            let (slice, rest) = work.split(slices);
             let slice_ns = world.work_ns(&slice);
             if slice_ns == 0 {
                 return (world.cpu(now_ns, service_ns), None);

@@ -249,7 +249,7 @@ fn a_long_cpu_step_is_replayed_in_slices_that_add_up() {
     };
     let mut world = World::new(1, [1.0; Work::COUNT], Box::new(CloudVolume::new(volume)));
     let mut work = WorkCounts::default();
-    work.0[0] = 2_600_000;
+    work.count(Work::Call, 2_600_000);
     let (mut now_ns, mut step, mut slices) = (0, Some(Step::Cpu(work)), 0);
     while let Some(next) = step {
         (now_ns, step) = replay(&mut world, now_ns, next);
