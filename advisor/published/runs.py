@@ -19,7 +19,7 @@ from advisor.core import Cancelled, Report, Spec
 from advisor.errors import InputError, WorkError
 
 WORKERS = 2
-LIMIT_CPU_S = 30.0
+LIMIT_CPU_S = 120.0
 """A run that takes more CPU time than this is given up: its rows stay empty, and its note says why.
 Wall time would give up other runs on a busy machine than on an idle one."""
 
