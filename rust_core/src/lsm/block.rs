@@ -119,6 +119,12 @@ impl Block {
         self.data.capacity() + size_of::<Self>()
     }
 
+    /// Comparisons that the search among the restart points takes.
+    #[inline]
+    pub fn search_steps(&self) -> u64 {
+        u64::from(self.restarts.max(2).ilog2())
+    }
+
     #[inline]
     fn restart(&self, n: usize) -> usize {
         let at = self.end + 4 * n;

@@ -239,6 +239,7 @@ impl Table {
         let index =
             Index::decode(&block).ok_or_else(|| Error::corruption(&*self.name, handle.offset, "not an index block"))?;
         let index = Arc::new(index);
+        task.charge(Work::PageTouch, 1);
         self.context.cache.insert(key, Cached::Index(index.clone()));
         Ok(index)
     }
@@ -262,6 +263,7 @@ impl Table {
         let filter =
             Filter::decode(block).ok_or_else(|| Error::corruption(&*self.name, handle.offset, "not a filter block"))?;
         let filter = Arc::new(filter);
+        task.charge(Work::PageTouch, 1);
         self.context.cache.insert(key, Cached::Filter(filter.clone()));
         Ok(filter)
     }
@@ -298,7 +300,8 @@ impl Table {
     }
 
     /// Puts a data block into the cache.
-    pub fn cache_block(&self, handle: Handle, block: &Arc<Block>) {
+    pub fn cache_block(&self, task: &mut Task, handle: Handle, block: &Arc<Block>) {
+        task.charge(Work::PageTouch, 1);
         self.context.cache.insert(BlockKey { file: self.number, offset: handle.offset }, Cached::Data(block.clone()));
     }
 
@@ -310,7 +313,7 @@ impl Table {
         let mut stored = vec![0; (handle.bytes + BLOCK_TRAILER_BYTES) as usize];
         self.file.read_at(task, Purpose::UserRead, handle.offset, &mut stored)?;
         let block = self.decode_block(task, handle.offset, stored)?;
-        self.cache_block(handle, &block);
+        self.cache_block(task, handle, &block);
         Ok(block)
     }
 
@@ -360,6 +363,7 @@ impl Table {
         while found == Lookup::Absent && at < index.blocks() {
             let handle = index.handle(at);
             let block = self.data_block(task, handle)?;
+            task.charge(Work::Compare, block.search_steps());
             let mut steps = 0;
             if let Some((trailer, stored)) = block.find(wanted.user_key, wanted.trailer, &mut steps) {
                 found = if key::is_delete(trailer) { Lookup::Deleted } else { Lookup::Found };

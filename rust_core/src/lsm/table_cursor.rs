@@ -117,7 +117,7 @@ impl TableCursor {
                     block
                 } else {
                     let block = self.ahead.client_block(task, table, handle, index.data_end())?;
-                    table.cache_block(handle, &block);
+                    table.cache_block(task, handle, &block);
                     block
                 }
             }

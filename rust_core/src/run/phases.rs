@@ -3,6 +3,7 @@
 use super::Plan;
 use crate::error::Result;
 use crate::metrics::{Header, Latencies, Loaded, Measured, Phase, Snapshot, report};
+use crate::runtime::CpuUse;
 use crate::workload::Client;
 use crate::workload::driver::{Limits, Outcome};
 use serde_json::Value;
@@ -27,8 +28,8 @@ pub trait Driver {
     /// All counters now.
     fn snapshot(&self) -> Result<Snapshot>;
 
-    /// CPU nanoseconds that background work has used.
-    fn background_cpu_ns(&self) -> u64;
+    /// What background work has used, where [`Outcome::cpu`] leaves it out.
+    fn background_cpu(&self) -> CpuUse;
 
     /// Bytes that the host and the flash of a simulated device have written; `None` without flash.
     fn flash_bytes(&self) -> Option<(u64, u64)>;
@@ -91,8 +92,10 @@ fn measure(
     on_interval: &mut dyn FnMut(Value),
 ) -> Result<Measured> {
     let limits = limits(plan, plan.spec.seconds, plan.spec.operations);
-    let (background_cpu_ns, flash) = (driver.background_cpu_ns(), driver.flash_bytes());
+    let (background, flash) = (driver.background_cpu(), driver.flash_bytes());
     let outcome = driver.phase(Phase::Run, clients, limits, on_interval)?;
+    let mut cpu = driver.background_cpu().since(&background);
+    cpu.add(&outcome.cpu);
     let names = plan.workload.operations().iter().copied();
     let flash_waf = flash.zip(driver.flash_bytes()).and_then(|(before, after)| {
         let host = after.0 - before.0;
@@ -105,7 +108,7 @@ fn measure(
         clients: plan.spec.clients,
         stall_ns: outcome.recorder.stall_ns,
         blocks_asked: outcome.blocks_asked,
-        cpu_ns: Some(outcome.cpu_ns + driver.background_cpu_ns() - background_cpu_ns),
+        cpu: Some(cpu),
         live_bytes: plan.workload.live_bytes(),
         memory_bytes: outcome.memory_bytes,
         flash_waf,

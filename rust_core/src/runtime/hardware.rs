@@ -68,6 +68,10 @@ pub fn default_work_ns(work: Work) -> f64 {
         Work::DecompressZlibByte => 3.0,
         Work::PageTouch => 60.0,
         Work::StorageCall => 1500.0,
+        Work::StorageWrite => 1500.0,
+        Work::StorageSync => 10_000.0,
+        Work::StorageReadByte | Work::StorageWriteByte => 0.2,
+        Work::Operation => 300.0,
         Work::Statement => 0.0,
     }
 }

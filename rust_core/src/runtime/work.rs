@@ -37,8 +37,18 @@ pub enum Work {
     DecompressZlibByte,
     /// One page or block allocated, evicted or linked in a list.
     PageTouch,
-    /// One system call to storage.
+    /// One read call to storage.
     StorageCall,
+    /// One write call to storage.
+    StorageWrite,
+    /// One sync of a file or a folder.
+    StorageSync,
+    /// One byte that the operating system copies out of a file.
+    StorageReadByte,
+    /// One byte that the operating system copies into a file.
+    StorageWriteByte,
+    /// One operation of a client, apart from the engine: drawing it, building its rows, timing it.
+    Operation,
     /// One statement of a SQL layer (only where the profile is a server's).
     Statement,
 }
@@ -66,6 +76,11 @@ impl Work {
         Self::DecompressZlibByte,
         Self::PageTouch,
         Self::StorageCall,
+        Self::StorageWrite,
+        Self::StorageSync,
+        Self::StorageReadByte,
+        Self::StorageWriteByte,
+        Self::Operation,
         Self::Statement,
     ];
 
@@ -89,6 +104,11 @@ impl Work {
             Self::DecompressZlibByte => "decompress_zlib_byte",
             Self::PageTouch => "page_touch",
             Self::StorageCall => "storage_call",
+            Self::StorageWrite => "storage_write",
+            Self::StorageSync => "storage_sync",
+            Self::StorageReadByte => "storage_read_byte",
+            Self::StorageWriteByte => "storage_write_byte",
+            Self::Operation => "operation",
             Self::Statement => "statement",
         }
     }
@@ -112,8 +132,40 @@ impl WorkCounts {
         }
     }
 
+    /// What was counted since `before`.
+    pub fn since(&self, before: &Self) -> Self {
+        Self(std::array::from_fn(|n| self.0[n] - before.0[n]))
+    }
+
     /// Units of one kind.
     pub fn get(&self, work: Work) -> u64 {
         self.0[work as usize]
+    }
+
+    /// The kinds that occurred, by name.
+    pub fn by_name(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
+        Work::ALL.into_iter().map(|work| (work.name(), self.get(work))).filter(|(_, units)| *units > 0)
+    }
+}
+
+/// CPU time, and the work that was done in it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CpuUse {
+    /// Nanoseconds of a core.
+    pub ns: u64,
+    /// What was counted meanwhile.
+    pub work: WorkCounts,
+}
+
+impl CpuUse {
+    /// Adds another use.
+    pub fn add(&mut self, other: &Self) {
+        self.ns += other.ns;
+        self.work.add(&other.work);
+    }
+
+    /// What was used since `before`.
+    pub fn since(&self, before: &Self) -> Self {
+        Self { ns: self.ns - before.ns, work: self.work.since(&before.work) }
     }
 }
