@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from advisor.core import Report, Spec
 from advisor.calibration.fit import Observation
+from advisor.core import Report, Spec
 from advisor.knobs import Engine
 
 SECONDS = 0.8
