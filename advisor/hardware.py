@@ -36,6 +36,7 @@ Work = Literal[
     "decompress_fast_byte",
     "decompress_zstd_byte",
     "decompress_zlib_byte",
+    "cache_miss",
     "page_touch",
     "storage_call",
     "storage_write",

@@ -1,9 +1,10 @@
-"""The runs that a calibration measures: short, small enough for memory, and different enough in what
-they do that the kinds of work can be told apart.
+"""The runs that a calibration measures: short, small enough for memory, and different enough in
+what they do that the kinds of work can be told apart.
 
 A kind is told from the others by runs that differ in little else: the same reads from a cache and
 past it, with 4 KiB and 16 KiB blocks, with each compression; writes one at a time and in batches,
-with and without a log, a sync, long values; scans of one entry and of hundreds.
+with and without a log, a sync, long values; scans of one entry and of hundreds; and the same reads
+of data that fits into the processor's caches and of data that does not.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from advisor.knobs import Engine
 SECONDS = 0.8
 KEYS = 150_000
 """Times 116 bytes: 17 MB, loaded in a fraction of a second, and a hundred times the small cache."""
+FEW_KEYS = 2_000
+MANY_KEYS = 600_000
 SMALL = 1 << 20
 """A cache or pool that holds next to nothing of the data."""
 MIB = 1 << 20
@@ -74,6 +77,7 @@ PUTS = {"benchmark": "overwrite"}
 IN_ORDER = {"load_order": "sequential"}
 """A load past a small pool that goes through it once."""
 FILL = {"benchmark": "fillrandom", "keys": 4_000_000}
+MANY = IN_ORDER | {"keys": MANY_KEYS}
 LONG = {"value_bytes": 1000, "keys": 20_000}
 
 _LSM_COMPRESSIONS = {"lz4": "kLZ4Compression", "zstd": "kZSTD", "zlib": "kZlibCompression"}
@@ -90,6 +94,8 @@ def _lsm() -> list[Run]:
     tiers = {"disable_auto_compactions": True, "write_buffer_size": 2 * MIB}
     return [
         Run("cached reads", "lsm", GETS, only_computes=True),
+        Run("cached reads, few keys", "lsm", GETS | {"keys": FEW_KEYS}),
+        Run("cached reads, many keys", "lsm", GETS | MANY),
         Run("cached reads, 16 KiB", "lsm", GETS, blocks),
         Run("cached reads, many tables", "lsm", GETS, tiers),
         Run("cached reads, many filters", "lsm", GETS, tiers | bloom),
@@ -121,6 +127,8 @@ def _btree() -> list[Run]:
     pressed = {"innodb_buffer_pool_size": 8 * MIB}
     return [
         Run("cached reads", "btree", GETS, only_computes=True),
+        Run("cached reads, few keys", "btree", GETS | {"keys": FEW_KEYS}),
+        Run("cached reads, many keys", "btree", GETS | MANY),
         Run("cached reads, 4 KiB", "btree", GETS, pages),
         Run("cached reads, long values", "btree", GETS | LONG),
         Run("uncached reads", "btree", GETS | IN_ORDER, past_pool),

@@ -352,6 +352,12 @@ impl BlockCursor {
         steps
     }
 
+    /// Comparisons that the search among the restart points of the current block takes.
+    #[inline]
+    pub fn search_steps(&self) -> u64 {
+        self.block.as_ref().map_or(0, |block| block.search_steps())
+    }
+
     /// Whether there is a current entry.
     #[inline]
     pub fn valid(&self) -> bool {

@@ -12,11 +12,15 @@ use super::table_builder::BuiltTable;
 use super::table_format::{BLOCK_TRAILER_BYTES, FOOTER_BYTES, Handle, Layout, Properties, decode_footer, open_block};
 use crate::error::{Error, Result};
 use crate::metrics::Purpose;
-use crate::runtime::{Task, Work};
+use crate::runtime::{Task, Work, misses};
 use crate::storage::StorageFile;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What a lookup in the block cache looks at: the lock of a shard, a bucket, the entry, its two neighbours in the list and
+/// their new ones, and the block's count of references.
+const LOOKUP_LINES: u64 = 7;
 
 /// What all tables of an engine share.
 pub struct TableContext {
@@ -293,10 +297,19 @@ impl Table {
     pub fn cached_block(&self, task: &mut Task, handle: Handle) -> Option<Arc<Block>> {
         task.blocks_asked += 1;
         task.charge(Work::CacheLookup, 1);
+        task.charge(Work::CacheMiss, misses(LOOKUP_LINES, self.context.cache.bytes()));
         match self.context.cache.get(BlockKey { file: self.number, offset: handle.offset }) {
             Some(Cached::Data(block)) => Some(block),
             _ => None,
         }
+    }
+
+    /// Charges a search for a restart point in `steps`, and what it and the `entries` read from there miss of the caches.
+    #[inline]
+    pub fn charge_search(&self, task: &mut Task, steps: u64, entries: u64) {
+        task.charge(Work::Compare, steps);
+        // Each step looks at the number of an entry and at the entry.
+        task.charge(Work::CacheMiss, misses(2 * steps + entries, self.context.cache.bytes()));
     }
 
     /// Puts a data block into the cache.
@@ -363,7 +376,6 @@ impl Table {
         while found == Lookup::Absent && at < index.blocks() {
             let handle = index.handle(at);
             let block = self.data_block(task, handle)?;
-            task.charge(Work::Compare, block.search_steps());
             let mut steps = 0;
             if let Some((trailer, stored)) = block.find(wanted.user_key, wanted.trailer, &mut steps) {
                 found = if key::is_delete(trailer) { Lookup::Deleted } else { Lookup::Found };
@@ -373,6 +385,7 @@ impl Table {
                 }
             }
             task.charge(Work::Record, steps);
+            self.charge_search(task, block.search_steps(), steps);
             at += 1;
             if index.separator(at - 1) != wanted.user_key {
                 break;

@@ -156,8 +156,7 @@ impl TableCursor {
         if !self.load(task, at)? {
             return Ok(());
         }
-        let steps = self.block.seek(internal);
-        task.charge(Work::Record, steps);
+        self.search(task, internal);
         if !self.block.valid() && self.load(task, at + 1)? {
             self.block.seek_to_first();
         }
@@ -173,13 +172,21 @@ impl TableCursor {
         if !self.load(task, at)? {
             return Ok(());
         }
-        let steps = self.block.seek(internal);
-        task.charge(Work::Record, steps);
+        self.search(task, internal);
         if self.block.valid() {
             return self.prev(task);
         }
         self.block.seek_to_last();
         Ok(())
+    }
+
+    /// Finds the first entry of the current block at or behind an internal key.
+    fn search(&mut self, task: &mut Task, internal: &[u8]) {
+        let entries = self.block.seek(internal);
+        task.charge(Work::Record, entries);
+        if let Some(table) = &self.table {
+            table.charge_search(task, self.block.search_steps(), entries);
+        }
     }
 
     fn find(&self, task: &mut Task, internal: &[u8]) -> usize {

@@ -66,6 +66,7 @@ pub fn default_work_ns(work: Work) -> f64 {
         Work::DecompressFastByte => 0.5,
         Work::DecompressZstdByte => 1.2,
         Work::DecompressZlibByte => 3.0,
+        Work::CacheMiss => 12.0,
         Work::PageTouch => 60.0,
         Work::StorageCall => 1500.0,
         Work::StorageWrite => 1500.0,
