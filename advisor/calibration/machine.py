@@ -39,7 +39,7 @@ class Calibration:
 
     @property
     def worst(self) -> tuple[str, float]:
-        """The run that the fitted costs miss most, and how: CPU time by the costs, over measured."""
+        """The run that the fitted costs miss most: its CPU time by the costs, over measured."""
         return max(self.fit.ratios.items(), key=lambda item: abs(item[1] - 1))
 
 
@@ -141,12 +141,12 @@ def _source(calibration: Calibration) -> str:
 def _device_source(storage: Storage) -> str:
     return (
         f"sync_us, write_mb_per_s: measured in {storage.folder} through the page cache; a write\n"
-        "counts when it is durable. Reads of measured runs come out of the page cache: they cost CPU\n"
-        "time, which work_ns has, so read_latency_us, write_latency_us, read_mb_per_s and\n"
-        "link_mb_per_s are next to nothing. This is no figure of the disk itself. capacity_bytes: of\n"
-        "the file system. over_provisioning, fullness, channels, buffer_bytes, page_bytes,\n"
-        "superblock_bytes, victim, rated_cycles: not measured; assumptions, usual for flash, with\n"
-        "next to no buffer, because a write counts when it is durable.\n"
+        "counts when it is durable. Measured runs read through the page cache, which costs CPU time\n"
+        "(in work_ns) and next to no waiting: read_latency_us, write_latency_us, read_mb_per_s,\n"
+        "link_mb_per_s. These are no figures of the disk itself. capacity_bytes: of the file system.\n"
+        "over_provisioning, fullness, channels, buffer_bytes, page_bytes, superblock_bytes, victim,\n"
+        "rated_cycles: not measured; assumptions, usual for flash, with next to no buffer, because a\n"
+        "write counts when it is durable.\n"
     ).replace("\\", "/")
 
 

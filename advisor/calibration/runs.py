@@ -51,6 +51,7 @@ class Run:
             "clients": self.clients,
             "seconds": SECONDS,
             "warmup_seconds": SECONDS / 4,
+            "clock": "measured",
             "directory": directory,
         }
 
@@ -100,7 +101,7 @@ def _lsm() -> list[Run]:
         Run("cached reads, many tables", "lsm", GETS, tiers),
         Run("cached reads, many filters", "lsm", GETS, tiers | bloom),
         Run("cached reads, long values", "lsm", GETS | LONG),
-        Run("uncached reads", "lsm", GETS, past_cache),
+        Run("uncached reads", "lsm", GETS | MANY, past_cache),
         Run("uncached reads, 16 KiB", "lsm", GETS, past_cache | blocks),
         *(
             Run(f"uncached reads, {name}", "lsm", GETS, past_cache | blocks | {"compression": word})
@@ -131,7 +132,7 @@ def _btree() -> list[Run]:
         Run("cached reads, many keys", "btree", GETS | MANY),
         Run("cached reads, 4 KiB", "btree", GETS, pages),
         Run("cached reads, long values", "btree", GETS | LONG),
-        Run("uncached reads", "btree", GETS | IN_ORDER, past_pool),
+        Run("uncached reads", "btree", GETS | MANY, past_pool),
         Run("uncached reads, 4 KiB", "btree", GETS | IN_ORDER, past_pool | pages),
         *(
             Run(

@@ -257,10 +257,10 @@ impl Engine for Btree {
         let before = task.units(Work::Compare);
         let leaf = self.forest.leaf_for_read(task, tree, Toward::At(key), None)?;
         let (slot, found) = leaf.view().search(task, key);
-        self.forest.pool.charge_misses(task, before);
         if found {
             self.forest.read_value(task, leaf.view().value(slot), value)?;
         }
+        self.forest.pool.charge_misses(task, before, value.len() as u64);
         Ok(found)
     }
 
@@ -278,7 +278,7 @@ impl Engine for Btree {
             // A batch that stops half way goes on at recovery; until then nobody may see it.
             let before = task.units(Work::Compare);
             let applied = self.apply(task, batch).inspect_err(|error| self.poison.set(error));
-            self.forest.pool.charge_misses(task, before);
+            self.forest.pool.charge_misses(task, before, batch.user_bytes());
             self.reserved.fetch_sub(need, Ordering::AcqRel);
             applied?
         };

@@ -12,15 +12,16 @@ use super::table_builder::BuiltTable;
 use super::table_format::{BLOCK_TRAILER_BYTES, FOOTER_BYTES, Handle, Layout, Properties, decode_footer, open_block};
 use crate::error::{Error, Result};
 use crate::metrics::Purpose;
+use crate::runtime::work::LINE_BYTES;
 use crate::runtime::{Task, Work, misses};
 use crate::storage::StorageFile;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What a lookup in the block cache looks at: the lock of a shard, a bucket, the entry, its two neighbours in the list and
-/// their new ones, and the block's count of references.
-const LOOKUP_LINES: u64 = 7;
+/// What a lookup in the block cache looks at: the lock of a shard, its lists, a bucket, the entry on two lines, its two
+/// neighbours and the newest entry, the block's count of references, and the number of restart points at its end.
+const LOOKUP_LINES: u64 = 10;
 
 /// What all tables of an engine share.
 pub struct TableContext {
@@ -308,8 +309,8 @@ impl Table {
     #[inline]
     pub fn charge_search(&self, task: &mut Task, steps: u64, entries: u64) {
         task.charge(Work::Compare, steps);
-        // Each step looks at the number of an entry and at the entry.
-        task.charge(Work::CacheMiss, misses(2 * steps + entries, self.context.cache.bytes()));
+        // Each step looks at the number of an entry and at the entry; an entry of a hundred bytes lies on two lines.
+        task.charge(Work::CacheMiss, misses(2 * steps + 2 * entries, self.context.cache.bytes()));
     }
 
     /// Puts a data block into the cache.
@@ -369,7 +370,9 @@ impl Table {
             return Ok(Lookup::Absent);
         }
         let index = self.index(task, Purpose::UserRead)?;
-        task.charge(Work::Compare, u64::from(index.blocks().max(2).ilog2()));
+        let index_steps = u64::from(index.blocks().max(2).ilog2());
+        task.charge(Work::Compare, index_steps);
+        task.charge(Work::CacheMiss, misses(index_steps, self.context.cache.bytes()));
         let mut at = index.find(wanted.user_key);
         let mut found = Lookup::Absent;
         // The versions of one key may go on in the next block; with one version each, the first block decides.
@@ -382,6 +385,8 @@ impl Table {
                 if found == Lookup::Found {
                     value.extend_from_slice(stored);
                     task.charge(Work::CopyByte, stored.len() as u64);
+                    let lines = stored.len() as u64 / LINE_BYTES;
+                    task.charge(Work::CacheMiss, misses(lines, self.context.cache.bytes()));
                 }
             }
             task.charge(Work::Record, steps);
