@@ -122,7 +122,7 @@ impl<'a> Cursor<'a> {
         self.target.extend_from_slice(rest);
         let before = task.units(Work::Compare);
         self.find(task, find)?;
-        self.forest.pool.charge_misses(task, before, self.value.len() as u64);
+        self.forest.pool.charge_misses(task, before);
         Ok(())
     }
 

@@ -260,7 +260,7 @@ impl Engine for Btree {
         if found {
             self.forest.read_value(task, leaf.view().value(slot), value)?;
         }
-        self.forest.pool.charge_misses(task, before, value.len() as u64);
+        self.forest.pool.charge_misses(task, before);
         Ok(found)
     }
 
@@ -278,7 +278,7 @@ impl Engine for Btree {
             // A batch that stops half way goes on at recovery; until then nobody may see it.
             let before = task.units(Work::Compare);
             let applied = self.apply(task, batch).inspect_err(|error| self.poison.set(error));
-            self.forest.pool.charge_misses(task, before, batch.user_bytes());
+            self.forest.pool.charge_misses(task, before);
             self.reserved.fetch_sub(need, Ordering::AcqRel);
             applied?
         };

@@ -16,16 +16,11 @@ use super::redo::Redo;
 use crate::engine::Poison;
 use crate::error::{Error, Result};
 use crate::metrics::Purpose;
-use crate::runtime::work::LINE_BYTES;
 use crate::runtime::{Signal, Task, Work, misses};
 use parking_lot::{Condvar, Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
-
-/// What an access to a leaf looks at besides its records: its entry in the page table, its frame with the latch, its age,
-/// the header of the page, and the end of its list of records.
-const FRAME_LINES: u64 = 5;
 
 /// `BUF_LRU_SEARCH_SCAN_THRESHOLD`: pages at the cold end that a client looks at before it flushes one itself.
 const SEARCH_DEPTH: usize = 100;
@@ -187,13 +182,12 @@ impl BufferPool {
             + self.lru.lock().memory_bytes()
     }
 
-    /// Charges what the comparisons since there were `before` of them, and `value_bytes` behind them, missed of the
-    /// processor's caches.
+    /// Charges what the comparisons since there were `before` of them missed of the processor's caches. What the pool keeps
+    /// about its pages is small enough to stay there, and the bytes of a value follow one another.
     #[inline]
-    pub fn charge_misses(&self, task: &mut Task, before: u64, value_bytes: u64) {
-        let lines = task.units(Work::Compare) - before + FRAME_LINES + value_bytes / LINE_BYTES;
+    pub fn charge_misses(&self, task: &mut Task, before: u64) {
         let bytes = self.allocated.load(Ordering::Relaxed) * self.page_bytes as u64;
-        task.charge(Work::CacheMiss, misses(lines, bytes));
+        task.charge(Work::CacheMiss, misses(task.units(Work::Compare) - before, bytes));
     }
 
     /// The page, if it is in a frame.

@@ -12,7 +12,6 @@ use super::table_builder::BuiltTable;
 use super::table_format::{BLOCK_TRAILER_BYTES, FOOTER_BYTES, Handle, Layout, Properties, decode_footer, open_block};
 use crate::error::{Error, Result};
 use crate::metrics::Purpose;
-use crate::runtime::work::LINE_BYTES;
 use crate::runtime::{Task, Work, misses};
 use crate::storage::StorageFile;
 use std::ops::Deref;
@@ -298,7 +297,7 @@ impl Table {
     pub fn cached_block(&self, task: &mut Task, handle: Handle) -> Option<Arc<Block>> {
         task.blocks_asked += 1;
         task.charge(Work::CacheLookup, 1);
-        task.charge(Work::CacheMiss, misses(LOOKUP_LINES, self.context.cache.bytes()));
+        self.charge_misses(task, LOOKUP_LINES);
         match self.context.cache.get(BlockKey { file: self.number, offset: handle.offset }) {
             Some(Cached::Data(block)) => Some(block),
             _ => None,
@@ -310,7 +309,14 @@ impl Table {
     pub fn charge_search(&self, task: &mut Task, steps: u64, entries: u64) {
         task.charge(Work::Compare, steps);
         // Each step looks at the number of an entry and at the entry; an entry of a hundred bytes lies on two lines.
-        task.charge(Work::CacheMiss, misses(2 * steps + 2 * entries, self.context.cache.bytes()));
+        self.charge_misses(task, 2 * steps + 2 * entries);
+    }
+
+    /// Charges what a look at `lines` places among the cached blocks, or at what leads to them, misses of the processor's
+    /// caches.
+    #[inline]
+    pub fn charge_misses(&self, task: &mut Task, lines: u64) {
+        task.charge(Work::CacheMiss, misses(lines, self.context.cache.bytes()));
     }
 
     /// Puts a data block into the cache.
@@ -372,7 +378,7 @@ impl Table {
         let index = self.index(task, Purpose::UserRead)?;
         let index_steps = u64::from(index.blocks().max(2).ilog2());
         task.charge(Work::Compare, index_steps);
-        task.charge(Work::CacheMiss, misses(index_steps, self.context.cache.bytes()));
+        self.charge_misses(task, index_steps);
         let mut at = index.find(wanted.user_key);
         let mut found = Lookup::Absent;
         // The versions of one key may go on in the next block; with one version each, the first block decides.
@@ -385,8 +391,6 @@ impl Table {
                 if found == Lookup::Found {
                     value.extend_from_slice(stored);
                     task.charge(Work::CopyByte, stored.len() as u64);
-                    let lines = stored.len() as u64 / LINE_BYTES;
-                    task.charge(Work::CacheMiss, misses(lines, self.context.cache.bytes()));
                 }
             }
             task.charge(Work::Record, steps);

@@ -191,7 +191,11 @@ impl TableCursor {
 
     fn find(&self, task: &mut Task, internal: &[u8]) -> usize {
         let Some(index) = &self.index else { return 0 };
-        task.charge(Work::Compare, u64::from(index.blocks().max(2).ilog2()));
+        let steps = u64::from(index.blocks().max(2).ilog2());
+        task.charge(Work::Compare, steps);
+        if let Some(table) = &self.table {
+            table.charge_misses(task, steps);
+        }
         index.find(key::user_key(internal))
     }
 

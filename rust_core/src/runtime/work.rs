@@ -123,7 +123,7 @@ impl Work {
 const CACHED_BYTES: u64 = 256 << 10;
 
 /// Bytes that come into the processor's caches together.
-pub const LINE_BYTES: u64 = 64;
+const LINE_BYTES: u64 = 64;
 
 /// Units of [`Work::CacheMiss`] of a search that looks at `lines` places, halving the rest each time, in a structure of
 /// `bytes`.
