@@ -26,7 +26,7 @@ from advisor.knobs import Engine, Settings
 from advisor.profile import Profile
 from advisor.scale import MIB, Scale
 from advisor.sizes import format_size
-from advisor.trial import Clock, Role, Trial
+from advisor.trial import THIS_MACHINE, Clock, Role, Trial
 
 WARMUP_SHARE = 0.25
 """Warm-up before the measured phase, as a part of its length."""
@@ -121,6 +121,7 @@ def evaluate(
         started=datetime.now(UTC).replace(tzinfo=None).isoformat(),
         core_version=core.VERSION,
         host=platform.node(),
+        hardware=setup.profile.hardware.name if setup.clock == "simulated" else THIS_MACHINE,
     )
     if need > setup.profile.memory_bytes:
         memory = format_size(setup.profile.memory_bytes)
@@ -152,7 +153,7 @@ def _run(
                 error=str(error),
                 wall_seconds=time.monotonic() - began,
             )
-    return _measured(trial, report, setup.scale, time.monotonic() - began)
+    return _measured(trial, report, setup, time.monotonic() - began)
 
 
 def _workload(profile: Profile, scale: Scale, data_bytes: int) -> dict[str, Any]:
@@ -214,10 +215,12 @@ def _scratch(setup: Setup) -> Iterator[Path | None]:
         shutil.rmtree(made, ignore_errors=True)
 
 
-def _measured(trial: Trial, report: Report, scale: Scale, wall_seconds: float) -> Trial:
+def _measured(trial: Trial, report: Report, setup: Setup, wall_seconds: float) -> Trial:
+    scale, device = setup.scale, setup.profile.hardware.device
+    metrics = device.carry_back(_numbers(report["metrics"]), scale.factor)
     return replace(
         trial,
-        metrics=scale.carry_back(_numbers(report["metrics"])),
+        metrics=scale.carry_back(metrics),
         by_operation={name: _numbers(row) for name, row in report.get("by_operation", {}).items()},
         bytes_by_purpose={name: _numbers(row) for name, row in report.get("bytes", {}).items()},
         intervals=tuple(_interval(row, scale) for row in report.get("intervals", ())),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from advisor import dialects, knobs
@@ -17,6 +17,7 @@ from advisor.recommend import wording
 from advisor.recommend.ablation import Finding, Pruned, Unit, as_decided, prune
 from advisor.recommend.bench import StudyBench
 from advisor.recommend.leftover import Ruled, leftover
+from advisor.recommend.nearness import settled
 from advisor.recommend.verdict import Comparison, EngineVerdict, compare, engine_verdict
 from advisor.search import Candidate, Study
 from advisor.search.ranking import best, candidates, noise_of, ranked
@@ -171,11 +172,22 @@ def _choose(study: Study, engine: Engine | None, *, may_run: bool) -> _Choice:
     noise = noise_of(candidates(searched), goal.metric)
     base = study.question.base(winner.engine)
     bench = StudyBench(study, winner.engine, may_run=may_run)
+    winner = _without_near_misses(winner, base, bench)
     # The best of many noisy trials looks better than it is: it proves itself in runs of its own.
     _settle(bench, [winner.settings, base], PROOF_RUNS)
     winner = as_decided(bench.known(winner.settings) or winner)
     pruned = prune(winner, base, _by_importance(study, winner, base), goal, noise, bench)
     return _Choice(order, winner, base, noise, pruned, bench)
+
+
+def _without_near_misses(winner: Candidate, base: Settings, bench: StudyBench) -> Candidate:
+    """The winner with the current value wherever its own hardly differs, measured as such if a run
+    is left."""
+    settings = settled(winner.settings, base, lambda given: bench.lawful(given) == given)
+    if settings == winner.settings:
+        return winner
+    measured = bench.known(settings) or bench.measure(settings)
+    return measured or replace(winner, settings=settings)
 
 
 def _explain(study: Study, chosen: _Choice, engines: tuple[Engine, ...]) -> Recommendation:

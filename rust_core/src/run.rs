@@ -8,14 +8,14 @@ pub mod spec;
 
 use crate::engine::{Engine, KeyLayout};
 use crate::error::{Error, Result};
-use crate::runtime::{Signal, Task, threads};
+use crate::runtime::{Signal, Task, panics, threads};
+use crate::server::Server;
 use crate::storage::Storage;
 use crate::workload::halt::Halt;
 use crate::workload::{self, Workload};
 use parking_lot::{Condvar, Mutex};
 use serde_json::{Map, Value};
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -57,6 +57,16 @@ impl Plan {
         let options = opener.options(spec.engine, &spec.options)?;
         let workload = workload::build(&spec.workload, spec.clients, spec.seed)?;
         Ok(Self { spec, options, workload, opener })
+    }
+
+    /// Opens the engine on an empty storage, with a server's log around it if the spec says so.
+    fn open(&self, storage: &Arc<dyn Storage>, signal: &Arc<Signal>, task: &mut Task) -> Result<Arc<dyn Engine>> {
+        let Self { spec, options, workload, opener } = self;
+        let engine = opener.open(spec.engine, options, workload.layout(), storage.clone(), signal.clone(), task)?;
+        Ok(match spec.binary_log {
+            None => engine,
+            Some(log) => Arc::new(Server::new(engine, storage.clone(), log, task)?),
+        })
     }
 
     fn run(&self, halt: &Arc<Halt>, on_interval: &mut dyn FnMut(Value)) -> Result<Value> {
@@ -107,8 +117,7 @@ impl Run {
         let (plan, state) = (self.plan.clone(), self.state.clone());
         threads::spawn("run".to_owned(), move || {
             let mut on_interval = |interval| state.progress.lock().intervals.push(interval);
-            let result = catch_unwind(AssertUnwindSafe(|| plan.run(&state.halt, &mut on_interval)));
-            let result = result.unwrap_or_else(|_| Err(Error::poisoned("a thread of the run panicked")));
+            let result = panics::caught("the run", || plan.run(&state.halt, &mut on_interval));
             state.progress.lock().result = Some(result);
             state.finished.notify_all();
         });

@@ -74,7 +74,8 @@ def test_a_full_disk_is_raised_because_more_trials_would_fail_too(tmp_path: Path
 
 def test_the_simulation_gets_the_machine_instead_of_a_folder(tmp_path: Path) -> None:
     core = FakeCore()
-    evaluate(setup(tmp_path, core, clock="simulated"), "lsm", {}, seed=1)
+    trial = evaluate(setup(tmp_path, core, clock="simulated"), "lsm", {}, seed=1)
+    assert (trial.clock, trial.hardware) == ("simulated", "sata-ssd-2018")
     assert core.specs[0]["hardware"]["cores"] == 56
     assert "directory" not in core.specs[0]
 

@@ -7,7 +7,8 @@ import duckdb
 import pytest
 
 from advisor.errors import InputError
-from advisor.store import Store, StudyRecord, default_path
+from advisor.goal import METRICS
+from advisor.store import Store, StudyRecord, default_path, schema
 from advisor.store.schema import MIGRATIONS
 from tests.support.problems import trial
 
@@ -108,6 +109,34 @@ def test_sql_reads_metrics_as_columns(store: Store) -> None:
     table = store.sql("SELECT study, ops_per_s, space_amp FROM run")
     assert table.columns == ("study", "ops_per_s", "space_amp")
     assert table.rows == (("mine", 1000.0, None),)
+
+
+@pytest.mark.parametrize("view", ["run", "run_operation", "run_bytes", "run_interval"])
+def test_every_row_says_which_clock_and_hardware_it_is_of(store: Store, view: str) -> None:
+    store.add_trial(trial(clock="simulated", hardware="pcie-flash-2016"))
+    store.add_trial(trial())
+    rows = store.sql(f"SELECT DISTINCT clock, hardware FROM {view} ORDER BY clock").rows
+    assert rows == (("measured", "this-machine"), ("simulated", "pcie-flash-2016"))
+
+
+def test_sql_has_a_column_for_every_metric(store: Store) -> None:
+    store.add_trial(trial(metrics=dict.fromkeys(METRICS, 1.5)))
+    table = store.sql(f"SELECT {', '.join(METRICS)} FROM run")
+    assert table.rows == (tuple(1.5 for _ in METRICS),)
+
+
+def test_a_file_of_an_older_version_keeps_its_rows(store: Store) -> None:
+    store.path.parent.mkdir()
+    with duckdb.connect(str(store.path)) as connection, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(schema, "MIGRATIONS", MIGRATIONS[:1])
+        schema.migrate(connection, 0)
+        connection.execute(
+            "INSERT INTO trial VALUES (uuid(), NULL, 0, 'lsm', 'run', 'finished', NULL, 'ycsb', "
+            "'{}', 1, 'measured', 1, 1, NULL, 1, now()::TIMESTAMP, '', '', [])"
+        )
+    assert [(old.workload, old.hardware) for old in store.trials(None)] == [("ycsb", "")]
+    new = store.add_trial(trial())
+    assert store.trials(None)[1] == new
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ pub mod report;
 pub use intervals::{Activity, Phase, Snapshot, interval};
 pub use latencies::Latencies;
 pub use meters::{Meters, MetersSnapshot, Purpose, PurposeCounts};
-pub use report::{Header, Loaded, Measured, report};
+pub use report::{FlashWear, Header, Loaded, Measured, report};
 
 /// A quotient; `None` where there is nothing to divide by.
 fn ratio(amount: f64, of: f64) -> Option<f64> {

@@ -1,8 +1,9 @@
 //! The phases of a run, the same under either clock: load and settle, warm up, measure, report.
 
-use super::Plan;
+use super::{Clock, Plan};
+use crate::device::DeviceStats;
 use crate::error::Result;
-use crate::metrics::{Header, Latencies, Loaded, Measured, Phase, Snapshot, report};
+use crate::metrics::{FlashWear, Header, Latencies, Loaded, Measured, Phase, Snapshot, report};
 use crate::runtime::CpuUse;
 use crate::workload::Client;
 use crate::workload::driver::{Limits, Outcome};
@@ -31,8 +32,8 @@ pub trait Driver {
     /// What background work has used, where [`Outcome::cpu`] leaves it out.
     fn background_cpu(&self) -> CpuUse;
 
-    /// Bytes that the host and the flash of a simulated device have written; `None` without flash.
-    fn flash_bytes(&self) -> Option<(u64, u64)>;
+    /// What a simulated device has counted; `None` for a real one.
+    fn device(&self) -> Option<DeviceStats>;
 }
 
 /// Runs all phases of `plan` and reports them.
@@ -92,14 +93,17 @@ fn measure(
     on_interval: &mut dyn FnMut(Value),
 ) -> Result<Measured> {
     let limits = limits(plan, plan.spec.seconds, plan.spec.operations);
-    let (background, flash) = (driver.background_cpu(), driver.flash_bytes());
+    let (background, device) = (driver.background_cpu(), driver.device());
     let outcome = driver.phase(Phase::Run, clients, limits, on_interval)?;
     let mut cpu = driver.background_cpu().since(&background);
     cpu.add(&outcome.cpu);
     let names = plan.workload.operations().iter().copied();
-    let flash_waf = flash.zip(driver.flash_bytes()).and_then(|(before, after)| {
-        let host = after.0 - before.0;
-        (host > 0).then(|| (after.1 - before.1) as f64 / host as f64)
+    let wear = device.zip(driver.device()).zip(endurance_bytes(plan));
+    let flash = wear.map(|((before, after), endurance_bytes)| FlashWear {
+        device_bytes: after.written_bytes - before.written_bytes,
+        nand_bytes: after.nand_bytes - before.nand_bytes,
+        erases: after.erases - before.erases,
+        endurance_bytes,
     });
     Ok(Measured {
         before: outcome.before,
@@ -111,8 +115,16 @@ fn measure(
         cpu: Some(cpu),
         live_bytes: plan.workload.live_bytes(),
         memory_bytes: outcome.memory_bytes,
-        flash_waf,
+        flash,
     })
+}
+
+/// What the flash of the simulated machine is rated to take; `None` without flash.
+fn endurance_bytes(plan: &Plan) -> Option<f64> {
+    match &plan.spec.clock {
+        Clock::Simulated(hardware) => hardware.device.endurance_bytes(),
+        Clock::Measured { .. } => None,
+    }
 }
 
 fn limits(plan: &Plan, seconds: Option<f64>, operations: Option<u64>) -> Limits {

@@ -2,6 +2,7 @@
 
 use super::Plan;
 use super::phases::{self, Driver};
+use crate::device::DeviceStats;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::metrics::{Activity, Phase, Snapshot, interval};
@@ -37,8 +38,7 @@ pub fn run(
     let storage: Arc<dyn Storage> = Arc::new(HaltingStorage::new(Arc::new(device), halt.clone()));
     let signal = Arc::<Signal>::default();
     let mut task = Simulation::task(&world, DRIVER_TASK, 0);
-    let layout = plan.workload.layout();
-    let engine = plan.opener.open(plan.spec.engine, &plan.options, layout, storage.clone(), signal.clone(), &mut task);
+    let engine = plan.open(&storage, &signal, &mut task);
     let engine = engine.map_err(|error| if halt.is_asked() { Error::Cancelled } else { error })?;
     let simulation = Simulation::new(world.clone(), engine.clone(), signal, task.now_ns);
     let kinds = plan.workload.operations().len();
@@ -47,7 +47,7 @@ pub fn run(
     halt.check()?;
     let mut report = result?;
     report["hardware"] = json!(hardware);
-    report["device"] = driver.device();
+    report["device"] = driver.device_json();
     let mut task = Simulation::task(&driver.world, DRIVER_TASK, driver.simulation.now_ns());
     driver.engine.close(&mut task)?;
     Ok(report)
@@ -73,7 +73,7 @@ impl VirtualDriver {
     }
 
     /// What the device counted since the run began.
-    fn device(&self) -> Value {
+    fn device_json(&self) -> Value {
         let stats = self.world.lock().device_stats();
         json!({
             "read_bytes": stats.read_bytes,
@@ -146,8 +146,12 @@ impl Driver for VirtualDriver {
     fn settle(&mut self) -> Result<()> {
         struct Halting<'a>(&'a Halt);
         impl Observer for Halting<'_> {
-            fn tick(&mut self, _now_ns: u64) -> Result<()> {
+            fn check(&self) -> Result<()> {
                 self.0.check()
+            }
+
+            fn tick(&mut self, _now_ns: u64) -> Result<()> {
+                Ok(())
             }
         }
         let halt = self.halt.clone();
@@ -165,9 +169,8 @@ impl Driver for VirtualDriver {
         CpuUse::default()
     }
 
-    fn flash_bytes(&self) -> Option<(u64, u64)> {
-        let stats = self.world.lock().device_stats();
-        (stats.nand_bytes > 0).then_some((stats.written_bytes, stats.nand_bytes))
+    fn device(&self) -> Option<DeviceStats> {
+        Some(self.world.lock().device_stats())
     }
 }
 
@@ -198,9 +201,6 @@ struct Seat<'a> {
 
 impl simulation::Client for Seat<'_> {
     fn plan(&mut self, now_ns: u64) -> Option<Turn> {
-        if self.shared.halt.is_asked() {
-            return None;
-        }
         let plan = self.client.plan(now_ns)?;
         if !self.shared.take(plan.operations) {
             return None;
@@ -265,8 +265,11 @@ impl Sampler<'_> {
 }
 
 impl Observer for Sampler<'_> {
+    fn check(&self) -> Result<()> {
+        self.shared.halt.check()
+    }
+
     fn tick(&mut self, now_ns: u64) -> Result<()> {
-        self.shared.halt.check()?;
         self.shared.engine.check()?;
         if now_ns < self.last.at_ns + self.period_ns {
             return Ok(());

@@ -2,11 +2,10 @@
 
 #![allow(clippy::disallowed_methods)]
 
-use super::{Admission, CpuUse, Signal, Task};
+use super::{Admission, CpuUse, Signal, Task, panics};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use parking_lot::Mutex;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -96,13 +95,12 @@ fn work(engine: &dyn Engine, signal: &Signal, clock: WallClock, n: u32, used: &M
             continue;
         };
         let before = CpuUse { ns: thread_cpu_ns(), work: task.work() };
-        let result = catch_unwind(AssertUnwindSafe(|| {
+        // A panic must not leave clients waiting for work that no longer happens.
+        let result = panics::caught("a background job", || {
             job.run(&mut task)?;
             task.now_ns = clock.now_ns();
             job.install(&mut task)
-        }));
-        // A panic must not leave clients waiting for work that no longer happens.
-        let result = result.unwrap_or_else(|_| Err(Error::poisoned("a background job panicked")));
+        });
         if let Err(error) = result {
             engine.poison(&error);
         }

@@ -3,9 +3,11 @@
 
 pub mod faulty;
 pub mod files;
+pub mod gated;
 pub mod memory;
 pub mod run_directory;
 pub mod simulated;
+pub mod space;
 
 use crate::error::Result;
 use crate::metrics::{Meters, Purpose};

@@ -8,7 +8,7 @@ use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::metrics::{Activity, Phase, Snapshot, interval};
 use crate::runtime::threads::{self, WallClock};
-use crate::runtime::{CpuUse, Signal, Task, Work};
+use crate::runtime::{CpuUse, Signal, Task, Work, panics};
 use crate::storage::Storage;
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -234,7 +234,8 @@ impl Watcher<'_> {
 fn run_client(shared: &Shared, id: u32, mut client: Box<dyn Client>, recorder: &Mutex<Recorder>) -> Done {
     let _running = Running(shared);
     let mut task = Task::wall(id);
-    if let Err(error) = operate(shared, &mut *client, &mut task, recorder) {
+    let operated = panics::caught("a client", || operate(shared, &mut *client, &mut task, recorder));
+    if let Err(error) = operated {
         shared.error.lock().get_or_insert(error);
     }
     let cpu = CpuUse { ns: threads::thread_cpu_ns(), work: task.work() };

@@ -4,7 +4,7 @@ use super::schema::{MOST_INDEXES, PRIMARY, Purchase, Table};
 use super::{INSERT, QUERY_MARKET, Shared};
 use crate::engine::{Engine, INDEX_NUMBER_BYTES};
 use crate::error::{Error, Result};
-use crate::runtime::Task;
+use crate::runtime::{Task, Work};
 use crate::table::Transaction;
 use crate::table::keys::begin;
 use crate::workload::random::{Random, Stream};
@@ -43,11 +43,11 @@ impl<T: Table> Loader<T> {
 impl<T: Table> Client for Loader<T> {
     fn plan(&mut self, _now_ns: u64) -> Option<Plan> {
         let parameters = &self.shared.parameters;
-        let first = self.shared.next_load_id.fetch_add(parameters.rows_per_commit, Ordering::Relaxed);
-        let operations = (parameters.rows + 1).saturating_sub(first).min(parameters.rows_per_commit);
-        let mut random = Random::derive(self.shared.seed, Stream::LoadChunk(first));
+        let ids = self.shared.load_rows.take(parameters.rows_per_commit);
+        let operations = ids.end - ids.start;
+        let mut random = Random::derive(self.shared.seed, Stream::LoadChunk(ids.start));
         let mut rows: Vec<_> = (0..operations).map(|_| T::draw(&mut random)).collect();
-        number_rows(&mut rows, first);
+        number_rows(&mut rows, ids.start);
         for row in &rows {
             self.change.add::<T>(row);
         }
@@ -132,6 +132,7 @@ impl<T: Table> Client for Inserter<T> {
     }
 
     fn execute(&mut self, engine: &dyn Engine, task: &mut Task) -> Result<()> {
+        task.charge(Work::Statement, 1 + u64::from(self.shared.parameters.delete_per_insert));
         let first = self.shared.next_id.fetch_add(self.rows.len() as u64, Ordering::Relaxed);
         number_rows(&mut self.rows, first);
         for row in &self.rows {
@@ -177,6 +178,7 @@ impl<T: Table> Client for Query<T> {
     }
 
     fn execute(&mut self, engine: &dyn Engine, task: &mut Task) -> Result<()> {
+        task.charge(Work::Statement, 1);
         let mut entries = engine.iterator(task)?;
         entries.seek(task, &self.key)?;
         let index = &self.key[..INDEX_NUMBER_BYTES];
