@@ -75,11 +75,12 @@ def calibrate(
         if cancelled is not None and cancelled():
             raise Cancelled("the calibration was cancelled")
 
+    storage = probe(directory, pause)
     return Calibration(
         processor=processor(),
         measured=datetime.now(UTC).date().isoformat(),
         fit=fit(observations, defaults),
-        storage=probe(directory, pause),
+        storage=storage,
         busy_ratio=sum(busy) / len(busy) if busy else 1.0,
     )
 
@@ -141,12 +142,12 @@ def _source(calibration: Calibration) -> str:
 def _device_source(storage: Storage) -> str:
     return (
         f"sync_us, write_mb_per_s: measured in {storage.folder} through the page cache; a write\n"
-        "counts when it is durable. Measured runs read through the page cache, which costs CPU time\n"
-        "(in work_ns) and next to no waiting: read_latency_us, write_latency_us, read_mb_per_s,\n"
-        "link_mb_per_s. These are no figures of the disk itself. capacity_bytes: of the file system.\n"
-        "over_provisioning, fullness, channels, buffer_bytes, page_bytes, superblock_bytes, victim,\n"
-        "rated_cycles: not measured; assumptions, usual for flash, with next to no buffer, because a\n"
-        "write counts when it is durable.\n"
+        "counts when it is durable. Measured runs read through the page cache, which costs CPU\n"
+        "time (in work_ns) and next to no waiting: read_latency_us, write_latency_us,\n"
+        "read_mb_per_s, link_mb_per_s. These are no figures of the disk itself. capacity_bytes: of\n"
+        "the file system. over_provisioning, fullness, channels, buffer_bytes, page_bytes,\n"
+        "superblock_bytes, victim, rated_cycles: not measured; assumptions, usual for flash, with\n"
+        "next to no buffer, because a write counts when it is durable.\n"
     ).replace("\\", "/")
 
 
