@@ -144,7 +144,7 @@ def _device_source(storage: Storage) -> str:
         f"sync_us, write_mb_per_s: measured in {storage.folder} through the page cache; a write\n"
         "counts when it is durable. Measured runs read through the page cache, which costs CPU\n"
         "time (in work_ns) and next to no waiting: read_latency_us, write_latency_us,\n"
-        "read_mb_per_s, link_mb_per_s. These are no figures of the disk itself. capacity_bytes: of\n"
+        "read_mb_per_s, link_mb_per_s. No figures of the disk itself. capacity_bytes: of\n"
         "the file system. over_provisioning, fullness, channels, buffer_bytes, page_bytes,\n"
         "superblock_bytes, victim, rated_cycles: not measured; assumptions, usual for flash, with\n"
         "next to no buffer, because a write counts when it is durable.\n"
