@@ -10,7 +10,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 CORE := rust_core/Cargo.toml
 CORE_SOURCES := $(shell find rust_core/src -type f) rust_core/Cargo.toml rust_core/Cargo.lock
 
-.PHONY: help setup tune test lint test-rust test-python bench soak verify scorecard clean
+.PHONY: help setup tune test lint test-rust test-python bench soak calibrate-check verify scorecard clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -58,6 +58,9 @@ scorecard: setup  ## replays all published experiments and writes what README an
 
 soak:  ## the property and crash tests of the core, 50 times as many cases
 	PROPTEST_CASES=12800 $(CARGO) test --release --manifest-path $(CORE)
+
+calibrate-check: $(VENV)/.developer  ## calibrate, then simulated beside measured runs on this machine, minutes
+	$(BIN)/python -m tests.calibration.compare
 
 verify: $(VENV)/.developer  ## the exported files on the real engines
 	$(BIN)/python -m pytest tests/real

@@ -39,6 +39,7 @@ class Core(Protocol):
     RunCancelled: type[Exception]
 
     def Run(self, spec: Spec) -> CoreRun: ...
+    def work_kinds(self) -> list[dict[str, Any]]: ...
 
 
 class Cancelled(TunebenchError):

@@ -8,6 +8,8 @@ assumption; none is fitted to a benchmark that is replayed on the machine.
 from __future__ import annotations
 
 import os
+import platform
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -35,8 +37,14 @@ Work = Literal[
     "decompress_fast_byte",
     "decompress_zstd_byte",
     "decompress_zlib_byte",
+    "cache_miss",
     "page_touch",
     "storage_call",
+    "storage_write",
+    "storage_sync",
+    "storage_read_byte",
+    "storage_write_byte",
+    "operation",
     "statement",
 ]
 """Named pieces of CPU work, as the core counts them."""
@@ -176,6 +184,10 @@ class Hardware(Table):
     """Where the figures of the machine come from."""
     detect: bool = False
     """True for the machine that the program runs on: cores and memory are asked for when loaded."""
+    calibrated: str = ""
+    """For that machine, the day on which its figures were measured; empty while they are not."""
+    processor: str = ""
+    """On which processor they were measured."""
     cpu_cores: Count
     memory_bytes: Size = Field(alias="memory")
     work_ns: dict[Work, Annotated[float, Field(ge=0, allow_inf_nan=False)]] = Field(
@@ -191,6 +203,17 @@ class Hardware(Table):
             memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
             data = {"cpu_cores": os.cpu_count() or 1, "memory": memory} | data
         return data
+
+    @property
+    def unfit(self) -> str:
+        """Why a simulation of this machine would say nothing about it, in words; empty if not."""
+        if not self.detect:
+            return ""
+        if not self.calibrated:
+            return "this machine, which is not calibrated"
+        if self.processor != processor():
+            return f"this machine, calibrated on another processor ({self.processor})"
+        return ""
 
     def filled(self, fullness: float) -> Hardware:
         """The same machine with this share of its flash taken by data of others; a device that does
@@ -209,16 +232,40 @@ class Hardware(Table):
         }
 
 
+def user_folder() -> Path:
+    """The user's own machines: `tunebench/hardware` under `$XDG_CONFIG_HOME` or `~/.config`."""
+    config_home = os.environ.get("XDG_CONFIG_HOME")
+    base = Path(config_home) if config_home else Path.home() / ".config"
+    return base / "tunebench" / "hardware"
+
+
+def processor() -> str:
+    """What the operating system calls this machine's processor."""
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        text = ""
+    match = re.search(r"^model name\s*: (.*)$", text, re.MULTILINE)
+    return match[1].strip() if match else platform.processor() or platform.machine()
+
+
 def hardware(name_or_path: str | Path) -> Hardware:
-    """A shipped machine by its name, or one from a TOML file. Raises `InputError`."""
-    path = find(name_or_path, data_path("profiles", "hardware"), "hardware")
+    """A machine of the user's or a shipped one by its name, or one from a TOML file. Raises
+    `InputError`."""
+    own = user_folder() / f"{name_or_path}.toml"
+    if re.fullmatch(r"[\w.-]+", str(name_or_path)) and own.is_file():
+        return _from_file(own)
+    return _from_file(find(name_or_path, data_path("profiles", "hardware"), "hardware"))
+
+
+def _from_file(path: Path) -> Hardware:
     return validated(Hardware, {"name": path.stem} | read(path), str(path))
 
 
 def shipped_hardware() -> dict[str, Hardware]:
     """The machines that ship with the program, by name."""
     folder = data_path("profiles", "hardware")
-    return {path.stem: hardware(path.stem) for path in sorted(folder.glob("*.toml"))}
+    return {path.stem: _from_file(path) for path in sorted(folder.glob("*.toml"))}
 
 
 def _bytes(full: int, factor: float, floor: int) -> int:

@@ -53,6 +53,13 @@ def clock_of(simulate: bool | None, profile: Profile, hardware: str | None = Non
         )
     if simulate is None:
         simulate = not profile.hardware.detect
+    if simulate and profile.hardware.unfit:
+        raise InputError(
+            "--simulate",
+            None,
+            profile.hardware.unfit,
+            "tunebench doctor --calibrate first, or --hardware NAME",
+        )
     return "simulated" if simulate else "measured"
 
 

@@ -11,7 +11,8 @@ use pyo3::prelude::*;
 mod _core {
     use crate::error::Error;
     use crate::options::OptionInfo;
-    use crate::runtime::panics;
+    use crate::runtime::hardware::default_work_ns;
+    use crate::runtime::{Work, panics};
     use crate::{btree, lsm, run, workload};
     use pyo3::create_exception;
     use pyo3::exceptions::{PyException, PyValueError};
@@ -80,6 +81,14 @@ mod _core {
             .into_iter()
             .map(|(name, text, table)| json!({"name": name, "text": text, "parameters": describe(&table)}))
             .collect();
+        to_python(py, &kinds)
+    }
+
+    /// Every kind of CPU work with the nanoseconds of a unit where a machine does not say.
+    #[pyfunction]
+    fn work_kinds(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+        let kinds: Value =
+            Work::ALL.into_iter().map(|work| json!({"name": work.name(), "ns": default_work_ns(work)})).collect();
         to_python(py, &kinds)
     }
 

@@ -17,6 +17,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+WORK_NS = {"call": 200.0, "compare": 8.0, "copy_byte": 0.1}
+"""What work costs on the machine of the model; its defaults are half as much again."""
+
 UNIT_BYTES = {"ids": 800, "records": 1023, "keys": 116}
 
 
@@ -113,6 +116,9 @@ class FakeCore:
         run = FakeRun(spec, self._answer, said=self.steadiness or {})
         self.runs.append(run)
         return run
+
+    def work_kinds(self) -> list[dict[str, Any]]:
+        return [{"name": name, "ns": 1.5 * cost} for name, cost in WORK_NS.items()]
 
     def _answer(self, spec: Mapping[str, Any]) -> dict[str, float]:
         self.fail(spec)

@@ -11,6 +11,7 @@ from typer.testing import CliRunner, Result
 from advisor import core
 from advisor.profile import load, shipped
 from advisor.store import Store
+from tests.support.calibration_core import WorkingCore
 from tests.support.fake_core import FakeCore, FakeRun
 from tui.cli import app
 from tui.profile_text import profile_text
@@ -360,6 +361,39 @@ def test_doctor_describes_the_machine(fake: FakeCore) -> None:
     found = {one["what"]: one for one in document("doctor")["findings"]}
     assert found["core"]["state"] == "ok"
     assert "usable" in found["processors"]["text"]
+
+
+def test_a_calibration_is_kept_as_this_machine(
+    monkeypatch: pytest.MonkeyPatch, own_config: Path
+) -> None:
+    monkeypatch.setattr(core, "load", WorkingCore)
+    assert "not calibrated" in refused("run", "ycsb-a", "--engine", "lsm", "--simulate")
+    told = document("doctor", "--calibrate")
+    path = own_config / "tunebench" / "hardware" / "this-machine.toml"
+    assert told["file"] == str(path)
+    assert set(told["determined"]) <= set(told["work_ns"])
+    assert "--force" in refused("doctor", "--calibrate")
+    assert invoke("doctor", "--calibrate", "--force").exit_code == 0
+    monkeypatch.setattr(core, "load", FakeCore)
+    assert document("run", "ycsb-a", "--engine", "lsm", "--simulate")["clock"] == "simulated"
+
+
+def test_an_interrupted_calibration_writes_nothing(
+    monkeypatch: pytest.MonkeyPatch, own_config: Path
+) -> None:
+    working = WorkingCore()
+
+    def interrupted(spec: dict) -> FakeRun:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(working, "Run", interrupted)
+    monkeypatch.setattr(core, "load", lambda: working)
+    assert invoke("doctor", "--calibrate").exit_code == 130
+    assert not own_config.exists()
+
+
+def test_a_file_of_a_calibration_needs_a_calibration(tmp_path: Path) -> None:
+    assert "--calibrate" in refused("doctor", "-o", tmp_path / "x.toml")
 
 
 def test_doctor_fails_without_a_core(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,5 @@
-"""`tunebench doctor`: what this machine can do, in a second or two, and what is missing."""
+"""`tunebench doctor`: what this machine can do, in a second or two, and what is missing; with
+`--calibrate`, what work costs on it."""
 
 import os
 import shutil
@@ -9,12 +10,12 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
-from typing import Literal
+from typing import Annotated, Literal
 
 import typer
 
 from tui import format as fmt
-from tui.options import JSON, RESULTS
+from tui.options import FORCE, JSON, OUTPUT, RESULTS
 
 State = Literal["ok", "note", "missing"]
 MARKS: dict[State, tuple[str, str]] = {
@@ -47,13 +48,36 @@ class Finding:
     text: str
 
 
-def doctor(results: RESULTS = None, as_json: JSON = False) -> None:
+def doctor(
+    calibrate: Annotated[
+        bool,
+        typer.Option(
+            "--calibrate",
+            help="Measure for about a minute what work costs on this CPU and what its storage "
+            "takes, and keep it as the hardware this-machine, which can then be simulated.",
+        ),
+    ] = False,
+    output: OUTPUT = None,
+    force: FORCE = False,
+    results: RESULTS = None,
+    as_json: JSON = False,
+) -> None:
     """Say what this machine can do and what is missing.
 
     The exit code is 1 when nothing can be run.
     """
     from tui.output import print_json
 
+    if calibrate:
+        from tui.commands.calibrate import calibrate as measure
+
+        measure(output, force, as_json)
+        return
+    for option, given in (("-o", output is not None), ("--force", force)):
+        if given:
+            from advisor.errors import InputError
+
+            raise InputError(option, None, "no --calibrate", "--calibrate, which writes a file")
     findings = [_core(), _processors(), _memory(), *_disk(), _results(results), *_real_engines()]
     if as_json:
         print_json({"findings": findings})

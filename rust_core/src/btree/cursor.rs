@@ -120,7 +120,10 @@ impl<'a> Cursor<'a> {
         }
         self.target.clear();
         self.target.extend_from_slice(rest);
-        self.find(task, find)
+        let before = task.units(Work::Compare);
+        self.find(task, find)?;
+        self.forest.pool.charge_misses(task, before);
+        Ok(())
     }
 
     /// Moves one slot if the leaf did not change, else finds by key.

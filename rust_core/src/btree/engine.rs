@@ -254,11 +254,13 @@ impl Engine for Btree {
         value.clear();
         let Some((tree, prefix)) = self.leaf(key) else { return Ok(false) };
         let key = &key[prefix..];
+        let before = task.units(Work::Compare);
         let leaf = self.forest.leaf_for_read(task, tree, Toward::At(key), None)?;
         let (slot, found) = leaf.view().search(task, key);
         if found {
             self.forest.read_value(task, leaf.view().value(slot), value)?;
         }
+        self.forest.pool.charge_misses(task, before);
         Ok(found)
     }
 
@@ -274,7 +276,9 @@ impl Engine for Btree {
             let need = self.estimate(batch);
             self.reserve(task, need)?;
             // A batch that stops half way goes on at recovery; until then nobody may see it.
+            let before = task.units(Work::Compare);
             let applied = self.apply(task, batch).inspect_err(|error| self.poison.set(error));
+            self.forest.pool.charge_misses(task, before);
             self.reserved.fetch_sub(need, Ordering::AcqRel);
             applied?
         };

@@ -16,7 +16,7 @@ use super::redo::Redo;
 use crate::engine::Poison;
 use crate::error::{Error, Result};
 use crate::metrics::Purpose;
-use crate::runtime::{Signal, Task, Work};
+use crate::runtime::{Signal, Task, Work, misses};
 use parking_lot::{Condvar, Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -185,6 +185,14 @@ impl BufferPool {
             + self.table.memory_bytes()
             + self.dirty.memory_bytes()
             + self.lru.lock().memory_bytes()
+    }
+
+    /// Charges what the comparisons since there were `before` of them missed of the processor's caches. What the pool keeps
+    /// about its pages is small enough to stay there, and the bytes of a value follow one another.
+    #[inline]
+    pub fn charge_misses(&self, task: &mut Task, before: u64) {
+        let bytes = self.allocated.load(Ordering::Relaxed) * self.page_bytes as u64;
+        task.charge(Work::CacheMiss, misses(task.units(Work::Compare) - before, bytes));
     }
 
     /// The page, if it is in a frame.

@@ -130,6 +130,12 @@ impl Block {
         [address(self.end), address(self.restart(self.restarts / 2))]
     }
 
+    /// Comparisons that the search among the restart points takes.
+    #[inline]
+    pub fn search_steps(&self) -> u64 {
+        u64::from(self.restarts.max(2).ilog2())
+    }
+
     #[inline]
     fn restart(&self, n: usize) -> usize {
         let at = self.end + 4 * n;
@@ -358,6 +364,12 @@ impl BlockCursor {
             steps += 1;
         }
         steps
+    }
+
+    /// Comparisons that the search among the restart points of the current block takes.
+    #[inline]
+    pub fn search_steps(&self) -> u64 {
+        self.block.as_ref().map_or(0, |block| block.search_steps())
     }
 
     /// Whether there is a current entry.

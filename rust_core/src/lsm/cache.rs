@@ -9,6 +9,8 @@ use super::prefetch::prefetch;
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 
 const NONE: u32 = u32::MAX;
 /// RocksDB's default `high_pri_pool_ratio`.
@@ -119,6 +121,10 @@ impl Shard {
         }
     }
 
+    fn bytes(&self) -> usize {
+        self.parts[LOW].bytes + self.parts[HIGH].bytes
+    }
+
     #[inline]
     fn bucket(&self, hash: u64) -> usize {
         hash as usize & (self.buckets.len() - 1)
@@ -158,7 +164,7 @@ impl Shard {
         if charge > self.capacity || self.position(key, hash) != NONE {
             return;
         }
-        while self.parts[LOW].bytes + self.parts[HIGH].bytes + charge > self.capacity {
+        while self.bytes() + charge > self.capacity {
             self.evict_oldest();
         }
         let part = if value.enters_high() { HIGH } else { LOW };
@@ -264,6 +270,8 @@ pub struct CacheStats {
 #[derive(Debug)]
 pub struct BlockCache {
     shards: Vec<Mutex<Shard>>,
+    /// Bytes held by all shards.
+    bytes: AtomicU64,
 }
 
 impl BlockCache {
@@ -272,7 +280,8 @@ impl BlockCache {
         let capacity = capacity as usize;
         let bits = (capacity / MIN_SHARD_BYTES).max(1).ilog2().min(MAX_SHARD_BITS);
         let shards = 1 << bits;
-        Self { shards: (0..shards).map(|_| Mutex::new(Shard::new(capacity.div_ceil(shards)))).collect() }
+        let shards = (0..shards).map(|_| Mutex::new(Shard::new(capacity.div_ceil(shards)))).collect();
+        Self { shards, bytes: AtomicU64::new(0) }
     }
 
     #[inline]
@@ -290,7 +299,17 @@ impl BlockCache {
     /// Adds a block and evicts others to make room. A block that is larger than a shard is not kept.
     pub fn insert(&self, key: BlockKey, value: Cached) {
         let hash = key.hash();
-        self.shard(hash).lock().insert(key, hash, value);
+        let mut shard = self.shard(hash).lock();
+        let before = shard.bytes();
+        shard.insert(key, hash, value);
+        // Wraps where more is evicted than added, and the sum wraps back.
+        self.bytes.fetch_add((shard.bytes() as u64).wrapping_sub(before as u64), Relaxed);
+    }
+
+    /// Bytes held, with what the cache itself needs for them.
+    #[inline]
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(Relaxed)
     }
 
     /// Counters and gauges.
@@ -300,7 +319,7 @@ impl BlockCache {
             CacheStats {
                 hits: sum.hits + shard.hits,
                 misses: sum.misses + shard.misses,
-                bytes: sum.bytes + (shard.parts[LOW].bytes + shard.parts[HIGH].bytes) as u64,
+                bytes: sum.bytes + shard.bytes() as u64,
             }
         })
     }

@@ -4,7 +4,7 @@
 use super::key::{self, Kind};
 use super::skiplist::{Cursor, SkipList};
 use crate::engine::{Change, WriteBatch};
-use crate::runtime::{Task, Work};
+use crate::runtime::{Task, Work, misses};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -29,6 +29,9 @@ pub struct Memtable {
     entries: AtomicU64,
     last_sequence: AtomicU64,
 }
+
+/// What one step of a search looks at: the pointer to a node, and its key.
+const STEP_LINES: u64 = 2;
 
 /// Whether an arena is full (RocksDB's `MemTable::ShouldFlushNow`): the last block may overshoot the limit by 60% of a
 /// block, and then counts as full when less than a quarter of it is left.
@@ -70,11 +73,12 @@ impl Memtable {
             };
             at += 1;
         }
+        let (allocated, unused) = inserter.arena_bytes();
         task.charge(Work::MemtableStep, steps);
+        task.charge(Work::CacheMiss, misses(STEP_LINES * steps, (allocated - unused) as u64));
         task.charge(Work::Record, at - sequence);
         self.entries.fetch_add(at - sequence, Ordering::Relaxed);
         self.last_sequence.store(at - 1, Ordering::Relaxed);
-        let (allocated, unused) = inserter.arena_bytes();
         is_full(allocated, unused, arena_block_bytes, limit as usize)
     }
 
@@ -83,6 +87,7 @@ impl Memtable {
     pub fn get(&self, task: &mut Task, user_key: &[u8], sequence: u64, value: &mut Vec<u8>) -> Lookup {
         let (entry, steps) = self.list.find(user_key, key::seek_trailer(sequence));
         task.charge(Work::MemtableStep, steps);
+        task.charge(Work::CacheMiss, misses(STEP_LINES * steps, self.memory_bytes()));
         let Some((internal, found)) = entry else { return Lookup::Absent };
         let (found_key, trailer) = key::split(internal);
         if found_key != user_key {

@@ -12,11 +12,15 @@ use super::table_builder::BuiltTable;
 use super::table_format::{BLOCK_TRAILER_BYTES, FOOTER_BYTES, Handle, Layout, Properties, decode_footer, open_block};
 use crate::error::{Error, Result};
 use crate::metrics::Purpose;
-use crate::runtime::{Task, Work};
+use crate::runtime::{Task, Work, misses};
 use crate::storage::StorageFile;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What a lookup in the block cache looks at: the lock of a shard, its lists, a bucket, the entry on two lines, its two
+/// neighbours and the newest entry, the block's count of references, and the number of restart points at its end.
+const LOOKUP_LINES: u64 = 10;
 
 /// What all tables of an engine share.
 pub struct TableContext {
@@ -239,6 +243,7 @@ impl Table {
         let index =
             Index::decode(&block).ok_or_else(|| Error::corruption(&*self.name, handle.offset, "not an index block"))?;
         let index = Arc::new(index);
+        task.charge(Work::PageTouch, 1);
         self.context.cache.insert(key, Cached::Index(index.clone()));
         Ok(index)
     }
@@ -262,6 +267,7 @@ impl Table {
         let filter =
             Filter::decode(block).ok_or_else(|| Error::corruption(&*self.name, handle.offset, "not a filter block"))?;
         let filter = Arc::new(filter);
+        task.charge(Work::PageTouch, 1);
         self.context.cache.insert(key, Cached::Filter(filter.clone()));
         Ok(filter)
     }
@@ -291,14 +297,31 @@ impl Table {
     pub fn cached_block(&self, task: &mut Task, handle: Handle) -> Option<Arc<Block>> {
         task.blocks_asked += 1;
         task.charge(Work::CacheLookup, 1);
+        self.charge_misses(task, LOOKUP_LINES);
         match self.context.cache.get(BlockKey { file: self.number, offset: handle.offset }) {
             Some(Cached::Data(block)) => Some(block),
             _ => None,
         }
     }
 
+    /// Charges a search for a restart point in `steps`, and what it and the `entries` read from there miss of the caches.
+    #[inline]
+    pub fn charge_search(&self, task: &mut Task, steps: u64, entries: u64) {
+        task.charge(Work::Compare, steps);
+        // Each step looks at the number of an entry and at the entry; an entry of a hundred bytes lies on two lines.
+        self.charge_misses(task, 2 * steps + 2 * entries);
+    }
+
+    /// Charges what a look at `lines` places among the cached blocks, or at what leads to them, misses of the processor's
+    /// caches.
+    #[inline]
+    pub fn charge_misses(&self, task: &mut Task, lines: u64) {
+        task.charge(Work::CacheMiss, misses(lines, self.context.cache.bytes()));
+    }
+
     /// Puts a data block into the cache.
-    pub fn cache_block(&self, handle: Handle, block: &Arc<Block>) {
+    pub fn cache_block(&self, task: &mut Task, handle: Handle, block: &Arc<Block>) {
+        task.charge(Work::PageTouch, 1);
         self.context.cache.insert(BlockKey { file: self.number, offset: handle.offset }, Cached::Data(block.clone()));
     }
 
@@ -310,7 +333,7 @@ impl Table {
         let mut stored = vec![0; (handle.bytes + BLOCK_TRAILER_BYTES) as usize];
         self.file.read_at(task, Purpose::UserRead, handle.offset, &mut stored)?;
         let block = self.decode_block(task, handle.offset, stored)?;
-        self.cache_block(handle, &block);
+        self.cache_block(task, handle, &block);
         Ok(block)
     }
 
@@ -353,7 +376,9 @@ impl Table {
             return Ok(Lookup::Absent);
         }
         let index = self.index(task, Purpose::UserRead)?;
-        task.charge(Work::Compare, u64::from(index.blocks().max(2).ilog2()));
+        let index_steps = u64::from(index.blocks().max(2).ilog2());
+        task.charge(Work::Compare, index_steps);
+        self.charge_misses(task, index_steps);
         let mut at = index.find(wanted.user_key);
         let mut found = Lookup::Absent;
         // The versions of one key may go on in the next block; with one version each, the first block decides.
@@ -369,6 +394,7 @@ impl Table {
                 }
             }
             task.charge(Work::Record, steps);
+            self.charge_search(task, block.search_steps(), steps);
             at += 1;
             if found != Lookup::Absent || index.separator(at - 1) != wanted.user_key {
                 break;

@@ -117,7 +117,7 @@ impl TableCursor {
                     block
                 } else {
                     let block = self.ahead.client_block(task, table, handle, index.data_end())?;
-                    table.cache_block(handle, &block);
+                    table.cache_block(task, handle, &block);
                     block
                 }
             }
@@ -156,8 +156,7 @@ impl TableCursor {
         if !self.load(task, at)? {
             return Ok(());
         }
-        let steps = self.block.seek(internal);
-        task.charge(Work::Record, steps);
+        self.search(task, internal);
         if !self.block.valid() && self.load(task, at + 1)? {
             self.block.seek_to_first();
         }
@@ -173,8 +172,7 @@ impl TableCursor {
         if !self.load(task, at)? {
             return Ok(());
         }
-        let steps = self.block.seek(internal);
-        task.charge(Work::Record, steps);
+        self.search(task, internal);
         if self.block.valid() {
             return self.prev(task);
         }
@@ -182,9 +180,22 @@ impl TableCursor {
         Ok(())
     }
 
+    /// Finds the first entry of the current block at or behind an internal key.
+    fn search(&mut self, task: &mut Task, internal: &[u8]) {
+        let entries = self.block.seek(internal);
+        task.charge(Work::Record, entries);
+        if let Some(table) = &self.table {
+            table.charge_search(task, self.block.search_steps(), entries);
+        }
+    }
+
     fn find(&self, task: &mut Task, internal: &[u8]) -> usize {
         let Some(index) = &self.index else { return 0 };
-        task.charge(Work::Compare, u64::from(index.blocks().max(2).ilog2()));
+        let steps = u64::from(index.blocks().max(2).ilog2());
+        task.charge(Work::Compare, steps);
+        if let Some(table) = &self.table {
+            table.charge_misses(task, steps);
+        }
         index.find(key::user_key(internal))
     }
 

@@ -148,7 +148,7 @@ impl Version {
     #[inline]
     pub fn get(&self, task: &mut Task, wanted: &mut LookupKey, value: &mut Vec<u8>) -> Result<Lookup> {
         for run in self.runs() {
-            task.charge(Work::Compare, 1);
+            task.charge(Work::Compare, u64::from(run.files.len().max(2).ilog2()));
             if let Some(file) = run.find(wanted.user_key) {
                 let lookup = file.table.get(task, wanted, value)?;
                 if lookup != Lookup::Absent {

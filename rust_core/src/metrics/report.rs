@@ -6,6 +6,7 @@ use super::meters::{MetersSnapshot, Purpose};
 use super::steady::Steady;
 use super::{Latencies, ratio};
 use crate::engine::EngineStats;
+use crate::runtime::CpuUse;
 use serde_json::{Map, Value, json};
 
 /// What the measured phase yielded.
@@ -23,8 +24,8 @@ pub struct Measured {
     pub stall_ns: u64,
     /// Blocks or pages that clients asked for.
     pub blocks_asked: u64,
-    /// CPU nanoseconds of clients and background work.
-    pub cpu_ns: Option<u64>,
+    /// What clients and background work used.
+    pub cpu: Option<CpuUse>,
     /// Live key and value bytes at the end.
     pub live_bytes: u64,
     /// The most memory that the engine used at the ends of intervals.
@@ -92,7 +93,7 @@ impl Measured {
             ("write_amp", ratio(io.written_bytes as f64, user_bytes as f64)),
             ("read_amp", per_operation(self.blocks_asked as f64)),
             ("space_amp", ratio(self.after.disk_bytes as f64, self.live_bytes as f64)),
-            ("cpu_us_per_op", self.cpu_ns.and_then(|ns| per_operation(ns as f64 / 1e3))),
+            ("cpu_us_per_op", self.cpu.as_ref().and_then(|cpu| per_operation(cpu.ns as f64 / 1e3))),
             ("cache_hit_ratio", cache_hit_ratio(before, after)),
             ("bloom_false_positive_ratio", bloom_false_positive_ratio(before, after)),
             ("stall_s", Some(stall_s(self.stall_ns, self.clients))),
@@ -104,6 +105,12 @@ impl Measured {
         map.insert("disk_bytes".to_owned(), json!(self.after.disk_bytes));
         map.insert("memory_bytes".to_owned(), json!(self.memory_bytes));
         map
+    }
+
+    /// Units of the kinds of CPU work that occurred.
+    fn work(&self) -> Map<String, Value> {
+        let by_name = self.cpu.iter().flat_map(|cpu| cpu.work.by_name());
+        by_name.map(|(name, units)| (name.to_owned(), json!(units))).collect()
     }
 
     fn by_operation(&self) -> Map<String, Value> {
@@ -173,6 +180,7 @@ pub fn report(header: Header, loaded: Loaded, measured: &Measured, intervals: Ve
         "operations": measured.operations(),
         "metrics": measured.metrics(),
         "by_operation": measured.by_operation(),
+        "work": measured.work(),
         "bytes": bytes_by_purpose(&measured.after.meters.since(&measured.before.meters)),
         "load": {
             "seconds": loaded.seconds,
@@ -207,6 +215,7 @@ fn bytes_by_purpose(meters: &MetersSnapshot) -> Map<String, Value> {
 mod tests {
     use super::*;
     use crate::metrics::Meters;
+    use crate::runtime::{Work, WorkCounts};
 
     fn full() -> Measured {
         let meters = Meters::default();
@@ -225,13 +234,15 @@ mod tests {
         let after = Snapshot { at_ns: 2_000_000_000, meters: meters.snapshot(), engine, disk_bytes: 3000 };
         let mut latencies = Latencies::default();
         (0..4).for_each(|_| latencies.record(8000));
+        let mut work = WorkCounts::default();
+        work.count(Work::Call, 4);
         Measured {
             after,
             by_operation: vec![("get", latencies), ("put", Latencies::default())],
             clients: 2,
             stall_ns: 500_000_000,
             blocks_asked: 12,
-            cpu_ns: Some(100_000),
+            cpu: Some(CpuUse { ns: 100_000, work }),
             live_bytes: 2000,
             memory_bytes: 1234,
             flash: Some(FlashWear {
@@ -318,11 +329,13 @@ mod tests {
                 "seed",
                 "steadiness",
                 "steady",
+                "work",
                 "workload",
             ]
         );
         assert_eq!(report["by_operation"].as_object().unwrap().len(), 1);
         assert_eq!(report["by_operation"]["get"]["count"], 4);
+        assert_eq!(report["work"], json!({"call": 4}));
         assert_eq!(
             report["bytes"].as_object().unwrap().keys().collect::<Vec<_>>(),
             ["compaction_l3", "user_read", "wal"]

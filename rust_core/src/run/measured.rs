@@ -6,7 +6,7 @@ use crate::device::DeviceStats;
 use crate::error::{Error, Result};
 use crate::metrics::{Phase, Snapshot};
 use crate::runtime::threads::{self, WallClock, Workers};
-use crate::runtime::{Signal, Task};
+use crate::runtime::{CpuUse, Signal, Task};
 use crate::storage::{FileStorage, RunDirectory, Storage};
 use crate::workload::Client;
 use crate::workload::driver::{Limits, Outcome, Stage, run_phase};
@@ -96,8 +96,8 @@ impl Driver for WallDriver {
         self.stage.snapshot()
     }
 
-    fn background_cpu_ns(&self) -> u64 {
-        self.workers.cpu_ns()
+    fn background_cpu(&self) -> CpuUse {
+        self.workers.used()
     }
 
     fn device(&self) -> Option<DeviceStats> {

@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::metrics::{
     FlashWear, Header, Latencies, Length, Loaded, Measured, Phase, Snapshot, Steadiness, Steady, report,
 };
+use crate::runtime::CpuUse;
 use crate::workload::Client;
 use crate::workload::driver::{Limits, Outcome, Watch};
 use serde_json::Value;
@@ -33,8 +34,8 @@ pub trait Driver {
     /// All counters now.
     fn snapshot(&self) -> Result<Snapshot>;
 
-    /// CPU nanoseconds that background work has used.
-    fn background_cpu_ns(&self) -> u64;
+    /// What background work has used, where [`Outcome::cpu`] leaves it out.
+    fn background_cpu(&self) -> CpuUse;
 
     /// What a simulated device has counted; `None` for a real one.
     fn device(&self) -> Option<DeviceStats>;
@@ -106,8 +107,10 @@ fn measure(
         Warmup::UntilSteady { .. } => Watch::Judged,
     };
     let limits = limits(plan, plan.spec.seconds, plan.spec.operations, watch);
-    let (background_cpu_ns, device) = (driver.background_cpu_ns(), driver.device());
+    let (background, device) = (driver.background_cpu(), driver.device());
     let outcome = driver.phase(Phase::Run, clients, limits, on_interval)?;
+    let mut cpu = driver.background_cpu().since(&background);
+    cpu.add(&outcome.cpu);
     let names = plan.workload.operations().iter().copied();
     let wear = device.zip(driver.device()).zip(endurance_bytes(plan));
     let flash = wear.map(|((before, after), endurance_bytes)| FlashWear {
@@ -123,7 +126,7 @@ fn measure(
         clients: plan.spec.clients,
         stall_ns: outcome.recorder.stall_ns,
         blocks_asked: outcome.blocks_asked,
-        cpu_ns: Some(outcome.cpu_ns + driver.background_cpu_ns() - background_cpu_ns),
+        cpu: Some(cpu),
         live_bytes: plan.workload.live_bytes(),
         memory_bytes: outcome.memory_bytes,
         flash,

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::metrics::{Activity, Phase, Snapshot, Steadiness, interval};
 use crate::runtime::hardware::HardwareSpec;
 use crate::runtime::simulation::{self, Observer, Simulation, Turn, World};
-use crate::runtime::{Signal, Task};
+use crate::runtime::{CpuUse, Signal, Task, Work};
 use crate::storage::{SimulatedStorage, Storage};
 use crate::workload::driver::{Limits, Outcome, Watch};
 use crate::workload::halt::{Halt, HaltingStorage};
@@ -100,7 +100,7 @@ impl Driver for VirtualDriver {
         on_interval: &mut dyn FnMut(Value),
     ) -> Result<Outcome> {
         let before = self.snapshot_at(self.simulation.now_ns())?;
-        let cpu_ns = self.world.lock().cpu_ns();
+        let cpu = self.world.lock().cpu_use();
         let shared = Shared {
             engine: self.engine.clone(),
             halt: self.halt.clone(),
@@ -134,11 +134,11 @@ impl Driver for VirtualDriver {
         let after = sampler.sample(self.simulation.now_ns())?;
         let memory_bytes = sampler.memory_bytes;
         let clients = seats.into_iter().map(|seat| seat.client).collect();
-        let cpu_ns = self.world.lock().cpu_ns() - cpu_ns;
+        let cpu = self.world.lock().cpu_use().since(&cpu);
         let blocks_asked = shared.blocks_asked.get();
         let steadiness = shared.judge.map(|judge| judge.into_inner().steadiness);
         let recorder = shared.recorder.into_inner();
-        Ok(Outcome { clients, before, after, recorder, blocks_asked, cpu_ns, memory_bytes, steadiness })
+        Ok(Outcome { clients, before, after, recorder, blocks_asked, cpu, memory_bytes, steadiness })
     }
 
     fn settle(&mut self) -> Result<()> {
@@ -162,9 +162,9 @@ impl Driver for VirtualDriver {
         self.snapshot_at(self.simulation.now_ns())
     }
 
-    /// The cores do not tell clients from jobs; [`Outcome::cpu_ns`] holds both.
-    fn background_cpu_ns(&self) -> u64 {
-        0
+    /// The cores do not tell clients from jobs; [`Outcome::cpu`] holds both.
+    fn background_cpu(&self) -> CpuUse {
+        CpuUse::default()
     }
 
     fn device(&self) -> Option<DeviceStats> {
@@ -260,6 +260,7 @@ impl simulation::Client for Seat<'_> {
     fn execute(&mut self, task: &mut Task, _began_ns: u64) -> Result<()> {
         self.shared.judge(task.now_ns)?;
         let asked = task.blocks_asked;
+        task.charge(Work::Operation, 1);
         self.client.execute(&*self.shared.engine, task)?;
         self.shared.blocks_asked.set(self.shared.blocks_asked.get() + task.blocks_asked - asked);
         Ok(())

@@ -247,6 +247,44 @@ fn a_simulated_run_gives_the_same_report_to_the_last_byte() {
     assert_ne!(report(4).to_string(), first.to_string());
 }
 
+/// Reads of what one client loaded and the background wrote out.
+fn reads(engine: &str, more: Value) -> Value {
+    let mut spec = json!({
+        "engine": engine, "workload": {"kind": "ycsb", "mix": "C", "records": 2_000}, "operations": 3_000,
+    });
+    spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    let run = Run::new(spec).unwrap();
+    run.start();
+    run.report().unwrap()
+}
+
+#[test]
+fn the_same_reads_are_the_same_work_and_io_under_both_clocks() {
+    let device = json!({
+        "kind": "cloud_volume", "capacity_bytes": 1_u64 << 40, "iops": 3000.0, "mb_per_s": 125.0,
+        "request_bytes": 262_144, "read_latency_us": 500.0, "write_latency_us": 700.0,
+    });
+    for (engine, options) in [
+        ("lsm", json!({"block_cache": 262_144, "write_buffer_size": 524_288})),
+        // A pool that holds all: what a small one has left after the load depends on the timing of its cleaners.
+        ("btree", json!({"innodb_buffer_pool_size": 67_108_864})),
+    ] {
+        let directory = tempfile::tempdir().unwrap();
+        let measured = reads(engine, json!({"options": options, "directory": directory.path().join("run")}));
+        let hardware = json!({"cores": 2, "device": device});
+        let simulated = reads(engine, json!({"options": options, "clock": "simulated", "hardware": hardware}));
+        for kind in ["operation", "call", "cache_lookup"] {
+            assert_eq!(measured["work"][kind], simulated["work"][kind], "{engine}: {kind}");
+            assert!(measured["work"][kind].as_u64().unwrap() >= 3_000, "{engine}: {kind}");
+        }
+        for metric in ["reads_per_op", "read_kb_per_op", "read_amp"] {
+            let value = |report: &Value| report["metrics"][metric].as_f64().unwrap();
+            let (one, other) = (value(&measured), value(&simulated));
+            assert!((one - other).abs() <= 0.05 * one.max(other), "{engine}: {metric} {one} and {other}");
+        }
+    }
+}
+
 fn on_flash(engine: &str) -> Value {
     let device = json!({
         "kind": "flash", "capacity_bytes": 256 << 20, "over_provisioning": 0.28, "fullness": 0.1, "channels": 32,

@@ -19,7 +19,7 @@ pub use job::{Job, JobKind};
 pub use serial::Serial;
 pub use signal::Signal;
 pub use task::{Charge, Step, Task};
-pub use work::{Work, WorkCounts};
+pub use work::{CpuUse, Work, WorkCounts, misses};
 
 /// The answer of an engine to a client that wants to write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 
 use super::queues::Pool;
 use super::task::{Access, Charge, Step};
-use super::{Admission, Job, Signal, Task, Work, WorkCounts};
+use super::{Admission, CpuUse, Job, Signal, Task, Work, WorkCounts};
 use crate::device::{Device, DeviceStats};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
@@ -28,6 +28,8 @@ const JOB_TASKS: u32 = 1_000_000;
 pub struct World {
     cores: Pool,
     cost_ns: [f64; Work::COUNT],
+    /// What the cores did so far.
+    done: WorkCounts,
     device: Box<dyn Device>,
     /// When the device will have all bytes that the operating system took.
     written_back_ns: u64,
@@ -36,14 +38,16 @@ pub struct World {
 impl World {
     /// `cores` idle cores that need `cost_ns` per unit of each kind of work, and an idle device.
     pub fn new(cores: usize, cost_ns: [f64; Work::COUNT], device: Box<dyn Device>) -> Self {
-        Self { cores: Pool::new(cores), cost_ns, device, written_back_ns: 0 }
+        Self { cores: Pool::new(cores), cost_ns, done: WorkCounts::default(), device, written_back_ns: 0 }
     }
 
     fn work_ns(&self, work: &WorkCounts) -> u64 {
         work.counted().map(|(kind, units)| units as f64 * self.cost_ns[kind]).sum::<f64>() as u64
     }
 
-    fn cpu(&mut self, now_ns: u64, service_ns: u64) -> u64 {
+    /// Does `work`, which takes `service_ns`.
+    fn cpu(&mut self, now_ns: u64, work: &WorkCounts, service_ns: u64) -> u64 {
+        self.done.add(work);
         if service_ns == 0 { now_ns } else { self.cores.serve(now_ns, service_ns) }
     }
 
@@ -69,9 +73,9 @@ impl World {
         self.device.stats()
     }
 
-    /// Time that all cores worked.
-    pub fn cpu_ns(&self) -> u64 {
-        self.cores.busy_ns()
+    /// What all cores did, and for how long.
+    pub fn cpu_use(&self) -> CpuUse {
+        CpuUse { ns: self.cores.busy_ns(), work: self.done.clone() }
     }
 }
 
@@ -82,7 +86,7 @@ impl Charge for Ticket {
     fn cpu(&mut self, now_ns: u64, work: &WorkCounts) -> u64 {
         let mut world = self.0.lock();
         let service_ns = world.work_ns(work);
-        world.cpu(now_ns, service_ns)
+        world.cpu(now_ns, work, service_ns)
     }
 
     fn io(&mut self, now_ns: u64, access: Access) -> u64 {
@@ -377,15 +381,15 @@ fn replay(world: &mut World, now_ns: u64, step: Step) -> (u64, Option<Step>) {
         Step::Cpu(work) => {
             let service_ns = world.work_ns(&work);
             if service_ns <= SLICE_NS {
-                return (world.cpu(now_ns, service_ns), None);
+                return (world.cpu(now_ns, &work, service_ns), None);
             }
             let slices = service_ns.div_ceil(SLICE_NS);
             let (slice, rest) = work.split(slices);
             let slice_ns = world.work_ns(&slice);
             if slice_ns == 0 {
-                return (world.cpu(now_ns, service_ns), None);
+                return (world.cpu(now_ns, &work, service_ns), None);
             }
-            (world.cpu(now_ns, slice_ns), Some(Step::Cpu(rest)))
+            (world.cpu(now_ns, &slice, slice_ns), Some(Step::Cpu(rest)))
         }
         Step::Io(Access::Read { address, bytes }) if bytes > CHUNK_BYTES => {
             let now_ns = world.io(now_ns, Access::Read { address, bytes: CHUNK_BYTES });

@@ -102,6 +102,12 @@ impl Task {
         self.pending.count(work, units);
     }
 
+    /// Units of one kind so far.
+    #[inline]
+    pub fn units(&self, work: Work) -> u64 {
+        self.settled.get(work) + self.pending.get(work)
+    }
+
     /// Turns the pending work into time (virtual clock) or into a step (recording).
     pub fn settle(&mut self) {
         match &mut self.mode {

@@ -2,11 +2,11 @@
 
 #![allow(clippy::disallowed_methods)]
 
-use super::{Admission, Signal, Task, panics};
+use super::{Admission, CpuUse, Signal, Task, panics};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
+use parking_lot::Mutex;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -53,25 +53,25 @@ pub fn spawn<T: Send + 'static>(name: String, f: impl FnOnce() -> T + Send + 'st
 pub struct Workers {
     signal: Arc<Signal>,
     threads: Vec<JoinHandle<()>>,
-    cpu_ns: Arc<AtomicU64>,
+    used: Arc<Mutex<CpuUse>>,
 }
 
 impl Workers {
     /// Starts `engine.background_threads()` workers.
     pub fn start(engine: &Arc<dyn Engine>, signal: &Arc<Signal>, clock: WallClock) -> Self {
-        let cpu_ns = Arc::new(AtomicU64::new(0));
+        let used = Arc::<Mutex<CpuUse>>::default();
         let threads = (0..engine.background_threads().max(1))
             .map(|n| {
-                let (engine, signal, cpu_ns) = (engine.clone(), signal.clone(), cpu_ns.clone());
-                spawn(format!("worker-{n}"), move || work(&*engine, &signal, clock, n as u32, &cpu_ns))
+                let (engine, signal, used) = (engine.clone(), signal.clone(), used.clone());
+                spawn(format!("worker-{n}"), move || work(&*engine, &signal, clock, n as u32, &used))
             })
             .collect();
-        Self { signal: signal.clone(), threads, cpu_ns }
+        Self { signal: signal.clone(), threads, used }
     }
 
-    /// CPU nanoseconds used by completed jobs.
-    pub fn cpu_ns(&self) -> u64 {
-        self.cpu_ns.load(Ordering::Relaxed)
+    /// What completed jobs used.
+    pub fn used(&self) -> CpuUse {
+        self.used.lock().clone()
     }
 
     /// Stops the workers after their current jobs.
@@ -83,7 +83,7 @@ impl Workers {
     }
 }
 
-fn work(engine: &dyn Engine, signal: &Signal, clock: WallClock, n: u32, cpu_ns: &AtomicU64) {
+fn work(engine: &dyn Engine, signal: &Signal, clock: WallClock, n: u32, used: &Mutex<CpuUse>) {
     let mut task = Task::wall(1_000_000 + n);
     while !signal.is_stopped() {
         let seen = signal.ready_generation();
@@ -94,7 +94,7 @@ fn work(engine: &dyn Engine, signal: &Signal, clock: WallClock, n: u32, cpu_ns: 
             signal.wait_ready(seen, until.min(PATIENCE));
             continue;
         };
-        let before = thread_cpu_ns();
+        let before = CpuUse { ns: thread_cpu_ns(), work: task.work() };
         // A panic must not leave clients waiting for work that no longer happens.
         let result = panics::caught("a background job", || {
             job.run(&mut task)?;
@@ -104,7 +104,7 @@ fn work(engine: &dyn Engine, signal: &Signal, clock: WallClock, n: u32, cpu_ns: 
         if let Err(error) = result {
             engine.poison(&error);
         }
-        cpu_ns.fetch_add(thread_cpu_ns() - before, Ordering::Relaxed);
+        used.lock().add(&CpuUse { ns: thread_cpu_ns(), work: task.work() }.since(&before));
         signal.complete();
     }
 }

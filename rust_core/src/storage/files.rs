@@ -87,7 +87,8 @@ impl Storage for FileStorage {
         Ok(names)
     }
 
-    fn sync_directory(&self, _task: &mut Task) -> Result<()> {
+    fn sync_directory(&self, task: &mut Task) -> Result<()> {
+        task.charge(Work::StorageSync, 1);
         let fail = |e| Error::io(self.directory.display().to_string(), "sync", e);
         File::open(&self.directory).map_err(fail)?.sync_all().map_err(fail)
     }
@@ -128,6 +129,7 @@ struct RealFile {
 impl StorageFile for RealFile {
     fn read_at(&self, task: &mut Task, purpose: Purpose, offset: u64, buffer: &mut [u8]) -> Result<()> {
         task.charge(Work::StorageCall, 1);
+        task.charge(Work::StorageReadByte, buffer.len() as u64);
         self.meters.read(purpose, buffer.len() as u64);
         self.file.read_exact_at(buffer, offset).map_err(|e| Error::io(&*self.name, "read", e))?;
         self.totals.read.fetch_add(buffer.len() as u64, Ordering::Relaxed);
@@ -135,7 +137,8 @@ impl StorageFile for RealFile {
     }
 
     fn write_at(&self, task: &mut Task, purpose: Purpose, offset: u64, data: &[u8]) -> Result<()> {
-        task.charge(Work::StorageCall, 1);
+        task.charge(Work::StorageWrite, 1);
+        task.charge(Work::StorageWriteByte, data.len() as u64);
         self.meters.wrote(purpose, data.len() as u64);
         self.file.write_all_at(data, offset).map_err(|e| Error::io(&*self.name, "write", e))?;
         self.totals.written.fetch_add(data.len() as u64, Ordering::Relaxed);
@@ -144,7 +147,7 @@ impl StorageFile for RealFile {
     }
 
     fn sync(&self, task: &mut Task, purpose: Purpose) -> Result<()> {
-        task.charge(Work::StorageCall, 1);
+        task.charge(Work::StorageSync, 1);
         self.meters.synced(purpose);
         self.file.sync_data().map_err(|e| Error::io(&*self.name, "sync", e))
     }

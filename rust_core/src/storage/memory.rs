@@ -192,7 +192,8 @@ impl Storage for MemoryStorage {
         Ok(self.directory.lock().live.keys().cloned().collect())
     }
 
-    fn sync_directory(&self, _task: &mut Task) -> Result<()> {
+    fn sync_directory(&self, task: &mut Task) -> Result<()> {
+        task.charge(Work::StorageSync, 1);
         let mut directory = self.directory.lock();
         if !self.forgetful {
             directory.durable = directory.live.clone();
@@ -234,6 +235,7 @@ struct MemoryFile {
 impl StorageFile for MemoryFile {
     fn read_at(&self, task: &mut Task, purpose: Purpose, offset: u64, buffer: &mut [u8]) -> Result<()> {
         task.charge(Work::StorageCall, 1);
+        task.charge(Work::StorageReadByte, buffer.len() as u64);
         self.meters.read(purpose, buffer.len() as u64);
         let content = self.content.read();
         let start = offset as usize;
@@ -246,7 +248,8 @@ impl StorageFile for MemoryFile {
     }
 
     fn write_at(&self, task: &mut Task, purpose: Purpose, offset: u64, data: &[u8]) -> Result<()> {
-        task.charge(Work::StorageCall, 1);
+        task.charge(Work::StorageWrite, 1);
+        task.charge(Work::StorageWriteByte, data.len() as u64);
         self.meters.wrote(purpose, data.len() as u64);
         let mut content = self.content.write();
         let (start, end) = (offset as usize, offset as usize + data.len());
@@ -265,7 +268,7 @@ impl StorageFile for MemoryFile {
     }
 
     fn sync(&self, task: &mut Task, purpose: Purpose) -> Result<()> {
-        task.charge(Work::StorageCall, 1);
+        task.charge(Work::StorageSync, 1);
         self.meters.synced(purpose);
         let mut guard = self.content.write();
         let content = &mut *guard;

@@ -214,13 +214,16 @@ impl SimulatedFile {
         self.layout.write(task, first, last - first, buffered);
     }
 
-    /// Holds appended bytes back, until enough of them make a write.
+    /// Holds appended bytes back, until enough of them make a write. What is written over meanwhile, as the last block of a
+    /// redo log is, changes in the page cache alone.
     fn hold(&self, task: &mut Task, purpose: Purpose, offset: u64, bytes: u64) {
-        if self.layout.pending.lock().1 != offset {
+        let (start, end) = *self.layout.pending.lock();
+        let goes_on = start < end && (start..=end).contains(&offset);
+        if !goes_on {
             self.write_back(task, purpose, true);
         }
         let mut pending = self.layout.pending.lock();
-        *pending = if pending.0 < pending.1 { (pending.0, offset + bytes) } else { (offset, offset + bytes) };
+        *pending = if goes_on { (start, end.max(offset + bytes)) } else { (offset, offset + bytes) };
         let full = pending.1 - pending.0 >= WRITE_BACK_BYTES;
         drop(pending);
         if full {

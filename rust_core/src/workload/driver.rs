@@ -8,7 +8,7 @@ use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::metrics::{Activity, Length, Phase, Snapshot, Steadiness, interval};
 use crate::runtime::threads::{self, WallClock};
-use crate::runtime::{Signal, Task, panics};
+use crate::runtime::{CpuUse, Signal, Task, Work, panics};
 use crate::storage::Storage;
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -100,8 +100,8 @@ pub struct Outcome {
     pub recorder: Recorder,
     /// Blocks or pages that clients asked for.
     pub blocks_asked: u64,
-    /// CPU nanoseconds of the client threads.
-    pub cpu_ns: u64,
+    /// What the clients used; with the virtual clock, the background work too.
+    pub cpu: CpuUse,
     /// The most memory that the engine used at the end of an interval.
     pub memory_bytes: u64,
     /// What was seen of its steadiness, if it was watched.
@@ -143,7 +143,7 @@ impl Drop for Running<'_> {
 struct Done {
     client: Box<dyn Client>,
     blocks_asked: u64,
-    cpu_ns: u64,
+    cpu: CpuUse,
 }
 
 /// Runs a phase. Each interval goes to `on_interval`; the last one may be shorter.
@@ -197,12 +197,16 @@ pub fn run_phase(
     for one in &recorders {
         recorder.merge(&one.lock());
     }
+    let mut cpu = CpuUse::default();
+    for done in &done {
+        cpu.add(&done.cpu);
+    }
     Ok(Outcome {
         before,
         after,
         recorder,
         blocks_asked: done.iter().map(|done| done.blocks_asked).sum(),
-        cpu_ns: done.iter().map(|done| done.cpu_ns).sum(),
+        cpu,
         memory_bytes: watcher.memory_bytes,
         steadiness: watcher.judge,
         clients: done.into_iter().map(|done| done.client).collect(),
@@ -281,7 +285,8 @@ fn run_client(shared: &Shared, id: u32, mut client: Box<dyn Client>, recorder: &
     if let Err(error) = operated {
         shared.error.lock().get_or_insert(error);
     }
-    Done { client, blocks_asked: task.blocks_asked, cpu_ns: threads::thread_cpu_ns() }
+    let cpu = CpuUse { ns: threads::thread_cpu_ns(), work: task.work() };
+    Done { client, blocks_asked: task.blocks_asked, cpu }
 }
 
 /// One operation after the other until the phase or the client ends.
@@ -307,6 +312,7 @@ fn operate(shared: &Shared, client: &mut dyn Client, task: &mut Task, recorder: 
                 Err(error) => return Err(error),
             }
         }
+        task.charge(Work::Operation, 1);
         client.execute(&**engine, task)?;
         recorder.lock().record(&plan, clock.now_ns() - began_ns);
     }

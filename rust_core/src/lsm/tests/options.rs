@@ -304,7 +304,7 @@ fn the_work_of_an_operation_is_charged() {
     batch.put(b"k", b"v");
     let mut task = Task::wall(0);
     lsm.write(&mut task, &mut batch, Commit::Configured).unwrap();
-    assert!(task.work().get(Work::StorageCall) == 1 && task.work().get(Work::ChecksumByte) > 0);
+    assert!(task.work().get(Work::StorageWrite) == 1 && task.work().get(Work::ChecksumByte) > 0);
 }
 
 #[test]

@@ -1,0 +1,181 @@
+"""From measurements to a hardware profile of this machine."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from advisor import core as bridge
+from advisor.calibration.device import Storage, probe
+from advisor.calibration.fit import Fit, Observation, fit
+from advisor.calibration.runs import RUNS, Run, observed
+from advisor.core import Cancelled, Core
+from advisor.errors import InputError
+from advisor.hardware import processor
+
+PROGRESS = Callable[[int, int, str], None]
+NOT_DEVICE_US = 0.1
+NOT_DEVICE_MB_PER_S = 100_000
+"""Nearly nothing: the device model takes no zero, and the CPU pays for what the page cache does."""
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What was measured."""
+
+    processor: str
+    measured: str
+    """The day."""
+    fit: Fit
+    storage: Storage
+    busy_ratio: float
+    """CPU time over wall time of the runs that only compute: 1 on an idle machine."""
+
+    @property
+    def worst(self) -> tuple[str, float]:
+        """The run that the fitted costs miss most: its CPU time by the costs, over measured."""
+        return max(self.fit.ratios.items(), key=lambda item: abs(item[1] - 1))
+
+
+def calibrate(
+    *,
+    directory: Path | None = None,
+    on_run: PROGRESS | None = None,
+    cancelled: Callable[[], bool] | None = None,
+    core: Core | None = None,
+    runs: tuple[Run, ...] = RUNS,
+) -> Calibration:
+    """Measures the costs of work on this CPU and of the storage under `directory`.
+
+    `on_run` hears the number of each step, how many there are, and its name. Raises `InputError`
+    for a folder that cannot be used, `WorkError` for a run that failed, and `Cancelled`.
+    """
+    core = core or bridge.load()
+    defaults = {kind["name"]: float(kind["ns"]) for kind in core.work_kinds()}
+    observations: list[Observation] = []
+    busy: list[float] = []
+    for number, run in enumerate(runs, 1):
+        if on_run is not None:
+            on_run(number, len(runs) + 1, f"{run.engine}: {run.name}")
+        with _scratch(directory) as scratch:
+            report = bridge.run(run.spec(str(scratch)), cancelled=cancelled, core=core)
+        observations.append(observed(run, report))
+        if run.only_computes:
+            busy.append(observations[-1].cpu_ns / 1e9 / report["seconds"])
+    if on_run is not None:
+        on_run(len(runs) + 1, len(runs) + 1, "storage")
+
+    def pause() -> None:
+        if cancelled is not None and cancelled():
+            raise Cancelled("the calibration was cancelled")
+
+    storage = probe(directory, pause)
+    return Calibration(
+        processor=processor(),
+        measured=datetime.now(UTC).date().isoformat(),
+        fit=fit(observations, defaults),
+        storage=storage,
+        busy_ratio=sum(busy) / len(busy) if busy else 1.0,
+    )
+
+
+@contextmanager
+def _scratch(directory: Path | None) -> Iterator[Path]:
+    try:
+        made = Path(tempfile.mkdtemp(prefix="tunebench-", dir=directory))
+    except OSError as error:
+        place = directory or tempfile.gettempdir()
+        reason = error.strerror or str(error)
+        raise InputError(place, None, reason, "a folder for temporary files") from error
+    try:
+        yield made
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+def to_toml(calibration: Calibration) -> str:
+    """The hardware profile as TOML that `advisor.hardware` reads."""
+    device = _device(calibration.storage)
+    lines = [
+        f"text = {_quoted(f'This machine, {platform.node()}, as it was measured.')}",
+        f'source = """\n{_source(calibration)}"""',
+        "detect = true",
+        f"calibrated = {_quoted(calibration.measured)}",
+        f"processor = {_quoted(calibration.processor)}",
+        "",
+        "[work_ns]",
+        *_costs(calibration.fit),
+        "",
+        "[device]",
+        'kind = "flash"',
+        f'source = """\n{_device_source(calibration.storage)}"""',
+        *(f"{name} = {_value(value)}" for name, value in device.items()),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _costs(fitted: Fit) -> Iterator[str]:
+    for name, cost in sorted(fitted.work_ns.items()):
+        line = f"{name} = {cost:.4g}"
+        yield line if name in fitted.determined else f"{line}  # only with others"
+
+
+def _source(calibration: Calibration) -> str:
+    name, ratio = calibration.worst
+    loose = sorted(set(calibration.fit.work_ns) - set(calibration.fit.determined))
+    return (
+        "cpu_cores, memory: asked from the operating system.\n"
+        f"work_ns: fitted to {len(calibration.fit.ratios)} measured runs of both engines by\n"
+        f"tunebench doctor --calibrate. The run that the costs miss most is {name!r}, whose CPU\n"
+        f"time they put at {ratio:.2f} of the measured. The runs determine only together with\n"
+        f"others, so that each by itself stays near the default: {', '.join(loose) or 'none'}.\n"
+        "Absent kinds did not occur in the runs and take the defaults.\n"
+    ).replace("\\", "/")
+
+
+def _device_source(storage: Storage) -> str:
+    return (
+        f"sync_us, write_mb_per_s: measured in {storage.folder} through the page cache; a write\n"
+        "counts when it is durable. Measured runs read through the page cache, which costs CPU\n"
+        "time (in work_ns) and next to no waiting: read_latency_us, write_latency_us,\n"
+        "read_mb_per_s, link_mb_per_s. No figures of the disk itself. capacity_bytes: of\n"
+        "the file system. over_provisioning, fullness, channels, buffer_bytes, page_bytes,\n"
+        "superblock_bytes, victim, rated_cycles: not measured; assumptions, usual for flash, with\n"
+        "next to no buffer, because a write counts when it is durable.\n"
+    ).replace("\\", "/")
+
+
+def _device(storage: Storage) -> Mapping[str, object]:
+    return {
+        "capacity_bytes": storage.capacity_bytes,
+        "over_provisioning": 0.28,
+        "fullness": 0.0,
+        "channels": 32,
+        "read_latency_us": NOT_DEVICE_US,
+        "write_latency_us": NOT_DEVICE_US,
+        "sync_us": round(storage.sync_us, 1),
+        "read_mb_per_s": NOT_DEVICE_MB_PER_S,
+        "write_mb_per_s": round(storage.write_mb_per_s, 1),
+        "link_mb_per_s": NOT_DEVICE_MB_PER_S,
+        "buffer_bytes": "1MiB",
+        "page_bytes": "4KiB",
+        "superblock_bytes": "256MiB",
+        "victim": "greedy",
+        "rated_cycles": 3000,
+    }
+
+
+def _value(value: object) -> str:
+    return _quoted(value) if isinstance(value, str) else str(value)
+
+
+def _quoted(text: str) -> str:
+    kept = "".join(mark if mark.isprintable() else " " for mark in text)
+    escaped = kept.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

@@ -1,0 +1,213 @@
+"""Simulated against measured on this machine. Not a test of CI, because it measures time: `make
+calibrate-check` calibrates, then runs the same specs under both clocks and prints how far apart
+they are. The exit code is 1 where IO or amplification differ by more than 5%, or operations per
+second by more than 30%.
+
+Where other programs want the processor too, the threads of a measured run wait for it. The kernel
+says how long: `waited` is that share of the time in which the clients wanted it. The simulated
+machine is then as much slower, because what background work gets done per operation depends on it.
+Clients that outnumber the cores wait for one another too: with four the wait of the one client
+before is taken, and the run counts only where that one hardly waited.
+
+    python -m tests.calibration.compare [HARDWARE]
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from advisor import calibration
+from advisor.core import Report, Spec, load, run
+from advisor.documents import read, validated
+from advisor.hardware import Hardware, hardware
+from advisor.knobs import ENGINES, Engine
+
+KEYS = 400_000
+"""Times 116 bytes: 46 MB; no run of the calibration has as many."""
+MIB = 1 << 20
+CACHE: Mapping[Engine, str] = {"lsm": "block_cache", "btree": "innodb_buffer_pool_size"}
+# Small memtables, files and logs: where a run ends within their cycle must not decide what is left
+# on disk, and the log's age, not the clock, must decide what is flushed.
+COMMON: Mapping[Engine, Mapping[str, Any]] = {
+    "lsm": {
+        "compression": "kLZ4Compression",
+        "filter_policy": "bloomfilter:10",
+        "write_buffer_size": 2 * MIB,
+        "max_bytes_for_level_base": 8 * MIB,
+        "target_file_size_base": 2 * MIB,
+    },
+    "btree": {
+        "innodb_flush_log_at_trx_commit": 2,
+        "innodb_redo_log_capacity": 16 * MIB,
+        "innodb_io_capacity": 2000,
+        "innodb_io_capacity_max": 20_000,
+    },
+}
+INTERVAL_MS = 50
+OPERATIONS_PER_S = 0.30
+IO = 0.05
+IDLE = 0.1
+
+
+@dataclass(frozen=True)
+class Case:
+    """One workload that is run under both clocks."""
+
+    name: str
+    workload: Mapping[str, Any]
+    cache_bytes: int
+    operations: int
+
+    def spec(self, engine: Engine, clients: int) -> Spec:
+        """What both clocks have in common."""
+        return {
+            "engine": engine,
+            "options": {**COMMON[engine], CACHE[engine]: self.cache_bytes},
+            "workload": dict(self.workload),
+            "clients": clients,
+            "operations": self.operations,
+            "interval_ms": INTERVAL_MS,
+        }
+
+
+GETS = {"kind": "db_bench", "benchmark": "readrandom", "keys": KEYS, "load_order": "sequential"}
+FILL = {"kind": "db_bench", "benchmark": "fillrandom", "keys": KEYS}
+MIX = {"kind": "ycsb", "mix": "A", "records": KEYS // 10}
+CASES = (
+    Case("cached reads", GETS, 256 * MIB, 400_000),
+    Case("uncached reads", GETS, 4 * MIB, 150_000),
+    Case("random inserts", FILL, 64 * MIB, 400_000),
+    Case("50/50 mix", MIX, 256 * MIB, 100_000),
+)
+CLIENTS = (1, 4)
+
+
+@dataclass
+class Waits:
+    """How long the clients of the phase that runs have waited for a processor, in nanoseconds."""
+
+    running_ns: dict[str, int] = field(default_factory=dict)
+    waiting_ns: dict[str, int] = field(default_factory=dict)
+
+    def look(self, _interval: object) -> None:
+        """Asks the kernel. A phase has threads of its own, so a name that is seen again under
+        another number begins anew."""
+        for thread in Path("/proc/self/task").iterdir():
+            try:
+                name = (thread / "comm").read_text().strip()
+                running, waiting, _ = map(int, (thread / "schedstat").read_text().split())
+            except OSError:
+                continue  # The thread ended meanwhile.
+            if name.startswith("client-"):
+                self.running_ns[name], self.waiting_ns[name] = running, waiting
+
+    @property
+    def share(self) -> float:
+        """Waiting, as a share of all the time that the clients wanted a processor."""
+        waiting, running = sum(self.waiting_ns.values()), sum(self.running_ns.values())
+        return waiting / (waiting + running) if waiting else 0.0
+
+
+def engine_share(report: Report) -> float:
+    """The share of all written bytes that the engine wrote. What a file system adds is simulated,
+    but a measured run cannot see it."""
+    written = {name: float(one["written_bytes"]) for name, one in report["bytes"].items()}
+    total = sum(written.values())
+    return 1 - written.get("file_system", 0.0) / total if total else 1.0
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One case under both clocks."""
+
+    name: str
+    clients: int
+    measured: Report
+    simulated: Report
+    waited: float
+
+    def ratio(self, metric: str) -> float:
+        """Simulated over measured; 1 where both are absent or nothing."""
+        values = (float(one["metrics"].get(metric) or 0) for one in (self.simulated, self.measured))
+        simulated, measured = values
+        if metric == "cpu_us_per_op":
+            simulated *= 1 - self.waited
+        if metric in ("write_kb_per_op", "write_amp"):
+            simulated *= engine_share(self.simulated)
+        if simulated == measured:
+            return 1.0
+        return simulated / measured if measured else math.inf
+
+
+def compare(machine: Hardware) -> Iterator[Comparison]:
+    """Every case on both engines, with one client and with four."""
+    kinds = {kind["name"]: float(kind["ns"]) for kind in load().work_kinds()}
+    waited = 0.0
+    for case in CASES:
+        for engine in ENGINES:
+            for clients in CLIENTS:
+                spec = case.spec(engine, clients)
+                with tempfile.TemporaryDirectory(prefix="tunebench-") as folder:
+                    waits = Waits()
+                    own = {"directory": str(Path(folder) / "run")}
+                    measured = run({**spec, **own}, on_interval=waits.look)
+                if clients == 1:
+                    waited = waits.share
+                slower = slowed(machine, kinds, waited).to_spec()
+                simulated = run({**spec, "clock": "simulated", "hardware": slower})
+                name = f"{engine} {case.name}, {clients}"
+                yield Comparison(name, clients, measured, simulated, waited)
+
+
+def slowed(machine: Hardware, kinds: Mapping[str, float], waited: float) -> Hardware:
+    """The machine as a program sees it that waits for a processor this share of its time."""
+    costs = {name: ns / (1 - waited) for name, ns in {**kinds, **machine.work_ns}.items()}
+    return machine.model_copy(update={"work_ns": costs})
+
+
+def calibrated() -> Hardware:
+    """This machine, measured now."""
+    found = calibration.calibrate(
+        on_run=lambda number, count, name: print(f"{number} of {count}: {name}", file=sys.stderr)
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "this-machine.toml"
+        path.write_text(calibration.to_toml(found))
+        print(path.read_text())
+        return validated(Hardware, read(path), str(path))
+
+
+SHOWN = ("ops_per_s", "cpu_us_per_op", "p50_us", "p99_us", "reads_per_op", "read_kb_per_op")
+SHOWN += ("write_kb_per_op", "write_amp", "read_amp", "space_amp")
+EQUAL = SHOWN[4:]
+
+
+def main() -> int:
+    """Prints the table and says whether the two clocks agree."""
+    machine = hardware(sys.argv[1]) if len(sys.argv) > 1 else calibrated()
+    print(f"{'simulated / measured':28}", *(f"{name:>15}" for name in (*SHOWN, "waited")))
+    apart = 0
+    for one in compare(machine):
+        ratios = {name: one.ratio(name) for name in SHOWN}
+        cells = (f"{ratio:15.2f}" for ratio in ratios.values())
+        print(f"{one.name:28}", *cells, f"{one.waited:15.2f}", flush=True)
+        misses = [name for name in EQUAL if abs(ratios[name] - 1) > IO]
+        if abs(ratios["ops_per_s"] - 1) > OPERATIONS_PER_S:
+            misses.append("ops_per_s")
+        if one.clients > 1 and one.waited > IDLE:
+            misses = []
+        apart += bool(misses)
+        if misses:
+            print(f"    apart: {', '.join(misses)}", flush=True)
+    print(f"{apart} of {len(CASES) * len(ENGINES) * len(CLIENTS)} runs are apart")
+    return 1 if apart else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

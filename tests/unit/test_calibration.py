@@ -1,0 +1,133 @@
+"""Calibration: known costs are found again, what runs cannot tell is said, and the profile that is
+written is the profile that a simulation takes."""
+
+import typing
+from pathlib import Path
+
+import pytest
+
+from advisor.calibration import calibrate, to_toml
+from advisor.calibration.fit import Observation, fit, predicted_ns
+from advisor.calibration.runs import FIXED, RUNS
+from advisor.core import Cancelled
+from advisor.errors import InputError
+from advisor.hardware import Hardware, Work, hardware, processor
+from advisor.knobs import catalogue
+from tests.support.calibration_core import WorkingCore
+from tests.support.fake_core import WORK_NS
+
+TRUE = {"call": 200.0, "compare": 8.0, "copy_byte": 0.1}
+DEFAULTS = {"call": 150.0, "compare": 20.0, "copy_byte": 0.05}
+WORK = [
+    {"call": 10},
+    {"call": 10, "compare": 200},
+    {"call": 10, "compare": 20, "copy_byte": 100_000},
+]
+
+
+def observed(work: dict[str, int]) -> Observation:
+    return Observation(str(work), work, predicted_ns(work, TRUE))
+
+
+def test_known_costs_are_found_again() -> None:
+    found = fit([observed(work) for work in WORK], DEFAULTS)
+    assert found.work_ns == pytest.approx(TRUE, rel=0.02)
+    assert set(found.determined) == set(TRUE)
+    assert found.ratios == pytest.approx(dict.fromkeys(found.ratios, 1.0), abs=0.01)
+
+
+def test_kinds_that_always_come_together_keep_their_proportion_and_are_not_determined() -> None:
+    work = [{"call": n, "compare": 10 * n} for n in (1, 2, 5)]
+    found = fit([observed(one) for one in work], DEFAULTS)
+    assert found.determined == {}
+    together = found.work_ns["call"] + 10 * found.work_ns["compare"]
+    assert together == pytest.approx(TRUE["call"] + 10 * TRUE["compare"], rel=0.02)
+
+
+def test_a_kind_that_no_run_did_has_no_cost() -> None:
+    assert set(fit([observed({"call": 3})], DEFAULTS).work_ns) == {"call"}
+
+
+def test_costs_far_from_their_defaults_stay_above_zero() -> None:
+    work = [{"call": 1}, {"call": 1, "compare": 1}]
+    cheap = [Observation(str(n), one, 3.0) for n, one in enumerate(work)]
+    found = fit(cheap, DEFAULTS)
+    assert all(cost > 0 for cost in found.work_ns.values())
+    assert found.work_ns["compare"] < DEFAULTS["compare"]
+
+
+def test_the_written_profile_is_this_machine_at_the_fitted_costs(own_config: Path) -> None:
+    core = WorkingCore()
+    found = calibrate(core=core)
+    assert len(core.specs) == len(RUNS)
+    assert found.busy_ratio == pytest.approx(1.0)
+    folder = own_config / "tunebench" / "hardware"
+    folder.mkdir(parents=True)
+    (folder / "this-machine.toml").write_text(to_toml(found))
+    machine = hardware("this-machine")
+    assert machine.calibrated
+    assert machine.processor == processor()
+    assert machine.unfit == ""
+    assert machine.work_ns == pytest.approx(WORK_NS, rel=0.05)
+    assert machine.to_spec()["device"]["sync_us"] == pytest.approx(found.storage.sync_us, abs=0.1)
+
+
+def test_every_figure_of_the_written_device_is_named_in_its_source(own_config: Path) -> None:
+    path = own_config.parent / "here.toml"
+    path.write_text(to_toml(calibrate(core=WorkingCore())))
+    device = hardware(path).device
+    figures = set(type(device).model_fields) - {"kind", "source"}
+    assert [figure for figure in sorted(figures) if figure not in device.source] == []
+
+
+def test_a_profile_of_another_processor_is_unfit_for_this_one() -> None:
+    own = hardware("this-machine")
+    other = own.model_copy(update={"calibrated": "2026-01-01", "processor": "an abacus"})
+    assert "an abacus" in other.unfit
+    assert "not calibrated" in own.unfit
+    assert hardware("nvme-2024").unfit == ""
+
+
+def test_a_cancelled_calibration_ends_before_its_next_step() -> None:
+    core = WorkingCore()
+    with pytest.raises(Cancelled):
+        calibrate(core=core, cancelled=lambda: True, runs=())
+    assert core.specs == []
+
+
+def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="absent"):
+        calibrate(core=WorkingCore(), directory=tmp_path / "absent")
+
+
+def test_every_option_of_a_run_is_a_knob() -> None:
+    for run in RUNS:
+        assert set(run.options) | set(FIXED[run.engine]) <= set(catalogue(run.engine)), run
+
+
+def test_no_two_runs_have_one_name() -> None:
+    assert len({(run.engine, run.name) for run in RUNS}) == len(RUNS)
+
+
+def test_hardware_profiles_know_the_kinds_of_work_of_the_core() -> None:
+    core = pytest.importorskip("advisor._core", reason="the Rust core is not built")
+    assert {kind["name"] for kind in core.work_kinds()} == set(typing.get_args(Work))
+
+
+def test_the_core_takes_every_run() -> None:
+    core = pytest.importorskip("advisor._core", reason="the Rust core is not built")
+    for run in RUNS:
+        core.Run(run.spec("/nowhere"))
+
+
+def test_an_own_machine_is_found_by_its_name_before_a_shipped_one(own_config: Path) -> None:
+    folder = own_config / "tunebench" / "hardware"
+    folder.mkdir(parents=True)
+    own = hardware("nvme-2024").model_dump(mode="json", by_alias=True) | {"cpu_cores": 3}
+    assert isinstance(Hardware.model_validate(own), Hardware)
+    lines = ["cpu_cores = 3", 'memory = "8GB"', "[device]", 'kind = "cloud_volume"']
+    lines += ["capacity_bytes = 1000000", "iops = 1", "mb_per_s = 1", "request_bytes = 1"]
+    lines += ["read_latency_us = 1", "write_latency_us = 1"]
+    (folder / "mine.toml").write_text("\n".join(lines))
+    assert hardware("mine").cpu_cores == 3
+    assert hardware("nvme-2024").cpu_cores == 32
