@@ -52,7 +52,8 @@ CAVEATS = (
     "cache sizes, redo size and syncs at commit are not published: see the assumptions",
     "InnoDB 5.6 and 5.7 are one model; compressed InnoDB is page compression (16 KiB pages that"
     " shrink to whole blocks of 4 KiB) where the post compressed into pages of a fixed size",
-    "MyRocks compresses all levels with zlib; its cache holds uncompressed blocks only",
+    "MyRocks compresses from the third level below level 0 on; its cache holds uncompressed blocks"
+    " only",
     "no CPU time is charged for SQL and no binary log is written, so rates that no device bounds"
     " are far too high, and so are ratios to what MyRocks writes",
     "runs are cut to some seconds, so a day, two days and a week differ by little but their scale",

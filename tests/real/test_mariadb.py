@@ -81,6 +81,8 @@ MYROCKS: dict[str, Setting] = {
     "compaction_readahead_size": MIB,
     "compression": "kLZ4Compression",
     "bottommost_compression": "kZSTD",
+    "compression_per_level": "kNoCompression:kNoCompression:kZlibCompression",
+    "compression_opts_level": 1,
     "block_size": 16384,
     "block_restart_interval": 8,
     "filter_policy": "bloomfilter:10:false",

@@ -26,7 +26,12 @@ impl Compression {
         [Self::None, Self::Snappy, Self::Zlib, Self::Lz4, Self::Zstd].into_iter().find(|one| *one as u8 == byte)
     }
 
-    /// Compresses `input` into `out` (cleared first). `level` matters to zlib (1 to 9, default 6) and zstd (1 to 22,
+    /// Whether the algorithm has this level: zlib ends at 9; zstd takes any number for the nearest that it has.
+    pub fn has_level(self, level: Option<i32>) -> bool {
+        self != Self::Zlib || level.is_none_or(|level| (0..=9).contains(&level))
+    }
+
+    /// Compresses `input` into `out` (cleared first). `level` matters to zlib (0 to 9, default 6) and zstd (1 to 22,
     /// default 3); `None` takes the algorithm's default.
     pub fn compress(self, task: &mut Task, level: Option<i32>, input: &[u8], out: &mut Vec<u8>) -> Result<()> {
         out.clear();
