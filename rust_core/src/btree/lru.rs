@@ -31,6 +31,17 @@ pub struct Lru {
     old_pct: usize,
     free: Vec<u32>,
     frames: usize,
+    scan: Scan,
+}
+
+/// Where the search for the coldest clean frame stands: all frames behind it were dirty when they were passed, and no
+/// frame has become clean since.
+#[derive(Debug)]
+struct Scan {
+    /// The frame to look at next; none if all were passed.
+    next: u32,
+    /// Times that a frame had become clean when the search began at the cold end.
+    cleaned: usize,
 }
 
 impl Lru {
@@ -38,7 +49,20 @@ impl Lru {
     pub fn new(frames: usize, old_pct: usize) -> Self {
         let old = (0..frames).map(|_| AtomicBool::new(false)).collect();
         let (head, tail, old_head) = (NONE, NONE, NONE);
-        Self { links: Vec::new(), old, head, tail, old_head, old_len: 0, len: 0, old_pct, free: Vec::new(), frames }
+        let scan = Scan { next: NONE, cleaned: 0 };
+        Self {
+            links: Vec::new(),
+            old,
+            head,
+            tail,
+            old_head,
+            old_len: 0,
+            len: 0,
+            old_pct,
+            free: Vec::new(),
+            frames,
+            scan,
+        }
     }
 
     /// For each frame, whether it is in the old part.
@@ -74,6 +98,10 @@ impl Lru {
 
     /// Puts a new page at the midpoint.
     pub fn insert(&mut self, frame: u32) {
+        // Where the search has passed the midpoint, it goes back to the page that comes in there.
+        if self.scan.next == NONE || (self.old_head != NONE && !self.is_old(self.scan.next)) {
+            self.scan.next = frame;
+        }
         if self.old_head == NONE {
             self.link_before(frame, self.head);
             self.set_old(frame, false);
@@ -97,6 +125,9 @@ impl Lru {
     /// Takes a page out of the list.
     pub fn remove(&mut self, frame: u32) {
         let Links { prev, next } = self.links[frame as usize];
+        if self.scan.next == frame {
+            self.scan.next = prev;
+        }
         if self.old_head == frame {
             self.old_head = next;
         }
@@ -115,8 +146,28 @@ impl Lru {
 
     /// Frames from the cold end on.
     pub fn coldest(&self) -> impl Iterator<Item = u32> + '_ {
+        self.from(self.tail)
+    }
+
+    fn from(&self, frame: u32) -> impl Iterator<Item = u32> + '_ {
         let present = |frame: u32| (frame != NONE).then_some(frame);
-        std::iter::successors(present(self.tail), move |frame| present(self.links[*frame as usize].prev))
+        std::iter::successors(present(frame), move |frame| present(self.links[*frame as usize].prev))
+    }
+
+    /// The coldest clean frame that `take` takes. `cleaned` counts the times that a frame has become clean so far.
+    pub fn find_clean<T>(
+        &mut self,
+        cleaned: usize,
+        is_dirty: impl Fn(u32) -> bool,
+        take: impl Fn(u32) -> Option<T>,
+    ) -> Option<(u32, T)> {
+        if self.scan.cleaned != cleaned {
+            self.scan = Scan { next: self.tail, cleaned };
+        }
+        while self.scan.next != NONE && is_dirty(self.scan.next) {
+            self.scan.next = self.links[self.scan.next as usize].prev;
+        }
+        self.from(self.scan.next).find_map(|frame| Some((frame, take(frame)?)))
     }
 
     /// Bytes of memory.
@@ -281,6 +332,45 @@ mod tests {
             (false, 0, 1_000, 3, u32::MAX - 6, 10, true),
         ] {
             assert_eq!(is_promoted(old, since, time, clock, young, quarter), promoted);
+        }
+    }
+
+    #[test]
+    fn the_search_for_a_clean_frame_finds_what_a_walk_from_the_cold_end_finds() {
+        let mut lru = Lru::new(100, 37);
+        let (mut inside, mut dirty, mut cleaned) = (Vec::new(), [false; 100], 0);
+        let mut state = 3u64;
+        for step in 0..20_000u32 {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            let chosen = |len: usize| (state >> 33) as usize % len.max(1);
+            match state >> 59 {
+                0..=5 if !inside.is_empty() => lru.make_young(inside[chosen(inside.len())]),
+                6..=16 if !inside.is_empty() => dirty[inside[chosen(inside.len())] as usize] = true,
+                17..=19 => {
+                    let frame = chosen(100);
+                    cleaned += usize::from(std::mem::take(&mut dirty[frame]));
+                }
+                20..=22 if !inside.is_empty() => {
+                    let frame = inside.swap_remove(chosen(inside.len()));
+                    lru.remove(frame);
+                    lru.give_free(frame);
+                    cleaned += usize::from(std::mem::take(&mut dirty[frame as usize]));
+                }
+                23..=25 => {
+                    let latched = step % 7;
+                    let is_free = |frame: u32| !dirty[frame as usize] && frame % 7 != latched;
+                    let expected = lru.coldest().find(|frame| is_free(*frame));
+                    let is_dirty = |frame: u32| dirty[frame as usize];
+                    let found = lru.find_clean(cleaned, is_dirty, |frame| is_free(frame).then_some(()));
+                    assert_eq!(found.map(|(frame, ())| frame), expected, "step {step}");
+                }
+                _ => {
+                    if let Some(frame) = lru.take_free() {
+                        lru.insert(frame);
+                        inside.push(frame);
+                    }
+                }
+            }
         }
     }
 }

@@ -2,10 +2,15 @@
 //! bytes][value]…[restart offsets, 4 bytes each][restart count, 4 bytes]`, as RocksDB writes them.
 
 use super::key::{TRAILER_BYTES, compare, compare_bytes, split};
+use super::prefetch::prefetch_byte;
 use crate::codec::varint;
 use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::Arc;
+
+/// Bytes of a cache line, and the lines that a lookup asks for ahead of the entry that it looks at.
+const LINE_BYTES: usize = 64;
+const AHEAD_LINES: usize = 8;
 
 /// Writes a block.
 #[derive(Debug)]
@@ -119,6 +124,12 @@ impl Block {
         self.data.capacity() + size_of::<Self>()
     }
 
+    /// Addresses of the restart points and of the entry that a search looks at first, to be prefetched.
+    pub fn search_begins_at(&self) -> [usize; 2] {
+        let address = |at: usize| self.data.as_ptr().wrapping_add(at).addr();
+        [address(self.end), address(self.restart(self.restarts / 2))]
+    }
+
     #[inline]
     fn restart(&self, n: usize) -> usize {
         let at = self.end + 4 * n;
@@ -180,9 +191,12 @@ impl Block {
     #[inline]
     pub fn find(&self, user_key: &[u8], trailer: u64, steps: &mut u64) -> Option<(u64, &[u8])> {
         let mut at = self.restart(self.restart_before(user_key, trailer));
+        (1..AHEAD_LINES).for_each(|line| prefetch_byte(&self.data, at + line * LINE_BYTES));
         let (mut matched, mut before_len) = (0, usize::MAX);
         loop {
             let entry = self.entry(at)?;
+            prefetch_byte(&self.data, entry.value_end + (AHEAD_LINES - 1) * LINE_BYTES);
+            prefetch_byte(&self.data, entry.value_end + AHEAD_LINES * LINE_BYTES);
             *steps += 1;
             let len = entry.shared + (entry.value_start - entry.key_start);
             let user_len = len.checked_sub(TRAILER_BYTES)?;

@@ -5,7 +5,9 @@
 use super::block::Block;
 use super::bloom::Filter;
 use super::index::Index;
+use super::prefetch::prefetch;
 use parking_lot::Mutex;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 const NONE: u32 = u32::MAX;
@@ -36,6 +38,13 @@ impl Cached {
         }
     }
 
+    fn begins_at(&self) -> [usize; 2] {
+        match self {
+            Self::Data(block) => block.search_begins_at(),
+            _ => [0; 2],
+        }
+    }
+
     fn enters_high(&self) -> bool {
         !matches!(self, Self::Data(_))
     }
@@ -58,21 +67,31 @@ impl BlockKey {
     }
 }
 
+/// One cache line.
 #[derive(Debug)]
+#[repr(align(64))]
 struct Entry {
     key: BlockKey,
     value: Option<Cached>,
     charge: u32,
-    part: usize,
     chained: u32,
-    older: u32,
-    newer: u32,
+    /// Counts the moves of the entry: only the newest of its places in a queue is its place.
+    moves: u32,
+    part: u8,
+    /// Addresses where a search of the block begins.
+    begins_at: [usize; 2],
 }
 
-#[derive(Debug, Clone, Copy)]
-struct List {
-    newest: u32,
-    oldest: u32,
+/// Bytes that an entry is charged for beside its block: its key and counters, its bucket and its place in a queue.
+const ENTRY_BYTES: usize = 60;
+
+/// Entries from the oldest on. A block that is asked for again joins at the end without being taken out of its old place,
+/// which is recognised by its count of moves: so a hit touches no other entry.
+#[derive(Debug, Default)]
+struct Queue {
+    places: VecDeque<(u32, u32)>,
+    /// Places that count.
+    len: usize,
     bytes: usize,
 }
 
@@ -81,7 +100,7 @@ struct Shard {
     buckets: Vec<u32>,
     entries: Vec<Entry>,
     free: Vec<u32>,
-    parts: [List; 2],
+    parts: [Queue; 2],
     capacity: usize,
     hits: u64,
     misses: u64,
@@ -89,12 +108,11 @@ struct Shard {
 
 impl Shard {
     fn new(capacity: usize) -> Self {
-        let empty = List { newest: NONE, oldest: NONE, bytes: 0 };
         Self {
             buckets: vec![NONE; 64],
             entries: Vec::new(),
             free: Vec::new(),
-            parts: [empty; 2],
+            parts: Default::default(),
             capacity,
             hits: 0,
             misses: 0,
@@ -122,16 +140,21 @@ impl Shard {
             return None;
         }
         self.hits += 1;
-        if self.parts[HIGH].newest != at {
-            self.unlink(at);
-            self.link(at, HIGH);
+        let Entry { charge, moves, part, begins_at, .. } = self.entries[at as usize];
+        for address in begins_at {
+            prefetch(address as *const u8);
+        }
+        if self.parts[HIGH].places.back() != Some(&(at, moves)) {
+            self.parts[part as usize].len -= 1;
+            self.parts[part as usize].bytes -= charge as usize;
+            self.append(at, HIGH);
             self.shed_high();
         }
         self.entries[at as usize].value.clone()
     }
 
     fn insert(&mut self, key: BlockKey, hash: u64, value: Cached) {
-        let charge = value.memory_bytes() + size_of::<Entry>() + size_of::<u32>();
+        let charge = value.memory_bytes() + ENTRY_BYTES;
         if charge > self.capacity || self.position(key, hash) != NONE {
             return;
         }
@@ -141,61 +164,64 @@ impl Shard {
         let part = if value.enters_high() { HIGH } else { LOW };
         let bucket = self.bucket(hash);
         let chained = self.buckets[bucket];
-        let entry = Entry { key, value: Some(value), charge: charge as u32, part, chained, older: NONE, newer: NONE };
+        let begins_at = value.begins_at();
+        let (charge, value) = (charge as u32, Some(value));
+        let entry = Entry { key, value, charge, chained, moves: 0, part: part as u8, begins_at };
         let at = if let Some(at) = self.free.pop() {
-            self.entries[at as usize] = entry;
+            let moves = self.entries[at as usize].moves;
+            self.entries[at as usize] = Entry { moves, ..entry };
             at
         } else {
             self.entries.push(entry);
             self.entries.len() as u32 - 1
         };
         self.buckets[bucket] = at;
-        self.link(at, part);
+        self.append(at, part);
         self.shed_high();
         if self.entries.len() > self.buckets.len() {
             self.grow();
         }
     }
 
-    fn link(&mut self, at: u32, part: usize) {
-        let older = self.parts[part].newest;
+    /// Makes an entry the newest of a part. It counts in no other part.
+    fn append(&mut self, at: u32, part: usize) {
         let entry = &mut self.entries[at as usize];
-        (entry.older, entry.newer, entry.part) = (older, NONE, part);
-        let charge = entry.charge as usize;
-        match older {
-            NONE => self.parts[part].oldest = at,
-            older => self.entries[older as usize].newer = at,
+        entry.moves = entry.moves.wrapping_add(1);
+        entry.part = part as u8;
+        let queue = &mut self.parts[part];
+        queue.places.push_back((at, entry.moves));
+        queue.len += 1;
+        queue.bytes += entry.charge as usize;
+        if queue.places.len() > 4 * queue.len + 64 {
+            let entries = &self.entries;
+            queue.places.retain(|(at, moves)| entries[*at as usize].moves == *moves);
         }
-        self.parts[part].newest = at;
-        self.parts[part].bytes += charge;
     }
 
-    fn unlink(&mut self, at: u32) {
-        let Entry { older, newer, part, charge, .. } = self.entries[at as usize];
-        match older {
-            NONE => self.parts[part].oldest = newer,
-            older => self.entries[older as usize].newer = newer,
+    /// Takes the oldest entry out of a part.
+    fn take_oldest(&mut self, part: usize) -> Option<u32> {
+        let queue = &mut self.parts[part];
+        while let Some((at, moves)) = queue.places.pop_front() {
+            let entry = &self.entries[at as usize];
+            if entry.moves == moves {
+                queue.len -= 1;
+                queue.bytes -= entry.charge as usize;
+                return Some(at);
+            }
         }
-        match newer {
-            NONE => self.parts[part].newest = older,
-            newer => self.entries[newer as usize].older = older,
-        }
-        self.parts[part].bytes -= charge as usize;
+        None
     }
 
     fn shed_high(&mut self) {
         let limit = (self.capacity as f64 * HIGH_SHARE) as usize;
         while self.parts[HIGH].bytes > limit {
-            let at = self.parts[HIGH].oldest;
-            self.unlink(at);
-            self.link(at, LOW);
+            let Some(at) = self.take_oldest(HIGH) else { break };
+            self.append(at, LOW);
         }
     }
 
     fn evict_oldest(&mut self) {
-        let part = if self.parts[LOW].oldest == NONE { HIGH } else { LOW };
-        let at = self.parts[part].oldest;
-        self.unlink(at);
+        let Some(at) = self.take_oldest(LOW).or_else(|| self.take_oldest(HIGH)) else { return };
         let (key, chained) = (self.entries[at as usize].key, self.entries[at as usize].chained);
         let bucket = self.bucket(key.hash());
         let mut link = self.buckets[bucket];

@@ -20,6 +20,7 @@ mod memtable;
 mod merge;
 pub mod options;
 pub mod policy;
+mod prefetch;
 mod prefix;
 mod recovery;
 mod skiplist;

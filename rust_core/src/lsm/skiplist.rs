@@ -6,6 +6,7 @@
 
 use super::arena::Arena;
 use super::key::{TRAILER_BYTES, compare_bytes, split};
+use super::prefetch::prefetch;
 use crate::codec::varint;
 use parking_lot::{Mutex, MutexGuard};
 use rand::{Rng, SeedableRng};
@@ -18,6 +19,8 @@ use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering as Memory};
 const MAX_HEIGHT: usize = 12;
 const BRANCHING_BITS: u32 = 2;
 const LINK_BYTES: usize = 8;
+/// Bytes of a key that a search asks the processor for ahead of time.
+const KEY_AHEAD_BYTES: usize = 32;
 
 /// Bytes of an entry behind its links.
 fn entry_bytes(key_len: usize, value_len: usize) -> usize {
@@ -89,6 +92,19 @@ impl Node {
             let (len, at) = Self::read_len(at.add(len));
             std::slice::from_raw_parts(at, len)
         }
+    }
+
+    /// Asks for the node ahead on `level`, which a search may visit next.
+    ///
+    /// # Safety
+    /// As for [`Node::link`].
+    #[inline]
+    unsafe fn prefetch_next(self, level: usize) {
+        // SAFETY: passed on to the caller.
+        let next = unsafe { self.link(level) }.load(Memory::Relaxed);
+        prefetch(next);
+        // A short key ends within the next line at the latest.
+        prefetch(next.wrapping_add(LINK_BYTES + KEY_AHEAD_BYTES));
     }
 
     /// Compares this node's key with a user key and trailer.
@@ -174,8 +190,12 @@ impl SkipList {
             let ahead = match next {
                 Some(node) if next != after => {
                     steps += 1;
-                    // SAFETY: a linked node is not the head.
-                    unsafe { node.compare(user_key, trailer) == Ordering::Less }
+                    // SAFETY: both are linked on `level`, and a linked node is not the head.
+                    unsafe {
+                        node.prefetch_next(level);
+                        at.prefetch_next(level.saturating_sub(1));
+                        node.compare(user_key, trailer) == Ordering::Less
+                    }
                 }
                 _ => false,
             };
@@ -347,8 +367,13 @@ impl Inserter<'_> {
                     break;
                 }
                 steps += 1;
-                // SAFETY: a linked node is not the head.
-                if unsafe { node.compare(user_key, trailer) } != Ordering::Less {
+                // SAFETY: both are linked on `level`, and a linked node is not the head.
+                let order = unsafe {
+                    node.prefetch_next(level);
+                    at.prefetch_next(level.saturating_sub(1));
+                    node.compare(user_key, trailer)
+                };
+                if order != Ordering::Less {
                     break;
                 }
                 at = node;

@@ -357,7 +357,7 @@ impl Table {
         let mut at = index.find(wanted.user_key);
         let mut found = Lookup::Absent;
         // The versions of one key may go on in the next block; with one version each, the first block decides.
-        while found == Lookup::Absent && at < index.blocks() {
+        while at < index.blocks() {
             let handle = index.handle(at);
             let block = self.data_block(task, handle)?;
             let mut steps = 0;
@@ -370,7 +370,7 @@ impl Table {
             }
             task.charge(Work::Record, steps);
             at += 1;
-            if index.separator(at - 1) != wanted.user_key {
+            if found != Lookup::Absent || index.separator(at - 1) != wanted.user_key {
                 break;
             }
         }

@@ -25,7 +25,7 @@ impl Server {
         if self.busy.back().is_none_or(|last| last.1 <= start) {
             return start;
         }
-        let first = self.busy.partition_point(|interval| interval.1 <= start);
+        let first = self.position(start);
         for &(begin, end) in self.busy.range(first..) {
             if start + service_ns <= begin {
                 break;
@@ -35,6 +35,12 @@ impl Server {
         start
     }
 
+    /// The first interval that ends after `at_ns`. Requests arrive nearly in order, so it is one of the last.
+    fn position(&self, at_ns: u64) -> usize {
+        let later = self.busy.iter().rev().take_while(|interval| interval.1 > at_ns).count();
+        self.busy.len() - later
+    }
+
     /// Serves from `start_ns`, which [`Server::earliest`] gave, and returns when it is done.
     pub fn serve(&mut self, start_ns: u64, service_ns: u64) -> u64 {
         let end_ns = start_ns + service_ns;
@@ -42,7 +48,7 @@ impl Server {
         match self.busy.back_mut() {
             Some(last) if last.1 == start_ns => last.1 = end_ns,
             Some(last) if last.1 > start_ns => {
-                let at = self.busy.partition_point(|interval| interval.1 <= start_ns);
+                let at = self.position(start_ns);
                 self.busy.insert(at, (start_ns, end_ns));
             }
             _ => self.busy.push_back((start_ns, end_ns)),

@@ -40,7 +40,7 @@ impl World {
     }
 
     fn work_ns(&self, work: &WorkCounts) -> u64 {
-        work.0.iter().zip(self.cost_ns).map(|(units, cost)| *units as f64 * cost).sum::<f64>() as u64
+        work.counted().map(|(kind, units)| units as f64 * self.cost_ns[kind]).sum::<f64>() as u64
     }
 
     fn cpu(&mut self, now_ns: u64, service_ns: u64) -> u64 {
@@ -113,6 +113,9 @@ pub trait Client {
 
 /// Watches a simulation from outside its time.
 pub trait Observer {
+    /// Asked before every event, however little virtual time lies between two of them. An error ends the run.
+    fn check(&self) -> Result<()>;
+
     /// Virtual time reached `now_ns`, a multiple of the period. An error ends the run.
     fn tick(&mut self, now_ns: u64) -> Result<()>;
 }
@@ -193,6 +196,7 @@ impl Simulation {
         let mut waiting = Vec::new();
         let mut active = seats.len();
         while active > 0 {
+            observer.check()?;
             let seen = self.signal.ready_generation();
             let Some(Reverse((now_ns, event))) = queue.pop() else { return Err(starved()) };
             if now_ns >= until_ns {
@@ -253,6 +257,7 @@ impl Simulation {
         let mut queue = self.queue(period_ns);
         self.start_jobs(self.now_ns, &mut queue)?;
         while !self.engine.is_settled() || self.jobs.iter().any(Option::is_some) {
+            observer.check()?;
             self.engine.check()?;
             let Some(Reverse((now_ns, event))) = queue.pop() else { return Err(starved()) };
             self.now_ns = self.now_ns.max(now_ns);
@@ -334,8 +339,9 @@ impl Simulation {
             self.jobs[n] = Some(Running { job, steps, now_ns });
             queue.push(Reverse((now_ns, Event::Job(n))));
         }
-        let timer_ns = self.engine.next_timer(now_ns).map(|at_ns| at_ns.max(now_ns + 1));
-        if let Some(at_ns) = timer_ns
+        // A timer that is due while all workers are busy is looked at when one of them is done.
+        if let Some(at_ns) = self.engine.next_timer(now_ns)
+            && at_ns > now_ns
             && self.timer_ns.is_none_or(|planned| at_ns < planned || planned <= now_ns)
         {
             self.timer_ns = Some(at_ns);
@@ -374,8 +380,7 @@ fn replay(world: &mut World, now_ns: u64, step: Step) -> (u64, Option<Step>) {
                 return (world.cpu(now_ns, service_ns), None);
             }
             let slices = service_ns.div_ceil(SLICE_NS);
-            let slice = WorkCounts(work.0.map(|units| units / slices));
-            let rest = WorkCounts(std::array::from_fn(|n| work.0[n] - slice.0[n]));
+            let (slice, rest) = work.split(slices);
             let slice_ns = world.work_ns(&slice);
             if slice_ns == 0 {
                 return (world.cpu(now_ns, service_ns), None);

@@ -99,7 +99,7 @@ impl Task {
     /// Counts `units` of CPU work.
     #[inline]
     pub fn charge(&mut self, work: Work, units: u64) {
-        self.pending.0[work as usize] += units;
+        self.pending.count(work, units);
     }
 
     /// Turns the pending work into time (virtual clock) or into a step (recording).
@@ -108,13 +108,13 @@ impl Task {
             Mode::Wall => {}
             Mode::Virtual(charge) => self.now_ns = charge.cpu(self.now_ns, &self.pending),
             Mode::Recording(steps) => {
-                if self.pending != WorkCounts::default() {
+                if !self.pending.is_zero() {
                     steps.push(Step::Cpu(self.pending.clone()));
                 }
             }
         }
         self.settled.add(&self.pending);
-        self.pending = WorkCounts::default();
+        self.pending.clear();
     }
 
     /// Charges a storage access. Only simulated storage calls this; a real device takes its own time.
