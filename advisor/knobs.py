@@ -120,7 +120,7 @@ class Knob:
             return "on" if value else "off"
         if self.type == "size" and isinstance(value, int | float):
             return format_size(int(value))
-        return f"{value:g}" if isinstance(value, float) else str(value)
+        return f"{value:g}" if isinstance(value, float) else str(value) or '""'
 
     def normal(self, value: object) -> Setting | None:
         """The value in the knob's own type, or None if the knob does not accept it."""
@@ -195,6 +195,8 @@ def parse_value(knob: Knob, text: str, source: str = "value") -> Setting:
     elif knob.type == "word":
         words = {str(choice).lower(): choice for choice in knob.choices or ()}
         value = words.get(text.strip().lower())
+    elif knob.type == "text":
+        value = text.strip().strip('"')
     elif knob.type == "size":
         value = _read(parse_size, text)
     elif knob.type in ("integer", "number"):

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from advisor.dialects.cnf import CHANGES, heading, quoted, refusals, variable, variable_value
 from advisor.dialects.line import About, Entry, head
-from advisor.dialects.rocksdb import option_value
+from advisor.dialects.rocksdb import assignment, option_value
 from advisor.knobs import Change
 
 FLUSH_AT_COMMIT = "rocksdb_flush_log_at_trx_commit"
@@ -83,5 +83,5 @@ def _family(entries: Sequence[Entry]) -> list[str]:
 
 def _pair(entry: Entry) -> str:
     if entry.knob.type == "size":
-        return f"{entry.spelling.name}={variable_value(entry.knob, entry.value)}"
-    return f"{entry.spelling.name}={option_value(entry.value)}"
+        return assignment(entry.spelling.name, variable_value(entry.knob, entry.value))
+    return assignment(entry.spelling.name, option_value(entry.value))

@@ -43,8 +43,15 @@ def write_options(dialect: str, entries: Sequence[Entry], about: About) -> str:
                 text.append(f"  # {change}: {remark}")
             for entry in group:
                 text.append(f"  # {entry.comment}")
-                text.append(f"  {entry.spelling.name}={option_value(entry.value)}")
+                text.append(f"  {assignment(entry.spelling.name, option_value(entry.value))}")
     return "\n".join(text) + "\n"
+
+
+def assignment(name: str, value: str) -> str:
+    """`name=value`, or `struct={member=value;}` for a name with a dot. RocksDB leaves the members
+    that are not named at their defaults."""
+    struct, dot, member = name.partition(".")
+    return f"{struct}={{{member}={value};}}" if dot else f"{name}={value}"
 
 
 def option_value(value: Setting) -> str:

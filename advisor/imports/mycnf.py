@@ -14,7 +14,7 @@ from advisor.dialects.myrocks import FLUSH_AT_COMMIT, commit_knobs
 from advisor.errors import InputError
 from advisor.imports.imported import Ignored, Imported, Product, Refused, settle
 from advisor.imports.option_groups import Statement, is_server_group, read_statements
-from advisor.imports.rocksdb_text import ASSUMED_BLOOM, family_settings, option, same_everywhere
+from advisor.imports.rocksdb_text import ASSUMED_BLOOM, family_settings, knob_texts, option
 from advisor.knobs import Engine, Knob, Setting, catalogue
 
 _SIZE = re.compile(r"([+-]?[0-9]+)([KMGTPE]?)", re.IGNORECASE)
@@ -118,23 +118,21 @@ class _Found:
     def _families(self, statement: Statement) -> None:
         """The settings of the default family, which are one string."""
         try:
-            pairs = family_settings(statement.value or "")
+            settings = family_settings(statement.value or "")
+            pairs = [pair for setting in settings for pair in knob_texts(*setting)]
         except ValueError as error:
             raise _wrong(statement, str(error)) from error
-        for name, value in pairs:
-            knob = name
-            if name == "compression_per_level" and same_everywhere(value):
-                knob, value = "compression", str(same_everywhere(value))
+        for knob, value in pairs:
             if knob not in catalogue("lsm"):
-                self.ignored.append(Ignored(name, value, "not a knob of the engine"))
+                self.ignored.append(Ignored(knob, value, "not a knob of the engine"))
                 continue
             try:
                 self.settings["lsm"][knob] = option(knob, value)
             except Refused as refused:
-                self.ignored.append(Ignored(name, value, refused.why))
+                self.ignored.append(Ignored(knob, value, refused.why))
                 continue
             except ValueError as error:
-                found = f"{name}={value} in {_FAMILY}"
+                found = f"{knob}={value} in {_FAMILY}"
                 raise InputError(statement.file, statement.line, found, str(error)) from error
             if knob == "filter_policy" and value.startswith("rocksdb."):
                 self.notes.append(

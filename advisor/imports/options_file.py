@@ -12,8 +12,8 @@ from advisor.imports.rocksdb_text import (
     ASSUMED_BLOOM,
     check_braces,
     family_settings,
+    knob_texts,
     option,
-    same_everywhere,
 )
 from advisor.knobs import Setting, catalogue
 
@@ -151,13 +151,13 @@ class _Found:
         if name in ("block_based_table_factory", "table_factory") and "=" in value:
             for inner, text in family_settings(f"{name}={value}"):
                 self._take(inner, text)
-        elif name == "compression_per_level" and same_everywhere(value):
-            self._knob("compression", str(same_everywhere(value)))
-        elif name in catalogue("lsm"):
-            self._knob(name, value)
-        else:
-            check_braces(value)
-            self.ignored.append(Ignored(name, value, _NOT_A_KNOB))
+            return
+        check_braces(value)
+        for knob, text in knob_texts(name, value):
+            if knob in catalogue("lsm"):
+                self._knob(knob, text)
+            else:
+                self.ignored.append(Ignored(knob, text, _NOT_A_KNOB))
 
     def _knob(self, name: str, value: str) -> None:
         try:

@@ -9,7 +9,18 @@ from advisor.knobs import Knob, Setting, catalogue
 
 _NUMBER = re.compile(r"([+-]?[0-9]+)([kmgt]?)", re.IGNORECASE)
 _PREFIX = re.compile(r"rocksdb\.(Capped|Fixed)Prefix\.([0-9]+)")
+_OLD_ZSTD = "kZSTDNotFinalCompression"
 _BLOOM = re.compile(r"bloomfilter:([0-9]+(?:\.[0-9]+)?)(?::(true|false|0|1))?")
+
+_COMPRESSION_OPTS = (
+    "window_bits",
+    "level",
+    "strategy",
+    "max_dict_bytes",
+    "zstd_max_train_bytes",
+    "parallel_threads",
+    "enabled",
+)
 
 ASSUMED_BLOOM = "bloomfilter:10:false"
 """For files of RocksDB 6 and older, which do not say how many bits a filter has."""
@@ -71,10 +82,33 @@ def option(name: str, text: str) -> Setting:
     return normal
 
 
-def same_everywhere(text: str) -> str | None:
-    """The codec of a `compression_per_level` list if all levels have the same one."""
-    codecs = {codec for codec in text.split(":") if codec}
-    return codecs.pop() if len(codecs) == 1 else None
+def knob_texts(name: str, value: str) -> list[tuple[str, str]]:
+    """A setting as the knobs see it: the level in `compression_opts` is a knob of its own, and what
+    is left of the struct is none.
+
+    Raises `ValueError` for a struct that cannot be taken apart.
+    """
+    if name != "compression_opts":
+        return [(name, value)]
+    members = _compression_opts(value)
+    level = members.pop("level", None)
+    braced = {member: f"{{{text}}}" if "=" in text else text for member, text in members.items()}
+    rest = ";".join(f"{member}={text}" for member, text in braced.items())
+    found = [] if level is None else [("compression_opts_level", level)]
+    return found + ([(name, rest)] if rest else [])
+
+
+def _compression_opts(text: str) -> dict[str, str]:
+    """The members of the struct, which files before RocksDB 6 wrote as a list."""
+    text = text.strip()
+    if text.startswith("{") and text.endswith("}"):
+        text = text[1:-1]
+    if "=" in text:
+        return dict(split_options(text))
+    values = text.split(":")
+    if not all(re.fullmatch(r"-?[0-9]+|true|false", value) for value in values):
+        raise ValueError("{window_bits=-14;level=1;...} or -14:1:0")
+    return dict(zip(_COMPRESSION_OPTS, values, strict=False))
 
 
 def _pair(part: str) -> tuple[str, str]:
@@ -95,7 +129,7 @@ def _scalar(knob: Knob, text: str) -> object:
     if knob.type == "word":
         if not re.fullmatch(r"k[A-Za-z0-9]+", text):
             raise ValueError(knob.accepted)
-        return {"kZSTDNotFinalCompression": "kZSTD"}.get(text, text)
+        return text.replace(_OLD_ZSTD, "kZSTD")
     if knob.type == "number":
         return float(_checked(text, r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?", "a number"))
     match = _NUMBER.fullmatch(text)
@@ -103,7 +137,10 @@ def _scalar(knob: Knob, text: str) -> object:
         raise Refused("the engine knows a cache by its size only")
     if match is None:
         raise ValueError("a whole number, with k, m, g or t for powers of 1024")
-    return int(match[1]) * 1024 ** " kmgt".index(match[2].lower() or " ")
+    value = int(match[1]) * 1024 ** " kmgt".index(match[2].lower() or " ")
+    if knob.name == "compression_opts_level" and value == -1:
+        return knob.default  # what files before RocksDB 5.15 have for a codec's default
+    return value
 
 
 def _checked(text: str, pattern: str, accepted: str) -> str:
@@ -121,8 +158,9 @@ def _object(knob: Knob, text: str) -> Setting:
         if match[2] in ("true", "1"):
             raise Refused("the engine has no filters per block, only filters per file")
         text = f"bloomfilter:{float(match[1]):g}:false"
-    if text.upper() == "NULL" or text == "":
+    if text.upper() == "NULL" or (text == "" and knob.normal("") is None):
         text = "nullptr"
+    text = text.replace(_OLD_ZSTD, "kZSTD")
     if knob.normal(text) is None:
         raise Refused(f"the engine accepts {knob.accepted}")
     return text

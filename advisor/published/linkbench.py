@@ -59,7 +59,8 @@ CAVEATS = (
     "cache sizes, redo size and syncs at commit are not published: see the assumptions",
     "InnoDB 5.6 and 5.7 are one model; compressed InnoDB is page compression (16 KiB pages that"
     " shrink to whole blocks of 4 KiB) where the post compressed into pages of a fixed size",
-    "MyRocks compresses all levels with zlib; its cache holds uncompressed blocks only",
+    "MyRocks compresses from the third level below level 0 on; its cache holds uncompressed blocks"
+    " only",
     "that the binary log was on is an assumption, and so is the time of a statement: that of MySQL"
     " 5.7 on another machine",
     "a day, two days and a week differ by no more than how long a run may take to become steady",

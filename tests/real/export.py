@@ -31,6 +31,8 @@ LSM: dict[str, Setting] = {
     "compaction_readahead_size": MIB,
     "compression": "kLZ4Compression",
     "bottommost_compression": "kZSTD",
+    "compression_per_level": "kNoCompression:kNoCompression:kZlibCompression",
+    "compression_opts_level": 1,
     "block_size": 16384,
     "block_restart_interval": 8,
     "whole_key_filtering": False,

@@ -44,6 +44,9 @@ def _draw(knob: Knob, draw: random.Random) -> Setting:
         return draw.choice(knob.choices)
     if knob.name == "filter_policy":
         return draw.choice(["nullptr", f"bloomfilter:{draw.randint(1, 50)}:false"])
+    if knob.name == "compression_per_level":
+        codecs = ["kNoCompression", "kSnappyCompression", "kLZ4Compression", "kZlibCompression"]
+        return ":".join(draw.choices(codecs, k=draw.randint(0, 7)))
     if knob.type == "text":
         return draw.choice(["nullptr", f"fixed:{draw.randint(1, 64)}", "capped:12"])
     low, high = float(knob.low or 0), float(knob.high or 0)

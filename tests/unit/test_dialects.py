@@ -98,10 +98,13 @@ def test_myrocks_takes_one_quoted_string_and_variables() -> None:
         line("lsm", "block_cache", 4 << 30),
         line("lsm", "write_buffer_size", 32 << 20),
         line("lsm", "compression", "kZSTD"),
+        line("lsm", "compression_per_level", "kNoCompression:kZSTD"),
+        line("lsm", "compression_opts_level", 1),
         line("lsm", "filter_policy", "bloomfilter:10:false"),
         line("lsm", "block_size", 16384),
     ]
     family = "write_buffer_size=32M;compression=kZSTD;"
+    family += "compression_per_level=kNoCompression:kZSTD;compression_opts={level=1;};"
     family += "block_based_table_factory={filter_policy=bloomfilter:10:false}"
     assert settings_of(dialects.write("myrocks-mariadb-10.11", lines)) == [
         "[mariadbd]",

@@ -224,7 +224,8 @@ def test_myrocks_is_read_from_its_string_and_its_variables(tmp_path: Path) -> No
             "filter_policy": "bloomfilter:10:false",
             "whole_key_filtering": False,
             "prefix_extractor": "capped:12",
-            "compression": "kLZ4Compression",
+            "compression_per_level": "kLZ4Compression",
+            "compression_opts_level": 4,
         }
     }
     assert {one.name for one in found.ignored} == {

@@ -77,13 +77,14 @@ def test_what_myrocks_writes_at_start_up_is_not_taken_for_a_setting() -> None:
 
 def test_what_is_not_a_knob_is_listed_with_its_value(tmp_path: Path) -> None:
     found = read_options(write(tmp_path, GOOD))
-    assert [(one.name, one.why) for one in found.ignored] == [
-        ("compression_opts", "not a knob of the engine")
+    assert [(one.name, one.value, one.why) for one in found.ignored] == [
+        ("compression_opts", "window_bits=-14;nested={a=1;}", "not a knob of the engine")
     ]
     assert settings(write(tmp_path, GOOD)) == {
         "max_background_jobs": 8,
         "write_buffer_size": 16 << 20,
         "block_size": 16384,
+        "compression_opts_level": 32767,
     }
 
 
@@ -98,9 +99,10 @@ def test_what_is_not_a_knob_is_listed_with_its_value(tmp_path: Path) -> None:
         ("prefix_extractor=rocksdb.FixedPrefix.8", {"prefix_extractor": "fixed:8"}),
         ("prefix_extractor=capped\\:12", {"prefix_extractor": "capped:12"}),
         (
-            "compression_per_level=kLZ4Compression:kLZ4Compression",
-            {"compression": "kLZ4Compression"},
+            "compression_per_level=kNoCompression:kLZ4Compression:kZSTDNotFinalCompression",
+            {"compression_per_level": "kNoCompression:kLZ4Compression:kZSTD"},
         ),
+        ("compression_per_level=", {"compression_per_level": ""}),
         (
             "block_based_table_factory={block_cache=64M;filter_policy=bloomfilter:9.0;}",
             {"block_cache": 64 << 20, "filter_policy": "bloomfilter:9:false"},
@@ -115,10 +117,33 @@ def test_every_written_form_is_understood(
 
 
 @pytest.mark.parametrize(
+    ("text", "level", "ignored"),
+    [
+        ("{level=1;}", 1, []),
+        ("{window_bits=-14;level=9;strategy=0;}", 9, ["window_bits=-14;strategy=0"]),
+        ("-14:1:0", 1, ["window_bits=-14;strategy=0"]),
+        ("-14\\:1\\:0", 1, ["window_bits=-14;strategy=0"]),
+        ("-14:-1:0", 32767, ["window_bits=-14;strategy=0"]),
+        ("{strategy=2;}", None, ["strategy=2"]),
+        ("{level=-5;}", None, ["-5"]),
+    ],
+)
+def test_the_level_is_the_one_member_of_compression_opts_that_is_a_knob(
+    tmp_path: Path, text: str, level: int | None, ignored: list[str]
+) -> None:
+    place = GOOD.index("compression_opts=") + len("compression_opts=")
+    end = GOOD.index("\n", place)
+    found = read_options(write(tmp_path, GOOD[:place] + text + GOOD[end:]))
+    assert found.settings["lsm"].get("compression_opts_level") == level
+    assert [one.value for one in found.ignored] == ignored
+
+
+@pytest.mark.parametrize(
     ("line", "name"),
     [
         ("compression=kXpressCompression", "compression"),
-        ("compression_per_level=kNoCompression:kZSTD", "compression_per_level"),
+        ("compression_per_level=kNoCompression:kBZip2Compression", "compression_per_level"),
+        ("compression_per_level=kNoCompression:", "compression_per_level"),
         ("filter_policy=ribbonfilter:10:0", "filter_policy"),
         ("filter_policy=bloomfilter:10:true", "filter_policy"),
         ("compaction_pri=kRoundRobin", "compaction_pri"),

@@ -66,7 +66,8 @@ pub fn push_block(
 ) -> Result<Handle> {
     let offset = out.len();
     let mut kind = Compression::None;
-    if compression != Compression::None {
+    // RocksDB too writes blocks as they are where the codec refuses its level.
+    if compression != Compression::None && compression.has_level(level) {
         compression.compress(task, level, raw, scratch)?;
         let length_bytes = varint::len_u64(raw.len() as u64);
         if is_worth_it(raw.len(), length_bytes + scratch.len()) {

@@ -162,6 +162,55 @@ fn compression_saves_space_and_a_bottommost_one_reaches_only_the_last_level() {
 }
 
 #[test]
+fn a_list_of_codecs_starts_at_level_0_and_goes_on_below() {
+    let bytes = |settings: Value| {
+        let storage = memory();
+        let lsm = open(&storage, &tiny(&settings)).unwrap();
+        load(&lsm, 3000, 200);
+        settle(&lsm).unwrap();
+        (purpose_writes(&storage, Purpose::Flush), lsm.stats().details["level_4_bytes"])
+    };
+    let plain = bytes(json!({"compression": "kNoCompression"}));
+    let below = bytes(json!({"compression_per_level": "kNoCompression:kLZ4Compression"}));
+    let all = bytes(json!({"compression": "kNoCompression", "compression_per_level": "kLZ4Compression"}));
+    assert_eq!(below.0, plain.0);
+    assert!(below.1 < plain.1 / 2.0, "{} of {}", below.1, plain.1);
+    assert!(all.0 < plain.0 / 2 && all.1 < plain.1 / 2.0);
+}
+
+#[test]
+fn the_level_of_a_codec_reaches_flushes_and_compactions() {
+    let bytes = |settings: Value| {
+        let storage = memory();
+        let lsm = open(&storage, &tiny(&settings)).unwrap();
+        for n in 0..2000u64 {
+            // Words of four letters: enough to find for a codec that looks longer.
+            let words = (0..50u64).flat_map(|at| {
+                let word = (n * 50 + at).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58;
+                [b'a' + (word / 8) as u8, b'a' + (word % 8) as u8, b'e', b' ']
+            });
+            put(&lsm, &key_of(n), &words.collect::<Vec<_>>()).unwrap();
+            if n % 100 == 0 {
+                run_jobs(&lsm).unwrap();
+            }
+        }
+        settle(&lsm).unwrap();
+        let tables = (0..5).map(|level| lsm.stats().details[&format!("level_{level}_bytes")]).sum::<f64>();
+        (purpose_writes(&storage, Purpose::Flush), tables)
+    };
+    for (codec, low, high) in [("kZlibCompression", 1, 9), ("kZSTD", 1, 19)] {
+        let quick = bytes(json!({"compression": codec, "compression_opts_level": low}));
+        let usual = bytes(json!({"compression": codec}));
+        let thorough = bytes(json!({"compression": codec, "compression_opts_level": high}));
+        assert!(quick.0 > thorough.0 && quick.1 > thorough.1, "{codec}: {quick:?}, {thorough:?}");
+        assert_ne!(usual, quick, "{codec}");
+    }
+    // As in RocksDB, a level that zlib does not have leaves blocks as they are.
+    let refused = bytes(json!({"compression": "kZlibCompression", "compression_opts_level": 22}));
+    assert_eq!(refused, bytes(json!({"compression": "kNoCompression"})));
+}
+
+#[test]
 fn filters_spare_absent_keys_a_block_and_can_be_left_out_of_the_last_level() {
     let asked = |settings: Value| {
         let storage = memory();
