@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// Pages that one flush job writes, at most a 16th of the pool: few enough that they soon count as clean.
+/// Pages that one flush job writes at most: few enough that they soon count as clean.
 const JOB_PAGES: u64 = 128;
 /// Pages that one flush job writes at least, when there is so much to do: a sync should serve several.
 const FEWEST_JOB_PAGES: u64 = 8;
@@ -252,7 +252,9 @@ impl Background {
     }
 
     fn job_pages(&self) -> u64 {
-        (self.pool.frames() as u64 / 16).clamp(FEWEST_JOB_PAGES, JOB_PAGES)
+        // All jobs together may have a quarter of the pool in flight.
+        let cleaners = self.pool.options.innodb_page_cleaners;
+        (self.pool.frames() as u64 / 4 / cleaners).clamp(FEWEST_JOB_PAGES, JOB_PAGES)
     }
 
     fn frames_to_free(&self) -> usize {
