@@ -2,7 +2,7 @@
 //! client by one whole operation, a job by one step. One thread, no real time: the same inputs give the same run.
 
 use super::queues::Pool;
-use super::task::{Access, Charge, Step};
+use super::task::{Access, Charge, Pace, Step};
 use super::{Admission, CpuUse, Job, Signal, Task, Work, WorkCounts};
 use crate::device::{Device, DeviceStats};
 use crate::engine::Engine;
@@ -51,16 +51,25 @@ impl World {
         if service_ns == 0 { now_ns } else { self.cores.serve(now_ns, service_ns) }
     }
 
-    fn io(&mut self, now_ns: u64, access: Access) -> u64 {
+    /// Performs an access. `queued_ns` is when the writes that the task queued will all be done.
+    fn io(&mut self, now_ns: u64, access: Access, queued_ns: &mut u64) -> u64 {
         match access {
             Access::Read { address, bytes } => self.device.read(now_ns, address, bytes),
-            Access::Write { address, bytes, buffered: false } => self.device.write(now_ns, address, bytes),
-            Access::Write { address, bytes, buffered: true } => {
+            Access::Write { address, bytes, pace } => {
                 let done = self.device.write(now_ns, address, bytes);
-                self.written_back_ns = self.written_back_ns.max(done);
-                now_ns.max(done.saturating_sub(WRITE_BACK_LEAD_NS))
+                match pace {
+                    Pace::Acknowledged => done,
+                    Pace::Queued => {
+                        *queued_ns = done.max(*queued_ns);
+                        now_ns
+                    }
+                    Pace::Buffered => {
+                        self.written_back_ns = self.written_back_ns.max(done);
+                        now_ns.max(done.saturating_sub(WRITE_BACK_LEAD_NS))
+                    }
+                }
             }
-            Access::Sync => self.device.sync(now_ns.max(self.written_back_ns)),
+            Access::Sync => self.device.sync(now_ns.max(self.written_back_ns).max(*queued_ns)),
             Access::Trim { address, bytes } => {
                 self.device.trim(address, bytes);
                 now_ns
@@ -80,17 +89,20 @@ impl World {
 }
 
 /// A task's way into the world.
-struct Ticket(Arc<Mutex<World>>);
+struct Ticket {
+    world: Arc<Mutex<World>>,
+    queued_ns: u64,
+}
 
 impl Charge for Ticket {
     fn cpu(&mut self, now_ns: u64, work: &WorkCounts) -> u64 {
-        let mut world = self.0.lock();
+        let mut world = self.world.lock();
         let service_ns = world.work_ns(work);
         world.cpu(now_ns, work, service_ns)
     }
 
     fn io(&mut self, now_ns: u64, access: Access) -> u64 {
-        self.0.lock().io(now_ns, access)
+        self.world.lock().io(now_ns, access, &mut self.queued_ns)
     }
 }
 
@@ -145,6 +157,7 @@ struct Running {
     job: Box<dyn Job>,
     steps: VecDeque<Step>,
     now_ns: u64,
+    queued_ns: u64,
 }
 
 /// An engine under the virtual clock.
@@ -167,7 +180,7 @@ impl Simulation {
 
     /// A task of this world that starts now.
     pub fn task(world: &Arc<Mutex<World>>, id: u32, now_ns: u64) -> Task {
-        Task::simulated(id, now_ns, Box::new(Ticket(world.clone())))
+        Task::simulated(id, now_ns, Box::new(Ticket { world: world.clone(), queued_ns: 0 }))
     }
 
     /// Virtual time reached.
@@ -340,7 +353,7 @@ impl Simulation {
             let mut task = Task::recording(JOB_TASKS + n as u32, now_ns);
             job.run(&mut task)?;
             let steps = task.into_steps().into();
-            self.jobs[n] = Some(Running { job, steps, now_ns });
+            self.jobs[n] = Some(Running { job, steps, now_ns, queued_ns: 0 });
             queue.push(Reverse((now_ns, Event::Job(n))));
         }
         // A timer that is due while all workers are busy is looked at when one of them is done.
@@ -359,7 +372,7 @@ impl Simulation {
         let Some(running) = &mut self.jobs[n] else { return Ok(None) };
         if let Some(step) = running.steps.pop_front() {
             let mut world = self.world.lock();
-            let (now_ns, rest) = replay(&mut world, running.now_ns, step);
+            let (now_ns, rest) = replay(&mut world, running.now_ns, step, &mut running.queued_ns);
             running.now_ns = now_ns;
             if let Some(rest) = rest {
                 running.steps.push_front(rest);
@@ -376,7 +389,7 @@ impl Simulation {
 }
 
 /// Replays the first chunk or slice of a step, and returns the time after it and what is left.
-fn replay(world: &mut World, now_ns: u64, step: Step) -> (u64, Option<Step>) {
+fn replay(world: &mut World, now_ns: u64, step: Step, queued_ns: &mut u64) -> (u64, Option<Step>) {
     match step {
         Step::Cpu(work) => {
             let service_ns = world.work_ns(&work);
@@ -392,16 +405,16 @@ fn replay(world: &mut World, now_ns: u64, step: Step) -> (u64, Option<Step>) {
             (world.cpu(now_ns, &slice, slice_ns), Some(Step::Cpu(rest)))
         }
         Step::Io(Access::Read { address, bytes }) if bytes > CHUNK_BYTES => {
-            let now_ns = world.io(now_ns, Access::Read { address, bytes: CHUNK_BYTES });
+            let now_ns = world.io(now_ns, Access::Read { address, bytes: CHUNK_BYTES }, queued_ns);
             let rest = Access::Read { address: address + CHUNK_BYTES, bytes: bytes - CHUNK_BYTES };
             (now_ns, Some(Step::Io(rest)))
         }
-        Step::Io(Access::Write { address, bytes, buffered }) if bytes > CHUNK_BYTES => {
-            let now_ns = world.io(now_ns, Access::Write { address, bytes: CHUNK_BYTES, buffered });
+        Step::Io(Access::Write { address, bytes, pace }) if bytes > CHUNK_BYTES => {
+            let now_ns = world.io(now_ns, Access::Write { address, bytes: CHUNK_BYTES, pace }, queued_ns);
             let (address, bytes) = (address + CHUNK_BYTES, bytes - CHUNK_BYTES);
-            (now_ns, Some(Step::Io(Access::Write { address, bytes, buffered })))
+            (now_ns, Some(Step::Io(Access::Write { address, bytes, pace })))
         }
-        Step::Io(access) => (world.io(now_ns, access), None),
+        Step::Io(access) => (world.io(now_ns, access, queued_ns), None),
     }
 }
 

@@ -2,6 +2,17 @@
 
 use super::{Work, WorkCounts};
 
+/// What a writer waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pace {
+    /// The device's acknowledgement.
+    Acknowledged,
+    /// Nothing now: the device has the request, and the writer's next sync waits for it (asynchronous I/O).
+    Queued,
+    /// Nothing: the operating system took the bytes.
+    Buffered,
+}
+
 /// One storage access, as the device sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
@@ -18,8 +29,8 @@ pub enum Access {
         address: u64,
         /// Length in bytes.
         bytes: u64,
-        /// Whether the operating system takes the bytes and the writer goes on at once.
-        buffered: bool,
+        /// What the writer waits for.
+        pace: Pace,
     },
     /// A barrier: everything written before is durable after.
     Sync,

@@ -8,7 +8,7 @@ use super::{Storage, StorageFile};
 use crate::error::{Error, Result};
 use crate::metrics::{Meters, Purpose};
 use crate::runtime::Task;
-use crate::runtime::task::Access;
+use crate::runtime::task::{Access, Pace};
 use parking_lot::{Mutex, RwLock};
 use std::collections::BTreeMap;
 use std::io;
@@ -63,7 +63,7 @@ impl Volume {
         let first = next % (self.journal.blocks / COMMIT_BLOCKS * COMMIT_BLOCKS);
         let bytes = COMMIT_BLOCKS * BLOCK_BYTES;
         self.count(bytes);
-        task.access(Access::Write { address: first * BLOCK_BYTES, bytes, buffered: false });
+        task.access(Access::Write { address: first * BLOCK_BYTES, bytes, pace: Pace::Acknowledged });
     }
 
     fn give_back(&self, task: &mut Task, extents: Vec<Extent>) {
@@ -86,9 +86,9 @@ struct Layout {
 }
 
 impl Layout {
-    fn write(&self, task: &mut Task, offset: u64, bytes: u64, buffered: bool) {
+    fn write(&self, task: &mut Task, offset: u64, bytes: u64, pace: Pace) {
         let placement = self.placement.read();
-        placement.runs(offset, bytes, |address, bytes| task.access(Access::Write { address, bytes, buffered }));
+        placement.runs(offset, bytes, |address, bytes| task.access(Access::Write { address, bytes, pace }));
     }
 }
 
@@ -115,7 +115,7 @@ impl SimulatedStorage {
     fn give_back(&self, task: &mut Task, name: &str) {
         let Some(layout) = self.files.lock().remove(name) else { return };
         let (start, end) = std::mem::take(&mut *layout.pending.lock());
-        layout.write(task, start, end - start, true);
+        layout.write(task, start, end - start, Pace::Buffered);
         let extents = layout.placement.write().cut(0, u64::MAX);
         self.volume.give_back(task, extents);
     }
@@ -191,6 +191,14 @@ fn is_log(purpose: Purpose) -> bool {
     matches!(purpose, Purpose::Wal | Purpose::Redo | Purpose::BinaryLog)
 }
 
+/// What the writer of tables and pages waits for: a page cleaner queues the pages of a batch and waits for them all.
+fn pace(purpose: Purpose) -> Pace {
+    match purpose {
+        Purpose::PageFlush => Pace::Queued,
+        _ => Pace::Acknowledged,
+    }
+}
+
 struct SimulatedFile {
     name: String,
     inner: Arc<dyn StorageFile>,
@@ -201,7 +209,7 @@ struct SimulatedFile {
 impl SimulatedFile {
     /// Gives the pending bytes of a file to the device. Those of a log are written in whole blocks, the first and the last
     /// of which may have been written before.
-    fn write_back(&self, task: &mut Task, purpose: Purpose, buffered: bool) {
+    fn write_back(&self, task: &mut Task, purpose: Purpose, pace: Pace) {
         let (start, end) = std::mem::take(&mut *self.layout.pending.lock());
         if start == end {
             return;
@@ -211,7 +219,7 @@ impl SimulatedFile {
             (first, last) = (start / BLOCK_BYTES * BLOCK_BYTES, end.next_multiple_of(BLOCK_BYTES));
             self.volume.count(last - first - (end - start));
         }
-        self.layout.write(task, first, last - first, buffered);
+        self.layout.write(task, first, last - first, pace);
     }
 
     /// Holds appended bytes back, until enough of them make a write. What is written over meanwhile, as the last block of a
@@ -220,14 +228,14 @@ impl SimulatedFile {
         let (start, end) = *self.layout.pending.lock();
         let goes_on = start < end && (start..=end).contains(&offset);
         if !goes_on {
-            self.write_back(task, purpose, true);
+            self.write_back(task, purpose, Pace::Buffered);
         }
         let mut pending = self.layout.pending.lock();
         *pending = if goes_on { (start, end.max(offset + bytes)) } else { (offset, offset + bytes) };
         let full = pending.1 - pending.0 >= WRITE_BACK_BYTES;
         drop(pending);
         if full {
-            self.write_back(task, purpose, true);
+            self.write_back(task, purpose, Pace::Buffered);
         }
     }
 }
@@ -249,14 +257,14 @@ impl StorageFile for SimulatedFile {
         if is_buffered(purpose) {
             self.hold(task, purpose, offset, bytes);
         } else {
-            self.layout.write(task, offset, bytes, false);
+            self.layout.write(task, offset, bytes, pace(purpose));
         }
         Ok(())
     }
 
     fn sync(&self, task: &mut Task, purpose: Purpose) -> Result<()> {
         self.inner.sync(task, purpose)?;
-        self.write_back(task, purpose, false);
+        self.write_back(task, purpose, Pace::Acknowledged);
         let length = self.len();
         if is_log(purpose) && self.layout.committed.swap(length, Ordering::Relaxed) != length {
             self.volume.commit(task);

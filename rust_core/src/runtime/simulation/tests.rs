@@ -252,8 +252,40 @@ fn a_long_cpu_step_is_replayed_in_slices_that_add_up() {
     work.count(Work::Call, 2_600_000);
     let (mut now_ns, mut step, mut slices) = (0, Some(Step::Cpu(work)), 0);
     while let Some(next) = step {
-        (now_ns, step) = replay(&mut world, now_ns, next);
+        (now_ns, step) = replay(&mut world, now_ns, next, &mut 0);
         slices += 1;
     }
     assert_eq!((now_ns, slices), (2_600_000, 6));
+}
+
+#[test]
+fn the_next_sync_waits_for_what_the_task_queued_and_for_nothing_that_another_did() {
+    let disks = crate::device::DiskArraySpec {
+        disks: 4,
+        capacity_bytes: 1 << 40,
+        stripe_bytes: 1 << 20,
+        max_seek_us: 8000.0,
+        min_seek_us: 500.0,
+        rpm: 10_000.0,
+        mb_per_s: 150.0,
+        write_cache_bytes: 0,
+    };
+    let world = || {
+        let device = Box::new(crate::device::DiskArray::new(disks.clone()));
+        Arc::new(Mutex::new(World::new(1, [0.0; Work::COUNT], device)))
+    };
+    let four_pages = |world: &Arc<Mutex<World>>, pace| {
+        let mut task = Simulation::task(world, 0, 0);
+        for disk in 0..4 {
+            task.access(Access::Write { address: (disk << 20) + (1 << 30), bytes: 16384, pace });
+        }
+        task.access(Access::Sync);
+        task.now_ns
+    };
+    let shared = world();
+    let queued = four_pages(&shared, Pace::Queued);
+    assert!(four_pages(&world(), Pace::Acknowledged) > 2 * queued, "the disks seek at the same time");
+    let mut other = Simulation::task(&shared, 1, 0);
+    other.access(Access::Sync);
+    assert!(other.now_ns < queued);
 }
