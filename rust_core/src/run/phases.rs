@@ -34,8 +34,12 @@ pub trait Driver {
     fn flash_bytes(&self) -> Option<(u64, u64)>;
 }
 
-/// Runs all phases of `plan` and reports them.
-pub fn run(plan: &Plan, driver: &mut dyn Driver, on_interval: &mut dyn FnMut(Value)) -> Result<Value> {
+/// Runs all phases of `plan` and reports them. The clients come back as the measured phase left them.
+pub fn run(
+    plan: &Plan,
+    driver: &mut dyn Driver,
+    on_interval: &mut dyn FnMut(Value),
+) -> Result<(Value, Vec<Box<dyn Client>>)> {
     let mut intervals = Vec::new();
     let mut keep = |interval: Value| {
         intervals.push(interval.clone());
@@ -44,7 +48,7 @@ pub fn run(plan: &Plan, driver: &mut dyn Driver, on_interval: &mut dyn FnMut(Val
     let loaded = load(plan, driver, &mut keep)?;
     let clients = (0..plan.spec.clients).map(|index| plan.workload.client(index)).collect();
     let clients = warm_up(plan, driver, clients, &mut keep)?;
-    let measured = measure(plan, driver, clients, &mut keep)?;
+    let (measured, clients) = measure(plan, driver, clients, &mut keep)?;
     let header = Header {
         clock: driver.clock(),
         engine: plan.spec.engine.name(),
@@ -53,7 +57,7 @@ pub fn run(plan: &Plan, driver: &mut dyn Driver, on_interval: &mut dyn FnMut(Val
         seed: plan.spec.seed,
         steady: None,
     };
-    Ok(report(header, loaded, &measured, intervals))
+    Ok((report(header, loaded, &measured, intervals), clients))
 }
 
 /// Loads, and lets background work drain, so that every run starts from the same state.
@@ -89,7 +93,7 @@ fn measure(
     driver: &mut dyn Driver,
     clients: Vec<Box<dyn Client>>,
     on_interval: &mut dyn FnMut(Value),
-) -> Result<Measured> {
+) -> Result<(Measured, Vec<Box<dyn Client>>)> {
     let limits = limits(plan, plan.spec.seconds, plan.spec.operations);
     let (background_cpu_ns, flash) = (driver.background_cpu_ns(), driver.flash_bytes());
     let outcome = driver.phase(Phase::Run, clients, limits, on_interval)?;
@@ -98,7 +102,7 @@ fn measure(
         let host = after.0 - before.0;
         (host > 0).then(|| (after.1 - before.1) as f64 / host as f64)
     });
-    Ok(Measured {
+    let measured = Measured {
         before: outcome.before,
         after: outcome.after,
         by_operation: names.zip(outcome.recorder.by_kind).collect(),
@@ -109,7 +113,8 @@ fn measure(
         live_bytes: plan.workload.live_bytes(),
         memory_bytes: outcome.memory_bytes,
         flash_waf,
-    })
+    };
+    Ok((measured, outcome.clients))
 }
 
 fn limits(plan: &Plan, seconds: Option<f64>, operations: Option<u64>) -> Limits {

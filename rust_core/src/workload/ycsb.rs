@@ -312,6 +312,11 @@ impl Client for Requester {
             Operation::Scan { number, records } => self.scan(engine, task, number, records),
         }
     }
+
+    #[cfg(test)]
+    fn next_random(&self) -> Option<u64> {
+        Some(self.random.clone().bits())
+    }
 }
 
 #[cfg(test)]
