@@ -6,7 +6,7 @@
 
 use parking_lot::Mutex;
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 #[derive(Debug, Clone, Copy, Default)]
 struct State {
@@ -25,13 +25,16 @@ struct Inner {
 pub struct FlushList {
     inner: Mutex<Inner>,
     since: Box<[AtomicU64]>,
+    /// Whether `oldest` of a frame is set, for those who look at many frames.
+    is_dirty: Box<[AtomicBool]>,
     dirty: AtomicUsize,
 }
 
 impl FlushList {
     pub fn new(frames: usize) -> Self {
         let since = (0..frames).map(|_| AtomicU64::new(0)).collect();
-        Self { inner: Mutex::default(), since, dirty: AtomicUsize::new(0) }
+        let is_dirty = (0..frames).map(|_| AtomicBool::new(false)).collect();
+        Self { inner: Mutex::default(), since, is_dirty, dirty: AtomicUsize::new(0) }
     }
 
     /// Notes a change at or after `lsn`. The caller holds the frame's exclusive latch and has not yet logged the change.
@@ -56,6 +59,7 @@ impl FlushList {
         }
         if state.oldest == 0 {
             self.dirty.fetch_add(1, Ordering::AcqRel);
+            self.is_dirty[index].store(true, Ordering::Release);
         } else {
             inner.order.remove(&(state.oldest, frame));
         }
@@ -65,7 +69,7 @@ impl FlushList {
 
     /// Whether the frame holds changes that are not in the page file. The caller holds its exclusive latch.
     pub fn is_dirty(&self, frame: u32) -> bool {
-        self.inner.lock().states.get(frame as usize).is_some_and(|state| state.oldest != 0)
+        self.is_dirty[frame as usize].load(Ordering::Acquire)
     }
 
     /// Claims a dirty frame for writing; false if it is clean or being written.
@@ -102,6 +106,7 @@ impl FlushList {
         inner.writing -= 1;
         inner.order.remove(&(oldest, frame));
         if since == 0 {
+            self.is_dirty[frame as usize].store(false, Ordering::Release);
             self.dirty.fetch_sub(1, Ordering::AcqRel);
         } else {
             inner.order.insert((since, frame));

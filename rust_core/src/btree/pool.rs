@@ -449,6 +449,9 @@ impl BufferPool {
             }
             return Some(WritePage { frame, guard });
         }
+        if self.dirty.len() >= lru.len() {
+            return None;
+        }
         let (frame, guard) = lru.coldest().take(depth).find_map(|frame| Some((frame, self.try_evict(frame)?)))?;
         lru.remove(frame);
         Some(WritePage { frame, guard })

@@ -334,8 +334,9 @@ impl Simulation {
             self.jobs[n] = Some(Running { job, steps, now_ns });
             queue.push(Reverse((now_ns, Event::Job(n))));
         }
-        let timer_ns = self.engine.next_timer(now_ns).map(|at_ns| at_ns.max(now_ns + 1));
-        if let Some(at_ns) = timer_ns
+        // A timer that is due while all workers are busy is looked at when one of them is done.
+        if let Some(at_ns) = self.engine.next_timer(now_ns)
+            && at_ns > now_ns
             && self.timer_ns.is_none_or(|planned| at_ns < planned || planned <= now_ns)
         {
             self.timer_ns = Some(at_ns);
