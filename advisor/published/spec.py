@@ -36,6 +36,7 @@ LOAD_BYTES_PER_S = 20e6
 OPERATIONS_PER_S = 60e3
 """What one core of a laptop simulates, about: they turn a budget of seconds into a size. They are
 constants, so that the size, and with it the result, is the same on every machine."""
+SMALLEST_BINLOG = MIB
 SMALLEST_DATA = 16 * MIB
 """Below this a cache of a tenth of the data holds too few pages to say anything."""
 
@@ -92,6 +93,13 @@ def scaled_run(experiment: Experiment, run: Run, factor: float, machine: Hardwar
         "clock": "simulated",
         "hardware": machine.to_spec(factor),
     }
+    if experiment.binary_log is not None:
+        spec["binary_log"] = {
+            **experiment.binary_log,
+            "max_binlog_size": max(
+                SMALLEST_BINLOG, scale.size(experiment.binary_log["max_binlog_size"])
+            ),
+        }
     if run.phase.operations is not None:
         spec["operations"] = scale.size(run.phase.operations)
     elif run.phase.seconds is not None:

@@ -51,6 +51,9 @@ pub struct WriteBatch {
     rep: Vec<u8>,
     count: u32,
     user_bytes: u64,
+    /// Rows of tables among the changes, and the bytes of their images in a server's log.
+    rows: u64,
+    image_bytes: u64,
 }
 
 const HEADER_BYTES: usize = 12;
@@ -59,7 +62,7 @@ const TAG_PUT: u8 = 1;
 
 impl Default for WriteBatch {
     fn default() -> Self {
-        Self { rep: vec![0; HEADER_BYTES], count: 0, user_bytes: 0 }
+        Self { rep: vec![0; HEADER_BYTES], count: 0, user_bytes: 0, rows: 0, image_bytes: 0 }
     }
 }
 
@@ -86,6 +89,19 @@ impl WriteBatch {
         self.rep.truncate(HEADER_BYTES);
         self.count = 0;
         self.user_bytes = 0;
+        self.rows = 0;
+        self.image_bytes = 0;
+    }
+
+    /// Notes that one of the changes is a row of a table, whose image in a server's log takes so many bytes.
+    pub fn note_row(&mut self, image_bytes: u64) {
+        self.rows += 1;
+        self.image_bytes += image_bytes;
+    }
+
+    /// Rows of tables among the changes and the bytes of their images.
+    pub fn row_images(&self) -> (u64, u64) {
+        (self.rows, self.image_bytes)
     }
 
     /// Number of changes.
@@ -134,7 +150,7 @@ impl WriteBatch {
             } as u64;
         }
         let whole = changes.rest.is_empty() && found == count;
-        whole.then(|| (sequence, Self { rep: rep.to_vec(), count, user_bytes }))
+        whole.then(|| (sequence, Self { rep: rep.to_vec(), count, user_bytes, rows: 0, image_bytes: 0 }))
     }
 }
 

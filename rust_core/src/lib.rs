@@ -13,6 +13,7 @@ pub mod options;
 mod python;
 pub mod run;
 pub mod runtime;
+pub mod server;
 pub mod storage;
 pub mod table;
 pub mod workload;

@@ -9,6 +9,7 @@ pub mod spec;
 use crate::engine::{Engine, KeyLayout};
 use crate::error::{Error, Result};
 use crate::runtime::{Signal, Task, threads};
+use crate::server::Server;
 use crate::storage::Storage;
 use crate::workload::halt::Halt;
 use crate::workload::{self, Workload};
@@ -57,6 +58,16 @@ impl Plan {
         let options = opener.options(spec.engine, &spec.options)?;
         let workload = workload::build(&spec.workload, spec.clients, spec.seed)?;
         Ok(Self { spec, options, workload, opener })
+    }
+
+    /// Opens the engine on an empty storage, with a server's log around it if the spec says so.
+    fn open(&self, storage: &Arc<dyn Storage>, signal: &Arc<Signal>, task: &mut Task) -> Result<Arc<dyn Engine>> {
+        let Self { spec, options, workload, opener } = self;
+        let engine = opener.open(spec.engine, options, workload.layout(), storage.clone(), signal.clone(), task)?;
+        Ok(match spec.binary_log {
+            None => engine,
+            Some(log) => Arc::new(Server::new(engine, storage.clone(), log, task)?),
+        })
     }
 
     fn run(&self, halt: &Arc<Halt>, on_interval: &mut dyn FnMut(Value)) -> Result<Value> {

@@ -39,6 +39,12 @@ pub struct Transaction {
     key: Vec<u8>,
     old_key: Vec<u8>,
     value: Vec<u8>,
+    old_value: Vec<u8>,
+}
+
+/// Bytes that differ between two values of a row, which stand for the columns that changed.
+fn changed_bytes(old: &[u8], new: &[u8]) -> usize {
+    old.iter().zip(new).filter(|(old, new)| old != new).count() + old.len().abs_diff(new.len())
 }
 
 impl Transaction {
@@ -64,6 +70,7 @@ impl Transaction {
     /// Adds a row that is known to be new.
     pub fn add<S: Schema>(&mut self, row: &S::Row) {
         self.put_row::<S>(row);
+        self.batch.note_row((self.key.len() + self.value.len()) as u64);
         for index in 0..S::SECONDARY_INDEXES {
             S::index_key(row, index, &mut self.key);
             self.put_entry();
@@ -75,7 +82,9 @@ impl Transaction {
         S::value(old, &mut self.value);
         S::primary_key(old, &mut self.key);
         self.live_bytes -= (self.key.len() + self.value.len()) as i64;
+        std::mem::swap(&mut self.value, &mut self.old_value);
         self.put_row::<S>(new);
+        self.batch.note_row((self.key.len() + changed_bytes(&self.old_value, &self.value)) as u64);
         for index in 0..S::SECONDARY_INDEXES {
             S::index_key(old, index, &mut self.old_key);
             S::index_key(new, index, &mut self.key);
@@ -93,6 +102,7 @@ impl Transaction {
         self.live_bytes -= self.value.len() as i64;
         S::primary_key(row, &mut self.key);
         self.delete_key();
+        self.batch.note_row(self.key.len() as u64);
         for index in 0..S::SECONDARY_INDEXES {
             S::index_key(row, index, &mut self.key);
             self.delete_key();

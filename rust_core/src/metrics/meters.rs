@@ -31,10 +31,15 @@ pub enum Purpose {
     ReadAhead,
     /// Logs and files read when an engine opens.
     Recovery,
+    /// The log of transactions that a server keeps beside its engine.
+    BinaryLog,
+    /// What a file system writes at a sync besides the bytes of the file: the rest of partly filled blocks, and its
+    /// journal. Known for simulated storage only.
+    FileSystem,
 }
 
 impl Purpose {
-    const FIXED: usize = 9;
+    const FIXED: usize = 11;
     /// Number of distinct meters.
     pub const COUNT: usize = Self::FIXED + MAX_LEVELS as usize + 1;
 
@@ -50,6 +55,8 @@ impl Purpose {
             Self::UserRead => 6,
             Self::ReadAhead => 7,
             Self::Recovery => 8,
+            Self::BinaryLog => 9,
+            Self::FileSystem => 10,
             Self::Compaction { level } => Self::FIXED + level.min(MAX_LEVELS) as usize,
         }
     }
@@ -66,6 +73,8 @@ impl Purpose {
             Self::UserRead,
             Self::ReadAhead,
             Self::Recovery,
+            Self::BinaryLog,
+            Self::FileSystem,
         ]
         .into_iter()
         .chain((0..=MAX_LEVELS).map(|level| Self::Compaction { level }))
@@ -83,6 +92,8 @@ impl Purpose {
             Self::UserRead => "user_read".into(),
             Self::ReadAhead => "read_ahead".into(),
             Self::Recovery => "recovery".into(),
+            Self::BinaryLog => "binary_log".into(),
+            Self::FileSystem => "file_system".into(),
             Self::Compaction { level } => format!("compaction_l{level}"),
         }
     }

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::metrics::{Phase, Snapshot};
 use crate::runtime::threads::{self, WallClock, Workers};
 use crate::runtime::{Signal, Task};
-use crate::storage::{FileStorage, RunDirectory};
+use crate::storage::{FileStorage, RunDirectory, Storage};
 use crate::workload::Client;
 use crate::workload::driver::{Limits, Outcome, Stage, run_phase};
 use crate::workload::halt::{Halt, HaltingStorage};
@@ -38,8 +38,7 @@ fn run_in(
     let files = Arc::new(FileStorage::new(directory.path(), Arc::default())?);
     let storage = Arc::new(HaltingStorage::new(files.clone(), halt.clone()));
     let (signal, clock, mut task) = (Arc::new(Signal::default()), WallClock::default(), Task::wall(DRIVER_TASK));
-    let layout = plan.workload.layout();
-    let engine = plan.opener.open(plan.spec.engine, &plan.options, layout, storage.clone(), signal.clone(), &mut task);
+    let engine = plan.open(&(storage.clone() as Arc<dyn Storage>), &signal, &mut task);
     let engine = engine.map_err(|error| if halt.is_asked() { Error::Cancelled } else { error })?;
     let workers = Workers::start(&engine, &signal, clock);
     let stage = Stage { engine, signal, storage: storage.clone(), clock, halt: halt.clone() };

@@ -42,8 +42,7 @@ pub fn run(plan: &Plan, hardware: &HardwareSpec, halt: &Arc<Halt>, on_interval: 
     let storage: Arc<dyn Storage> = Arc::new(HaltingStorage::new(Arc::new(device), halt.clone()));
     let signal = Arc::<Signal>::default();
     let mut task = Simulation::task(&world, DRIVER_TASK, 0);
-    let layout = plan.workload.layout();
-    let engine = plan.opener.open(plan.spec.engine, &plan.options, layout, storage.clone(), signal.clone(), &mut task);
+    let engine = plan.open(&storage, &signal, &mut task);
     let engine = engine.map_err(|error| if halt.is_asked() { Error::Cancelled } else { error })?;
     let simulation = Simulation::new(world.clone(), engine.clone(), signal, task.now_ns);
     let kinds = plan.workload.operations().len();

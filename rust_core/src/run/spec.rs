@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::runtime::hardware::HardwareSpec;
+use crate::server::BinaryLogSpec;
 use serde_json::{Map, Value};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -65,6 +66,8 @@ pub struct Spec {
     pub keep: bool,
     /// The run fails when the engine uses more memory.
     pub memory_limit: Option<u64>,
+    /// The server's own log, if it keeps one.
+    pub binary_log: Option<BinaryLogSpec>,
 }
 
 /// Fields of a spec that are not read yet.
@@ -118,6 +121,14 @@ impl Fields {
         found.map(|&(_, meaning)| meaning).ok_or_else(|| Error::invalid(name, &value, accepted()))
     }
 
+    fn binary_log(&mut self) -> Result<Option<BinaryLogSpec>> {
+        let Some(value) = self.take("binary_log") else { return Ok(None) };
+        let spec: BinaryLogSpec = serde_json::from_value(value).map_err(|e| {
+            Error::invalid("binary_log", "another shape", format!("sync_binlog, max_binlog_size ({e})"))
+        })?;
+        spec.check().map(|()| Some(spec))
+    }
+
     fn clock(&mut self) -> Result<Clock> {
         if self.word("clock", Some(false), &[("measured", false), ("simulated", true)])? {
             let hardware = self.take("hardware").ok_or_else(|| {
@@ -163,6 +174,7 @@ impl Spec {
             clock,
             keep: fields.switch("keep")?,
             memory_limit: fields.whole("memory_limit", 1..=u64::MAX)?,
+            binary_log: fields.binary_log()?,
         };
         fields.finish()?;
         if spec.seconds.is_none() && spec.operations.is_none() {
@@ -210,6 +222,16 @@ mod tests {
             ("clock", json!("simulated"), "hardware: found nothing, accepted: a machine to simulate"),
             ("directory", json!(null), "directory: found nothing, accepted: a path for the run's files"),
             ("keep", json!("yes"), "keep: found \"yes\", accepted: true or false"),
+            (
+                "binary_log",
+                json!({"sync_binlog": 1, "max_binlog_size": 1}),
+                "binary_log.max_binlog_size: found 1, accepted: at least 4096 bytes",
+            ),
+            (
+                "binary_log",
+                json!({"sync": 1}),
+                "binary_log: found another shape, accepted: sync_binlog, max_binlog_size",
+            ),
             ("memory_limit", json!(0), "memory_limit: found 0, accepted: a whole number from 1"),
             (
                 "client",

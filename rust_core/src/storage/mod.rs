@@ -6,6 +6,7 @@ pub mod files;
 pub mod memory;
 pub mod run_directory;
 pub mod simulated;
+pub mod space;
 
 use crate::error::Result;
 use crate::metrics::{Meters, Purpose};

@@ -1,75 +1,123 @@
 //! Files in memory over a simulated device: each file has extents on the device, and every access is charged to the task.
+//! Logs go through the operating system's page cache, and a file system keeps a journal; tables and pages are written
+//! directly.
 
 use super::memory::MemoryStorage;
+use super::space::{BLOCK_BYTES, Extent, Placement, Space};
 use super::{Storage, StorageFile};
 use crate::error::{Error, Result};
 use crate::metrics::{Meters, Purpose};
 use crate::runtime::Task;
 use crate::runtime::task::Access;
 use parking_lot::{Mutex, RwLock};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
-
-/// Bytes of the device given to a file at once.
-const EXTENT_BYTES: u64 = 256 << 10;
-
-#[derive(Debug, Default)]
-struct Space {
-    /// Extents given back, lowest first, as file systems prefer.
-    free: BTreeSet<u64>,
-    next: u64,
-    limit: u64,
-}
-
-impl Space {
-    fn take(&mut self) -> Option<u64> {
-        if let Some(extent) = self.free.pop_first() {
-            return Some(extent);
-        }
-        let extent = self.next;
-        self.next += 1;
-        ((extent + 1) * EXTENT_BYTES <= self.limit).then_some(extent)
-    }
-}
-
-/// Where a file lies, and what the operating system holds back of it.
-#[derive(Debug, Default)]
-struct Placement {
-    extents: RwLock<Vec<u64>>,
-    /// Appended bytes that the device has not been given yet: offset of the first and of the one past the last.
-    pending: Mutex<(u64, u64)>,
-}
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The operating system writes buffered bytes back in pieces of this size.
 const WRITE_BACK_BYTES: u64 = 1 << 20;
 
+/// Blocks of a journal commit: descriptor, the block with the inode, commit (Linux kernel documentation, ext4, "Journal
+/// (jbd2)").
+const COMMIT_BLOCKS: u64 = 3;
+
+/// The journal takes this part of the device, as ext4 gives 128 MiB to file systems of some hundred gigabytes.
+const JOURNAL_PART: u64 = 4096;
+
+/// The journal of the file system: a ring at the start of the device.
+#[derive(Debug)]
+struct Journal {
+    blocks: u64,
+    next: AtomicU64,
+}
+
+/// What all files of a device share.
+#[derive(Debug)]
+struct Volume {
+    space: Mutex<Space>,
+    journal: Journal,
+    meters: Arc<Meters>,
+    /// Bytes that the file system wrote besides those of the files.
+    own_bytes: AtomicU64,
+}
+
+impl Volume {
+    fn new(meters: Arc<Meters>, capacity_bytes: u64) -> Self {
+        let mut space = Space::new(capacity_bytes);
+        let blocks = (capacity_bytes / BLOCK_BYTES / JOURNAL_PART).max(COMMIT_BLOCKS);
+        space.take(None, blocks);
+        let journal = Journal { blocks, next: AtomicU64::new(0) };
+        Self { space: Mutex::new(space), journal, meters, own_bytes: AtomicU64::new(0) }
+    }
+
+    /// Counts bytes that the file system writes on its own account.
+    fn count(&self, bytes: u64) {
+        self.meters.wrote(Purpose::FileSystem, bytes);
+        self.own_bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Commits the change of a file's size to the journal.
+    fn commit(&self, task: &mut Task) {
+        let next = self.journal.next.fetch_add(COMMIT_BLOCKS, Ordering::Relaxed);
+        let first = next % (self.journal.blocks / COMMIT_BLOCKS * COMMIT_BLOCKS);
+        let bytes = COMMIT_BLOCKS * BLOCK_BYTES;
+        self.count(bytes);
+        task.access(Access::Write { address: first * BLOCK_BYTES, bytes, buffered: false });
+    }
+
+    fn give_back(&self, task: &mut Task, extents: Vec<Extent>) {
+        let mut space = self.space.lock();
+        for extent in extents {
+            task.access(Access::Trim { address: extent.first * BLOCK_BYTES, bytes: extent.blocks * BLOCK_BYTES });
+            space.give(extent);
+        }
+    }
+}
+
+/// A file on the device, and what the operating system holds back of it.
+#[derive(Debug, Default)]
+struct Layout {
+    placement: RwLock<Placement>,
+    /// Appended bytes that the device has not been given yet: offset of the first and of the one past the last.
+    pending: Mutex<(u64, u64)>,
+    /// Length that the journal knows.
+    committed: AtomicU64,
+}
+
+impl Layout {
+    fn write(&self, task: &mut Task, offset: u64, bytes: u64, buffered: bool) {
+        let placement = self.placement.read();
+        placement.runs(offset, bytes, |address, bytes| task.access(Access::Write { address, bytes, buffered }));
+    }
+}
+
 /// A directory on a simulated device of `capacity` bytes.
 pub struct SimulatedStorage {
     inner: MemoryStorage,
-    space: Arc<Mutex<Space>>,
-    files: Mutex<BTreeMap<String, Arc<Placement>>>,
+    volume: Arc<Volume>,
+    files: Mutex<BTreeMap<String, Arc<Layout>>>,
 }
 
 impl SimulatedStorage {
     /// An empty directory on a device of `capacity_bytes`.
     pub fn new(meters: Arc<Meters>, capacity_bytes: u64) -> Self {
-        let space = Space { limit: capacity_bytes, ..Space::default() };
-        Self { inner: MemoryStorage::forgetful(meters), space: Arc::new(Mutex::new(space)), files: Mutex::default() }
+        let volume = Arc::new(Volume::new(meters.clone(), capacity_bytes));
+        Self { inner: MemoryStorage::forgetful(meters), volume, files: Mutex::default() }
     }
 
-    fn handle(&self, name: &str, inner: Arc<dyn StorageFile>, placement: Arc<Placement>) -> Arc<dyn StorageFile> {
-        Arc::new(SimulatedFile { name: name.to_owned(), inner, placement, space: self.space.clone() })
+    fn handle(&self, name: &str, inner: Arc<dyn StorageFile>, layout: Arc<Layout>) -> Arc<dyn StorageFile> {
+        Arc::new(SimulatedFile { name: name.to_owned(), inner, layout, volume: self.volume.clone() })
     }
 
+    /// Frees the blocks of a file that is gone. What the operating system held back of it is written first: a log of full
+    /// size would have been written by then but for its end.
     fn give_back(&self, task: &mut Task, name: &str) {
-        let Some(placement) = self.files.lock().remove(name) else { return };
-        placement.write_back(task, true);
-        let mut space = self.space.lock();
-        for extent in placement.extents.read().iter() {
-            task.access(Access::Trim { address: extent * EXTENT_BYTES, bytes: EXTENT_BYTES });
-            space.free.insert(*extent);
-        }
+        let Some(layout) = self.files.lock().remove(name) else { return };
+        let (start, end) = std::mem::take(&mut *layout.pending.lock());
+        layout.write(task, start, end - start, true);
+        let extents = layout.placement.write().cut(0, u64::MAX);
+        self.volume.give_back(task, extents);
     }
 }
 
@@ -77,15 +125,15 @@ impl Storage for SimulatedStorage {
     fn create(&self, task: &mut Task, name: &str) -> Result<Arc<dyn StorageFile>> {
         self.give_back(task, name);
         let inner = self.inner.create(task, name)?;
-        let placement = Arc::<Placement>::default();
-        self.files.lock().insert(name.to_owned(), placement.clone());
-        Ok(self.handle(name, inner, placement))
+        let layout = Arc::<Layout>::default();
+        self.files.lock().insert(name.to_owned(), layout.clone());
+        Ok(self.handle(name, inner, layout))
     }
 
     fn open(&self, task: &mut Task, name: &str) -> Result<Arc<dyn StorageFile>> {
         let inner = self.inner.open(task, name)?;
-        let placement = self.files.lock().get(name).cloned().unwrap_or_default();
-        Ok(self.handle(name, inner, placement))
+        let layout = self.files.lock().get(name).cloned().unwrap_or_default();
+        Ok(self.handle(name, inner, layout))
     }
 
     fn remove(&self, task: &mut Task, name: &str) -> Result<()> {
@@ -98,8 +146,8 @@ impl Storage for SimulatedStorage {
         self.inner.rename(task, from, to)?;
         self.give_back(task, to);
         let mut files = self.files.lock();
-        if let Some(placement) = files.remove(from) {
-            files.insert(to.to_owned(), placement);
+        if let Some(layout) = files.remove(from) {
+            files.insert(to.to_owned(), layout);
         }
         Ok(())
     }
@@ -123,7 +171,7 @@ impl Storage for SimulatedStorage {
     }
 
     fn written_bytes(&self) -> u64 {
-        self.inner.written_bytes()
+        self.inner.written_bytes() + self.volume.own_bytes.load(Ordering::Relaxed)
     }
 
     fn read_bytes(&self) -> u64 {
@@ -131,111 +179,85 @@ impl Storage for SimulatedStorage {
     }
 }
 
-impl Placement {
-    /// Calls `charge` with each run of adjacent device addresses under a range of the file.
-    fn runs(&self, offset: u64, bytes: u64, mut charge: impl FnMut(u64, u64)) {
-        let extents = self.extents.read();
-        let (mut at, end) = (offset, offset + bytes);
-        let mut run: Option<(u64, u64)> = None;
-        while at < end {
-            let within = at % EXTENT_BYTES;
-            let part = (EXTENT_BYTES - within).min(end - at);
-            let Some(extent) = extents.get((at / EXTENT_BYTES) as usize) else { break };
-            let address = extent * EXTENT_BYTES + within;
-            run = match run {
-                Some((start, len)) if start + len == address => Some((start, len + part)),
-                Some((start, len)) => {
-                    charge(start, len);
-                    Some((address, part))
-                }
-                None => Some((address, part)),
-            };
-            at += part;
-        }
-        if let Some((start, len)) = run {
-            charge(start, len);
-        }
-    }
-
-    fn write(&self, task: &mut Task, offset: u64, bytes: u64, buffered: bool) {
-        self.runs(offset, bytes, |address, bytes| task.access(Access::Write { address, bytes, buffered }));
-    }
-
-    /// Gives pending bytes to the device.
-    fn write_back(&self, task: &mut Task, buffered: bool) {
-        let (start, end) = std::mem::take(&mut *self.pending.lock());
-        if start < end {
-            self.write(task, start, end - start, buffered);
-        }
-    }
-
-    /// Holds appended bytes back, until enough of them make a write.
-    fn hold(&self, task: &mut Task, offset: u64, bytes: u64) {
-        if self.pending.lock().1 != offset {
-            self.write_back(task, true);
-        }
-        let mut pending = self.pending.lock();
-        *pending = if pending.0 < pending.1 { (pending.0, offset + bytes) } else { (offset, offset + bytes) };
-        let full = pending.1 - pending.0 >= WRITE_BACK_BYTES;
-        drop(pending);
-        if full {
-            self.write_back(task, true);
-        }
-    }
+/// Whether writes of this purpose go through the operating system's cache, so that the writer does not wait for the
+/// device.
+fn is_buffered(purpose: Purpose) -> bool {
+    is_log(purpose) || purpose == Purpose::Manifest
 }
 
-/// Whether writes of this purpose go through the operating system's cache, so that the writer does not wait for the
-/// device. Tables and pages are written directly.
-fn is_buffered(purpose: Purpose) -> bool {
-    matches!(purpose, Purpose::Wal | Purpose::Redo | Purpose::Manifest)
+/// Logs are synced once for each commit, whatever the size of the data. (The manifest is synced once for each table file:
+/// at a small scale the blocks around its few bytes would weigh as they never do at full size.)
+fn is_log(purpose: Purpose) -> bool {
+    matches!(purpose, Purpose::Wal | Purpose::Redo | Purpose::BinaryLog)
 }
 
 struct SimulatedFile {
     name: String,
     inner: Arc<dyn StorageFile>,
-    placement: Arc<Placement>,
-    space: Arc<Mutex<Space>>,
+    layout: Arc<Layout>,
+    volume: Arc<Volume>,
 }
 
 impl SimulatedFile {
-    /// Gives the file extents up to `bytes`.
-    fn reach(&self, bytes: u64) -> Result<()> {
-        let needed = bytes.div_ceil(EXTENT_BYTES) as usize;
-        if self.placement.extents.read().len() >= needed {
-            return Ok(());
+    /// Gives the pending bytes of a file to the device. Those of a log are written in whole blocks, the first and the last
+    /// of which may have been written before.
+    fn write_back(&self, task: &mut Task, purpose: Purpose, buffered: bool) {
+        let (start, end) = std::mem::take(&mut *self.layout.pending.lock());
+        if start == end {
+            return;
         }
-        let mut extents = self.placement.extents.write();
-        while extents.len() < needed {
-            let full = || Error::io(&*self.name, "write", io::Error::from(io::ErrorKind::StorageFull));
-            extents.push(self.space.lock().take().ok_or_else(full)?);
+        let (mut first, mut last) = (start, end);
+        if is_log(purpose) {
+            (first, last) = (start / BLOCK_BYTES * BLOCK_BYTES, end.next_multiple_of(BLOCK_BYTES));
+            self.volume.count(last - first - (end - start));
         }
-        Ok(())
+        self.layout.write(task, first, last - first, buffered);
+    }
+
+    /// Holds appended bytes back, until enough of them make a write.
+    fn hold(&self, task: &mut Task, purpose: Purpose, offset: u64, bytes: u64) {
+        if self.layout.pending.lock().1 != offset {
+            self.write_back(task, purpose, true);
+        }
+        let mut pending = self.layout.pending.lock();
+        *pending = if pending.0 < pending.1 { (pending.0, offset + bytes) } else { (offset, offset + bytes) };
+        let full = pending.1 - pending.0 >= WRITE_BACK_BYTES;
+        drop(pending);
+        if full {
+            self.write_back(task, purpose, true);
+        }
     }
 }
 
 impl StorageFile for SimulatedFile {
     fn read_at(&self, task: &mut Task, purpose: Purpose, offset: u64, buffer: &mut [u8]) -> Result<()> {
         self.inner.read_at(task, purpose, offset, buffer)?;
-        let bytes = buffer.len() as u64;
-        self.placement.runs(offset, bytes, |address, bytes| task.access(Access::Read { address, bytes }));
+        let placement = self.layout.placement.read();
+        placement.runs(offset, buffer.len() as u64, |address, bytes| task.access(Access::Read { address, bytes }));
         Ok(())
     }
 
     fn write_at(&self, task: &mut Task, purpose: Purpose, offset: u64, data: &[u8]) -> Result<()> {
         let bytes = data.len() as u64;
-        self.reach(offset + bytes)?;
+        if !self.layout.placement.write().reach(&mut self.volume.space.lock(), offset, bytes) {
+            return Err(Error::io(&*self.name, "write", io::Error::from(io::ErrorKind::StorageFull)));
+        }
         self.inner.write_at(task, purpose, offset, data)?;
         if is_buffered(purpose) {
-            self.placement.hold(task, offset, bytes);
+            self.hold(task, purpose, offset, bytes);
         } else {
-            self.placement.write(task, offset, bytes, false);
+            self.layout.write(task, offset, bytes, false);
         }
         Ok(())
     }
 
     fn sync(&self, task: &mut Task, purpose: Purpose) -> Result<()> {
         self.inner.sync(task, purpose)?;
-        self.placement.write_back(task, false);
+        self.write_back(task, purpose, false);
+        let length = self.len();
+        if is_log(purpose) && self.layout.committed.swap(length, Ordering::Relaxed) != length {
+            self.volume.commit(task);
+        }
         task.access(Access::Sync);
         Ok(())
     }
@@ -246,20 +268,110 @@ impl StorageFile for SimulatedFile {
 
     fn set_len(&self, task: &mut Task, bytes: u64) -> Result<()> {
         self.inner.set_len(task, bytes)?;
-        self.placement.write_back(task, true);
-        let mut extents = self.placement.extents.write();
-        let needed = bytes.div_ceil(EXTENT_BYTES) as usize;
-        while extents.len() > needed {
-            let Some(extent) = extents.pop() else { break };
-            task.access(Access::Trim { address: extent * EXTENT_BYTES, bytes: EXTENT_BYTES });
-            self.space.lock().free.insert(extent);
-        }
+        let (start, end) = &mut *self.layout.pending.lock();
+        (*start, *end) = ((*start).min(bytes), (*end).min(bytes));
+        let cut = self.layout.placement.write().cut(bytes.next_multiple_of(BLOCK_BYTES), u64::MAX);
+        self.volume.give_back(task, cut);
         Ok(())
     }
 
     fn punch_hole(&self, task: &mut Task, offset: u64, bytes: u64) -> Result<()> {
         self.inner.punch_hole(task, offset, bytes)?;
-        self.placement.runs(offset, bytes, |address, bytes| task.access(Access::Trim { address, bytes }));
+        let cut = self.layout.placement.write().cut(offset, bytes);
+        self.volume.give_back(task, cut);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::WorkCounts;
+    use crate::runtime::task::Charge;
+
+    /// Notes what the device is asked for.
+    #[derive(Clone, Default)]
+    struct Asked(Arc<Mutex<Vec<Access>>>);
+
+    impl Charge for Asked {
+        fn cpu(&mut self, now_ns: u64, _work: &WorkCounts) -> u64 {
+            now_ns
+        }
+        fn io(&mut self, now_ns: u64, access: Access) -> u64 {
+            self.0.lock().push(access);
+            now_ns
+        }
+    }
+
+    impl Asked {
+        fn written(&self) -> Vec<u64> {
+            let bytes = |access: &Access| match access {
+                Access::Write { bytes, .. } => Some(*bytes),
+                _ => None,
+            };
+            self.0.lock().iter().filter_map(bytes).collect()
+        }
+    }
+
+    fn storage() -> (SimulatedStorage, Asked, Task) {
+        let asked = Asked::default();
+        let task = Task::simulated(0, 0, Box::new(asked.clone()));
+        (SimulatedStorage::new(Arc::default(), 1 << 30), asked, task)
+    }
+
+    fn is_balanced(storage: &SimulatedStorage, asked: &Asked) {
+        let metered = storage.meters().snapshot().total().written_bytes;
+        assert_eq!((metered, metered), (storage.written_bytes(), asked.written().iter().sum()));
+    }
+
+    #[test]
+    fn a_synced_log_that_grows_writes_whole_blocks_and_a_journal_commit() {
+        let (storage, asked, mut task) = storage();
+        let log = storage.create(&mut task, "log").unwrap();
+        for n in 0..2 {
+            log.write_at(&mut task, Purpose::Wal, n * 100, &[7; 100]).unwrap();
+            log.sync(&mut task, Purpose::Wal).unwrap();
+        }
+        log.sync(&mut task, Purpose::Wal).unwrap();
+        assert_eq!(asked.written(), [4096, 3 * 4096, 4096, 3 * 4096]);
+        assert_eq!(storage.meters().snapshot().of(Purpose::Wal).written_bytes, 200);
+        is_balanced(&storage, &asked);
+    }
+
+    #[test]
+    fn a_log_of_fixed_length_needs_no_journal() {
+        let (storage, asked, mut task) = storage();
+        let log = storage.create(&mut task, "redo").unwrap();
+        log.write_at(&mut task, Purpose::Redo, 0, &[0; 65536]).unwrap();
+        log.sync(&mut task, Purpose::Redo).unwrap();
+        log.write_at(&mut task, Purpose::Redo, 4000, &[7; 512]).unwrap();
+        log.sync(&mut task, Purpose::Redo).unwrap();
+        assert_eq!(asked.written(), [65536, 3 * 4096, 8192]);
+        is_balanced(&storage, &asked);
+    }
+
+    #[test]
+    fn a_log_that_is_not_synced_is_written_in_large_pieces_and_when_it_is_removed() {
+        let (storage, asked, mut task) = storage();
+        let log = storage.create(&mut task, "log").unwrap();
+        (0..300).for_each(|n| log.write_at(&mut task, Purpose::Wal, n * 4096, &[7; 4096]).unwrap());
+        assert_eq!(asked.written(), [1 << 20]);
+        storage.remove(&mut task, "log").unwrap();
+        assert_eq!(asked.written().iter().sum::<u64>(), 300 * 4096);
+        is_balanced(&storage, &asked);
+    }
+
+    #[test]
+    fn a_removed_file_is_trimmed_and_its_space_used_again() {
+        let (storage, asked, mut task) = storage();
+        for name in ["1.sst", "2.sst"] {
+            let table = storage.create(&mut task, name).unwrap();
+            table.write_at(&mut task, Purpose::Flush, 0, &[7; 10_000]).unwrap();
+            storage.remove(&mut task, name).unwrap();
+        }
+        let asked = asked.0.lock().clone();
+        assert_eq!(asked.len(), 4);
+        assert!(matches!(asked[1], Access::Trim { bytes: 12_288, .. }));
+        assert_eq!((asked[0], asked[1]), (asked[2], asked[3]));
     }
 }

@@ -4,7 +4,7 @@ use super::schema::{MOST_INDEXES, PRIMARY, Purchase, Table};
 use super::{INSERT, QUERY_MARKET, Shared};
 use crate::engine::{Engine, INDEX_NUMBER_BYTES};
 use crate::error::{Error, Result};
-use crate::runtime::Task;
+use crate::runtime::{Task, Work};
 use crate::table::Transaction;
 use crate::table::keys::begin;
 use crate::workload::random::{Random, Stream};
@@ -132,6 +132,7 @@ impl<T: Table> Client for Inserter<T> {
     }
 
     fn execute(&mut self, engine: &dyn Engine, task: &mut Task) -> Result<()> {
+        task.charge(Work::Statement, 1 + u64::from(self.shared.parameters.delete_per_insert));
         let first = self.shared.next_id.fetch_add(self.rows.len() as u64, Ordering::Relaxed);
         number_rows(&mut self.rows, first);
         for row in &self.rows {
@@ -182,6 +183,7 @@ impl<T: Table> Client for Query<T> {
     }
 
     fn execute(&mut self, engine: &dyn Engine, task: &mut Task) -> Result<()> {
+        task.charge(Work::Statement, 1);
         let mut entries = engine.iterator(task)?;
         entries.seek(task, &self.key)?;
         let index = &self.key[..INDEX_NUMBER_BYTES];

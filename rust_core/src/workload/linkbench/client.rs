@@ -9,7 +9,7 @@ use super::schema::{
 use super::{FACEBOOK_MIX, FORK_2020_MIX, LOADED_AT_MS, NodeAccess, Shared};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::runtime::Task;
+use crate::runtime::{Task, Work};
 use crate::table::keys::push_u64_descending;
 use crate::table::{Schema, Transaction};
 use crate::workload::random::{Random, Stream};
@@ -73,6 +73,18 @@ enum Operation {
     GetNode {
         id: u64,
     },
+}
+
+impl Operation {
+    /// Statements that the MySQL store of LinkBench sends: an add inserts, counts and commits; a delete looks for the link
+    /// first.
+    fn statements(&self) -> u64 {
+        match self {
+            Self::PutLink(_) => 3,
+            Self::DeleteLink { .. } => 4,
+            _ => 1,
+        }
+    }
 }
 
 /// One requester.
@@ -315,7 +327,9 @@ impl Client for Requester {
     }
 
     fn execute(&mut self, engine: &dyn Engine, task: &mut Task) -> Result<()> {
-        match self.next.take().expect("a plan precedes its execution") {
+        let operation = self.next.take().expect("a plan precedes its execution");
+        task.charge(Work::Statement, operation.statements());
+        match operation {
             Operation::PutLink(link) => self.put_link(engine, task, &link),
             Operation::DeleteLink { id1, link_type, id2 } => self.delete_link(engine, task, id1, link_type, id2),
             Operation::CountLink { id, link_type } => {

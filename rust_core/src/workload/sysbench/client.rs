@@ -4,7 +4,7 @@ use super::schema::{ENTRY_BYTES, KEY_BYTES, ROW_BYTES, Row, SbTest, draw_c, draw
 use super::{Script, Shared};
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::runtime::Task;
+use crate::runtime::{Task, Work};
 use crate::table::Transaction;
 use crate::workload::random::{Random, Stream};
 use crate::workload::{Client, Plan};
@@ -213,6 +213,9 @@ impl Client for Thread {
 
     fn execute(&mut self, engine: &dyn Engine, task: &mut Task) -> Result<()> {
         let (reads, writes) = (std::mem::take(&mut self.reads), std::mem::take(&mut self.writes));
+        let statements = (reads.len() + writes.len()) as u64;
+        // A transaction of several statements is framed by BEGIN and COMMIT.
+        task.charge(Work::Statement, if statements == 1 { 1 } else { statements + 2 });
         reads.iter().try_for_each(|statement| self.read(engine, task, statement))?;
         if writes.is_empty() { Ok(()) } else { self.write(engine, task, writes) }
     }

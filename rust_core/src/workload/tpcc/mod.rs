@@ -40,6 +40,8 @@ engine_options! {
             "Customers of a district, and orders that it is loaded with.";
         nurand: String = "effective", Accepts::Words(&["effective", "specified"]),
             "Skew of customers and items: as the script draws them (nearly uniform), or as TPC-C specifies.";
+        row_waits: bool = true, Accepts::Switch,
+            "Whether simulated clients wait for one another's rows; off for few warehouses that stand for many.";
         load_batch_rows: u64 = 1000u64, Accepts::Range(1.0, 100_000.0),
             "Rows that a loader writes at once, at least.";
     }
@@ -106,7 +108,7 @@ impl Tpcc {
             next_history_ids: (0..scale.sets).map(|_| AtomicU64::new(FIRST_HISTORY_ID + loaded_history)).collect(),
             scale,
             seed,
-            locks: RowLocks::default(),
+            locks: if parameters.row_waits { RowLocks::default() } else { RowLocks::instant() },
             live_bytes: AtomicI64::new(0),
             next_piece: AtomicU64::new(0),
             parameters,

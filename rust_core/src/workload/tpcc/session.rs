@@ -4,7 +4,7 @@
 use super::schema::Keyed;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::runtime::Task;
+use crate::runtime::{Task, Work};
 use crate::table::Transaction;
 
 /// A key and its value.
@@ -22,16 +22,24 @@ pub struct Session<'a> {
 impl<'a> Session<'a> {
     /// Begins.
     pub fn begin(engine: &'a dyn Engine, task: &'a mut Task, now: u64) -> Self {
-        Self { engine, task, change: Transaction::default(), now }
+        let mut session = Self { engine, task, change: Transaction::default(), now };
+        session.statement();
+        session
+    }
+
+    fn statement(&mut self) {
+        self.task.charge(Work::Statement, 1);
     }
 
     /// Commits, and returns by how many bytes the live data grew. A session that ends without is rolled back.
     pub fn commit(mut self) -> Result<i64> {
+        self.statement();
         self.change.commit(self.engine, self.task)
     }
 
     /// Reads a row that may be missing.
     pub fn find<S: Keyed>(&mut self, id: S::Id) -> Result<Option<S::Row>> {
+        self.statement();
         self.change.get::<S>(self.engine, self.task, &S::key(id))
     }
 
@@ -54,17 +62,20 @@ impl<'a> Session<'a> {
 
     /// Changes a row that this transaction has changed before, and so does not read again.
     pub fn update_again<S: Keyed>(&mut self, old: &S::Row, new: &S::Row) {
+        self.statement();
         self.change.update::<S>(old, new);
     }
 
     /// Adds a row after a look at its primary key.
     pub fn insert<S: Keyed>(&mut self, row: &S::Row) -> Result<()> {
+        self.statement();
         let is_new = self.change.insert::<S>(self.engine, self.task, row)?;
         if is_new { Ok(()) } else { Err(inconsistent::<S>("a new row was there before")) }
     }
 
     /// Adds a row to a table without a primary key.
     pub fn append<S: Keyed>(&mut self, row: &S::Row) {
+        self.statement();
         self.change.add::<S>(row);
     }
 
@@ -77,6 +88,7 @@ impl<'a> Session<'a> {
 
     /// At most `limit` entries from `from` on, as long as their keys are inside.
     pub fn scan(&mut self, from: &[u8], inside: impl Fn(&[u8]) -> bool, limit: usize) -> Result<Vec<Entry>> {
+        self.statement();
         let mut found = Vec::new();
         let mut entries = self.engine.iterator(self.task)?;
         entries.seek(self.task, from)?;
@@ -97,6 +109,7 @@ impl<'a> Session<'a> {
 
     /// All entries whose keys start with `prefix`, and go on with at most 8 bytes, from the last to the first.
     pub fn scan_prefix_back(&mut self, prefix: &[u8]) -> Result<Vec<Entry>> {
+        self.statement();
         let mut found = Vec::new();
         let mut entries = self.engine.iterator(self.task)?;
         entries.seek_for_prev(self.task, &[prefix, &[u8::MAX; 8]].concat())?;

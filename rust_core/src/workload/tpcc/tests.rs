@@ -4,6 +4,7 @@ use super::schema::{
 };
 use super::{DELIVERY, NEW_ORDER, OPERATIONS, ORDER_STATUS, PAYMENT, Parameters, STOCK_LEVEL, Tpcc};
 use crate::engine::Engine;
+use crate::runtime::{Task, Work};
 use crate::workload::model_engine::ModelEngine;
 use crate::workload::test_drive::{Entries, by_index, drive, load};
 use crate::workload::{Workload, build};
@@ -292,4 +293,17 @@ fn parameters_that_do_not_fit_are_refused_by_name() {
         let found = build(&spec, 1, 1).err().expect("the spec is wrong").to_string();
         assert!(found.starts_with(message), "{found}");
     }
+}
+
+/// 37.1 as the script sends them; here a range update counts once for each of its rows.
+#[test]
+fn a_transaction_has_about_37_statements() {
+    let (workload, engine) = loaded(small(), 3, 1);
+    let (mut client, mut task, transactions) = (workload.client(0), Task::wall(0), 2000);
+    for _ in 0..transactions {
+        client.plan(0).unwrap();
+        client.execute(&engine, &mut task).unwrap();
+    }
+    let average = task.work().get(Work::Statement) as f64 / f64::from(transactions);
+    assert!((average / 37.1 - 1.0).abs() < 0.06, "{average}");
 }
