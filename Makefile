@@ -10,7 +10,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 CORE := rust_core/Cargo.toml
 CORE_SOURCES := $(shell find rust_core/src -type f) rust_core/Cargo.toml rust_core/Cargo.lock
 
-.PHONY: help setup tune test lint test-rust test-python bench soak verify clean
+.PHONY: help setup tune test lint test-rust test-python bench soak verify scorecard clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -50,6 +50,10 @@ test: lint test-rust test-python  ## everything
 
 bench: setup  ## both engines beside fjall and redb, in one run
 	$(CARGO) run --release --manifest-path rust_core/peers/Cargo.toml
+
+scorecard: setup  ## replays all published experiments and writes what README and reports quote
+	$(BIN)/tunebench published --all -o datasets/published/SCORECARD.md --force
+	$(BIN)/python -m tests.support.readme_scorecard
 
 soak:  ## the property and crash tests of the core, 50 times as many cases
 	PROPTEST_CASES=12800 $(CARGO) test --release --manifest-path $(CORE)

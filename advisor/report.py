@@ -10,6 +10,7 @@ from pathlib import Path
 from advisor import atomic, dialects, knobs
 from advisor.goal import METRICS
 from advisor.knobs import Engine, Setting
+from advisor.published import shipped_summary
 from advisor.recommend import COMPARED_METRICS, Column, Recommendation, wording
 from advisor.sizes import format_size
 from advisor.trial import Trial
@@ -45,6 +46,7 @@ def markdown(recommendation: Recommendation) -> str:
         _dropped(recommendation),
         _apply(recommendation),
         _limits(recommendation),
+        _agreement(recommendation),
         _trials(recommendation),
     )
     title = f"# Tuning report: {_cell(recommendation.study)}"
@@ -204,6 +206,17 @@ def _limits(r: Recommendation) -> str:
             "scaled data may stay in the cache of the system, where full-size data would not"
         )
     return "## Limits\n\n" + "\n".join(f"- {note}" for note in notes)
+
+
+def _agreement(r: Recommendation) -> str:
+    """How far the simulation agrees with what others measured; nothing for measured trials."""
+    if r.clock == "measured":
+        return ""
+    return (
+        "## How far the simulation can be trusted\n\n"
+        "Published experiments, replayed by this version (`tunebench published` shows each figure):"
+        f"\n\n{shipped_summary()}"
+    )
 
 
 def _trials(r: Recommendation) -> str:

@@ -4,7 +4,7 @@ from advisor.published.claims import Verdict
 from advisor.published.experiment import Experiment
 from advisor.published.experiments import EXPERIMENTS, experiment, experiments
 from advisor.published.replay import Progress, Replay, Row, replay, replay_all
-from advisor.published.scorecard import scorecard
+from advisor.published.scorecard import scorecard, shipped_summary
 from advisor.published.spec import Budget
 
 __all__ = [
@@ -20,4 +20,5 @@ __all__ = [
     "replay",
     "replay_all",
     "scorecard",
+    "shipped_summary",
 ]

@@ -44,6 +44,10 @@ MYROCKS_2016: dict[str, Setting] = {
     "sync": False,
 }
 
+# Assumption: the posts of 2016 do not say it, but in those of the following year the same author
+# keeps the binary log on and does not sync it (recalled). Its size is MySQL's default.
+BINARY_LOG_2016 = {"sync_binlog": 0, "max_binlog_size": GIB}
+
 # Assumption throughout: the posts of 2016 name no settings of InnoDB. The redo log is 4 GB, the
 # largest that every version of those years takes.
 INNODB_2016: dict[str, Setting] = {

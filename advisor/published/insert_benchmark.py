@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from advisor.published.engines import DISK_FLUSHING, MIB, innodb, myrocks
+from advisor.published.engines import BINARY_LOG_2016, DISK_FLUSHING, MIB, innodb, myrocks
 from advisor.published.experiment import Experiment, Phase, RowPlan, Run, compared, measured
 from advisor.published.tables import Figure, figure
 
@@ -70,6 +70,7 @@ def disk_array() -> Experiment:
             "rows": 0,
             "rows_per_commit": ROWS_PER_COMMIT,
         },
+        binary_log=BINARY_LOG_2016,
         units=ROWS,
         sized_by=None,
         data_bytes=ROWS * ROW_BYTES,

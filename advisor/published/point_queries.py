@@ -57,7 +57,6 @@ def innodb_rows() -> Experiment:
         claims=("I1", "I2", "I3", "I4", "I5", "I6", "I7", "I8", "I9", "I10", "I11", "I12"),
         caveats=(
             "only InnoDB is modelled, so claims about TokuMX and MongoDB have no answer",
-            "no CPU time is charged for SQL, so the device alone bounds the rates",
             "the machine's memory is not published; 144 GB is assumed, not derived from the reads",
             "inno-z-8 packed 8 KB pages into 4 KB; here page compression saves whole blocks of 4"
             " KiB of an 8 KiB page",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from advisor.data import data_path
 from advisor.published.replay import Replay, Row
 
 ANSWERS = {True: "holds", False: "fails", None: "no answer"}
@@ -17,6 +18,14 @@ def scorecard(replays: Iterable[Replay]) -> str:
     for one in done:
         parts += _experiment(one)
     return "\n\n".join(parts) + "\n"
+
+
+def shipped_summary() -> str:
+    """The summary of the scorecard that ships: how far the simulation of this version agrees with
+    the published experiments."""
+    text = data_path("datasets", "published", "SCORECARD.md").read_text(encoding="utf-8")
+    head = text.split("\n## ", 1)[0]
+    return "\n".join(line for line in head.splitlines() if line.startswith("|"))
 
 
 INTRODUCTION = """\

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -61,3 +62,17 @@ def test_a_replay_without_any_figure_is_a_failure(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize("arguments", [["flash"], ["flash-waf", "--all"]])
 def test_a_wrong_name_is_a_wrong_input(arguments: list[str]) -> None:
     assert RUNNER.invoke(app, ["published", *arguments]).exit_code == 2
+
+
+def test_the_scorecard_goes_to_a_file_and_never_over_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    answered(1.0, monkeypatch)
+    written = tmp_path / "card.md"
+    arguments = ["published", "flash-waf", "-o", str(written)]
+    shown = RUNNER.invoke(app, arguments)
+    assert (shown.exit_code, shown.stdout) == (0, "")
+    assert "| flash_waf myrocks | 1.03 | 1 | 0.97 |" in written.read_text()
+    again = RUNNER.invoke(app, arguments)
+    assert again.exit_code != 0
+    assert RUNNER.invoke(app, [*arguments, "--force"]).exit_code == 0

@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
+from advisor.published import shipped_summary
+from tests.support.readme_scorecard import quoted
 from tui.cli import app
 
 ROOT = Path(__file__).parents[2]
@@ -20,3 +22,7 @@ def test_architecture_names_every_module_of_the_library() -> None:
     modules = [path.name for path in (ROOT / "advisor").iterdir() if path.name[0].isalpha()]
     own = [name for name in modules if name.endswith(".py") or "." not in name]
     assert [name for name in own if f"`{name}" not in text] == []
+
+
+def test_the_readme_quotes_the_shipped_scorecard() -> None:
+    assert quoted((ROOT / "README.md").read_text(encoding="utf-8")) == shipped_summary()

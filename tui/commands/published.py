@@ -5,9 +5,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tui.options import JSON
+from tui.options import FORCE, JSON, OUTPUT
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from advisor.published import Experiment, Replay
 
 
@@ -21,20 +23,27 @@ def published(
         ),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Replay all experiments.")] = False,
+    output: OUTPUT = None,
+    force: FORCE = False,
     as_json: JSON = False,
 ) -> None:
-    """Replay published experiments on simulated hardware and show both tables."""
+    """Replay published experiments on simulated hardware and show both tables.
+
+    The scorecard goes to a file with -o, else to stdout.
+    """
     from advisor.errors import InputError
     from advisor.published import experiment, experiments
 
     if every and name is not None:
         raise InputError("--all", None, f"also the name {name!r}", "a name or --all, not both")
-    if every:
-        _replay(experiments(), as_json)
-    elif name is not None:
-        _replay([experiment(name)], as_json)
-    else:
+    if name is None and not every:
+        if output is not None:
+            raise InputError("-o", None, "no experiment", "-o with the name of one, or with --all")
         _list(experiments(), as_json)
+        return
+    if output is not None and output.exists() and not force:
+        raise InputError(output, None, "a file that exists already", "a new name, or --force")
+    _replay([experiment(name)] if name is not None else experiments(), as_json, output, force)
 
 
 def _list(known: "Sequence[Experiment]", as_json: bool) -> None:
@@ -47,11 +56,13 @@ def _list(known: "Sequence[Experiment]", as_json: bool) -> None:
     print_table(columns, [[one.name, str(len(one.runs)), one.text] for one in known])
 
 
-def _replay(chosen: "Sequence[Experiment]", as_json: bool) -> None:
-    from advisor import core
+def _replay(
+    chosen: "Sequence[Experiment]", as_json: bool, output: "Path | None", force: bool
+) -> None:
+    from advisor import atomic, core
     from advisor.published import replay_all, scorecard
     from tui.narration import LiveLine
-    from tui.output import print_json
+    from tui.output import narrate, print_json
 
     core.load()
     with LiveLine() as line:
@@ -61,9 +72,12 @@ def _replay(chosen: "Sequence[Experiment]", as_json: bool) -> None:
                 progress=lambda at: line.show(f"{at.experiment}: {at.done} of {at.runs} runs"),
             )
         )
+    if output is not None:
+        atomic.write_text(output, scorecard(replays), force)
+        narrate(f"wrote {output}")
     if as_json:
         print_json({"experiments": [one.document() for one in replays]})
-    else:
+    elif output is None:
         typer.echo(scorecard(replays), nl=False)
     _fail_without_figures(replays)
 

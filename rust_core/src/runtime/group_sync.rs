@@ -3,14 +3,17 @@
 use super::Task;
 use crate::error::Result;
 use parking_lot::Mutex;
+use std::collections::VecDeque;
+
+/// Syncs that virtual time has left behind this far are forgotten.
+const MEMORY_NS: u64 = 2_000_000_000;
 
 #[derive(Debug, Default)]
 struct State {
     durable: u64,
-    /// Virtual clock: when the sync that is under way ends.
-    ends_ns: u64,
-    /// Virtual clock: when the next sync, which is not yet started, will be done; 0 when none is planned.
-    next_ends_ns: u64,
+    /// Virtual clock: begin and end of the syncs, in order. A whole operation executes before the next one starts, so some
+    /// lie ahead of the task that asks.
+    syncs: VecDeque<(u64, u64)>,
 }
 
 /// Shares log syncs. A follower whose position was covered by another task's sync does not sync again.
@@ -31,7 +34,7 @@ impl GroupSync {
     ) -> Result<()> {
         let mut state = self.state.lock();
         if task.is_simulated() {
-            return Self::sync_simulated(&mut state, task, written, sync);
+            return Self::sync_simulated(&mut state, task, position, written, sync);
         }
         if state.durable >= position {
             return Ok(());
@@ -42,34 +45,34 @@ impl GroupSync {
         Ok(())
     }
 
-    /// A task joins the next sync if that has not begun by its time; else it plans one behind the sync under way.
+    /// A task needs a sync that begins when it comes, or later. It waits for the one under way, and joins the next one, unless
+    /// its own would be done before that begins.
     fn sync_simulated(
         state: &mut State,
         task: &mut Task,
+        position: u64,
         written: impl FnOnce() -> u64,
         sync: impl FnOnce(&mut Task) -> Result<()>,
     ) -> Result<()> {
         task.settle();
-        if state.next_ends_ns != 0 && task.now_ns <= state.ends_ns {
-            task.now_ns = state.next_ends_ns;
+        let next = state.syncs.partition_point(|(begin, _)| *begin < task.now_ns);
+        let under_way = next.checked_sub(1).map_or(0, |last| state.syncs[last].1);
+        let start_ns = task.now_ns.max(under_way);
+        if let Some(&(begin, end)) = state.syncs.get(next)
+            && start_ns + (end - begin) > begin
+        {
+            task.now_ns = end;
+            state.durable = state.durable.max(position);
             return Ok(());
         }
-        if state.next_ends_ns != 0 {
-            state.ends_ns = std::mem::take(&mut state.next_ends_ns);
-            if task.now_ns < state.ends_ns {
-                return Self::sync_simulated(state, task, written, sync);
-            }
-        }
         let covers = written();
-        let queued = task.now_ns < state.ends_ns;
-        task.now_ns = task.now_ns.max(state.ends_ns);
+        task.now_ns = start_ns;
         sync(task)?;
-        if queued {
-            state.next_ends_ns = task.now_ns;
-        } else {
-            state.ends_ns = task.now_ns;
-        }
         state.durable = state.durable.max(covers);
+        state.syncs.insert(next, (start_ns, task.now_ns));
+        while state.syncs.front().is_some_and(|(_, end)| end + MEMORY_NS < start_ns) {
+            state.syncs.pop_front();
+        }
         Ok(())
     }
 
@@ -82,5 +85,44 @@ impl GroupSync {
     pub fn advance(&self, position: u64) {
         let mut state = self.state.lock();
         state.durable = state.durable.max(position);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::task::Access;
+    use crate::runtime::{Charge, WorkCounts};
+
+    struct HundredPerSync;
+
+    impl Charge for HundredPerSync {
+        fn cpu(&mut self, now_ns: u64, _work: &WorkCounts) -> u64 {
+            now_ns
+        }
+        fn io(&mut self, now_ns: u64, _access: Access) -> u64 {
+            now_ns + 100
+        }
+    }
+
+    #[test]
+    fn simulated_tasks_share_the_syncs_of_their_time() {
+        let (group, syncs) = (GroupSync::default(), std::cell::Cell::new(0));
+        let durable_at = |now_ns| {
+            let mut task = Task::simulated(0, now_ns, Box::new(HundredPerSync));
+            let sync = |task: &mut Task| {
+                syncs.set(syncs.get() + 1);
+                task.access(Access::Sync);
+                Ok(())
+            };
+            group.sync_to(&mut task, 1, || 1, sync).unwrap();
+            task.now_ns
+        };
+        assert_eq!(durable_at(1000), 1100);
+        assert_eq!(durable_at(1050), 1200, "behind the one under way");
+        assert_eq!(durable_at(1060), 1200, "joins the next");
+        assert_eq!(durable_at(10), 110, "earlier in time, with time enough");
+        assert_eq!(durable_at(950), 1100, "its own would not be done before the next begins");
+        assert_eq!(syncs.get(), 3);
     }
 }

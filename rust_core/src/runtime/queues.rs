@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 const MEMORY_NS: u64 = 2_000_000_000;
 
 /// Most intervals that one server keeps; beyond, the oldest gaps are given up.
-const MAX_INTERVALS: usize = 64;
+const MAX_INTERVALS: usize = 256;
 
 /// One server: sorted, disjoint busy intervals.
 #[derive(Debug, Clone, Default)]

@@ -2,6 +2,7 @@
 //! with one server.
 
 use super::Task;
+use super::queues::Server;
 use parking_lot::Mutex;
 
 /// A value that one task at a time may use.
@@ -12,32 +13,69 @@ pub struct Serial<T> {
 
 #[derive(Debug, Default)]
 struct Inner<T> {
-    free_at_ns: u64,
+    line: Server,
     value: T,
 }
 
 impl<T> Serial<T> {
     /// Guards `value`.
     pub fn new(value: T) -> Self {
-        Self { inner: Mutex::new(Inner { free_at_ns: 0, value }) }
+        Self { inner: Mutex::new(Inner { line: Server::default(), value }) }
     }
 
-    /// Uses the value alone. Under the virtual clock the task first waits until the earlier holder is done.
+    /// Uses the value alone. Under the virtual clock the task takes the first gap between other holders that is long enough:
+    /// operations execute whole, so one that executed earlier may hold the resource later.
     pub fn with<R>(&self, task: &mut Task, f: impl FnOnce(&mut Task, &mut T) -> R) -> R {
         let mut inner = self.inner.lock();
         if !task.is_simulated() {
             return f(task, &mut inner.value);
         }
         task.settle();
-        task.now_ns = task.now_ns.max(inner.free_at_ns);
+        let began_ns = task.now_ns;
         let result = f(task, &mut inner.value);
         task.settle();
-        inner.free_at_ns = task.now_ns;
+        let service_ns = task.now_ns - began_ns;
+        if service_ns > 0 {
+            let start_ns = inner.line.earliest(began_ns, service_ns);
+            task.now_ns = inner.line.serve(start_ns, service_ns);
+        }
         result
     }
 
     /// Looks at the value outside any task's time (statistics, tests, background installs).
     pub fn peek<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
         f(&mut self.inner.lock().value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::task::Access;
+    use crate::runtime::{Charge, Work, WorkCounts};
+
+    struct OneNanosecondPerCall;
+
+    impl Charge for OneNanosecondPerCall {
+        fn cpu(&mut self, now_ns: u64, work: &WorkCounts) -> u64 {
+            now_ns + work.get(Work::Call)
+        }
+        fn io(&mut self, now_ns: u64, _access: Access) -> u64 {
+            now_ns
+        }
+    }
+
+    #[test]
+    fn a_task_that_comes_later_in_the_program_but_earlier_in_time_does_not_wait() {
+        let serial = Serial::new(());
+        let hold = |at_ns, calls| {
+            let mut task = Task::simulated(0, at_ns, Box::new(OneNanosecondPerCall));
+            serial.with(&mut task, |task, ()| task.charge(Work::Call, calls));
+            task.now_ns
+        };
+        assert_eq!(hold(1000, 100), 1100);
+        assert_eq!(hold(10, 100), 110, "the resource is free then");
+        assert_eq!(hold(50, 900), 2000, "no gap before is long enough");
+        assert_eq!(hold(1050, 10), 2010);
     }
 }
