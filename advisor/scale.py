@@ -47,16 +47,23 @@ class Scale:
     factor: float
 
     @classmethod
-    def choose(cls, data_bytes: int, settings: Mapping[Engine, Settings]) -> Scale:
+    def choose(
+        cls, data_bytes: int, settings: Mapping[Engine, Settings], unit_bytes: int = 1
+    ) -> Scale:
         """The factor for this much data: as small as keeps memtables and caches of these settings
         meaningful, between `SMALLEST_DATA` and `LARGEST_DATA` of scaled data. Data smaller than
-        that runs at full size."""
-        if data_bytes <= SMALLEST_DATA:
+        that runs at full size.
+
+        At least one unit of the workload stays whole: half a warehouse has as many rows that
+        everybody writes to as a whole one, and so needs more than half of its cache.
+        """
+        smallest = max(SMALLEST_DATA, unit_bytes)
+        if data_bytes <= smallest:
             return cls(1.0)
         wanted = max(
             (_meaningful_factor(engine, given) for engine, given in settings.items()), default=0.0
         )
-        low, high = SMALLEST_DATA / data_bytes, min(1.0, LARGEST_DATA / data_bytes)
+        low, high = smallest / data_bytes, min(1.0, max(smallest, LARGEST_DATA) / data_bytes)
         return cls(min(max(wanted, low), high))
 
     def size(self, full: float) -> int:

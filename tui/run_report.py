@@ -14,6 +14,7 @@ def print_trial(trial: Trial) -> None:
     clock = fmt.CLOCK_TITLES.get(trial.clock, trial.clock)
     head = f"{trial.workload} on the {fmt.ENGINE_TITLES[trial.engine]} engine, {clock}"
     typer.echo(typer.style(head, bold=True))
+    typer.echo(fmt.scale(trial.scale))
     if trial.error:
         typer.echo(f"{trial.outcome}: {trial.error}")
     typer.echo()

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-UNIT_BYTES = {"ids": 800, "records": 1023, "keys": 116}
+UNIT_BYTES = {"ids": 800, "records": 1023, "keys": 116, "warehouses": 75_000_000}
 
 
 class SpecError(ValueError):

@@ -66,6 +66,12 @@ def test_the_chosen_scale_keeps_the_data_in_its_bounds() -> None:
         assert SMALLEST_DATA <= scaled <= LARGEST_DATA, data
 
 
+def test_a_warehouse_stays_whole() -> None:
+    given = {"lsm": knobs.defaults("lsm")}
+    assert Scale.choose(100 * GIB, given, unit_bytes=75 * MIB).size(100 * GIB) == 75 * MIB
+    assert Scale.choose(50 * MIB, given, unit_bytes=75 * MIB).factor == 1.0
+
+
 def test_small_data_runs_at_full_size() -> None:
     assert Scale.choose(SMALLEST_DATA, {"lsm": knobs.defaults("lsm")}).factor == 1.0
 

@@ -33,6 +33,8 @@ engine_options! {
             "Bytes of a field (fieldlength).";
         zipf_shape: f64 = 0.99, Accepts::Range(0.01, 0.9999),
             "Skew of the requests (zipfian constant).";
+        stands_for: f64 = 1.0, Accepts::Range(1.0, 1e9),
+            "Records of full size that each record stands for in a scaled trial: it gets the requests to all of them.";
         scan_most: u64 = 100u64, Accepts::Range(1.0, 100_000.0),
             "Most records of a scan; lengths are uniform from 1 (maxscanlength).";
         load_batch_rows: u64 = 100u64, Accepts::Range(1.0, 100_000.0),
@@ -88,7 +90,7 @@ impl Shared {
     /// The record that a request is about. D goes by distance from the newest record; the others scatter the ranks of the
     /// loaded records by a hash.
     fn choose(&self, random: &mut Random) -> u64 {
-        let rank = self.zipf.draw(random);
+        let rank = (self.zipf.draw(random) as f64 / self.parameters.stands_for) as u64;
         if self.parameters.mix == "D" {
             return self.inserted.load(Ordering::Relaxed).saturating_sub(rank + 1);
         }
@@ -115,12 +117,14 @@ pub fn build(parameters: &Map<String, Value>, _clients: u32, seed: u64) -> Resul
 impl Ycsb {
     /// A table that is not loaded yet.
     pub fn new(parameters: Parameters, seed: u64) -> Self {
-        let records = parameters.records;
+        let (records, stands_for) = (parameters.records, parameters.stands_for);
         let shared = Shared {
-            zipf: Zipf::new(records, parameters.zipf_shape),
+            // At a shape near 1 the share of the hottest hundredth grows with the number of records: a trial draws from as
+            // many as there are at full size.
+            zipf: Zipf::new((records as f64 * stands_for) as u64, parameters.zipf_shape),
             parameters,
             seed,
-            locks: RowLocks::default(),
+            locks: if stands_for > 1.0 { RowLocks::instant() } else { RowLocks::default() },
             next_load_row: AtomicU64::new(0),
             next_number: AtomicU64::new(records),
             inserted: AtomicU64::new(records),
@@ -369,6 +373,20 @@ mod tests {
                 assert!((f64::from(count) / 2e5 - share).abs() < 0.005, "{mix}: {counts:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_scaled_trial_keeps_the_share_of_the_hottest_tenth() {
+        let share = |records: u64, stands_for: f64| {
+            let workload = Ycsb::new(Parameters { records, stands_for, ..Parameters::default() }, 1);
+            let (mut random, mut requests) = (Random::from_seed(1), vec![0_u32; records as usize]);
+            (0..200_000).for_each(|_| requests[workload.shared.choose(&mut random) as usize] += 1);
+            requests.sort_unstable_by(|a, b| b.cmp(a));
+            f64::from(requests.iter().take(records as usize / 10).sum::<u32>()) / 2e5
+        };
+        let full = share(10_000, 1.0);
+        assert!((share(500, 20.0) - full).abs() < 0.02, "{} against {full}", share(500, 20.0));
+        assert!(share(500, 1.0) < full - 0.05, "{} against {full}", share(500, 1.0));
     }
 
     #[test]
