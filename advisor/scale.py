@@ -20,12 +20,14 @@ from advisor.knobs import Engine, Knob, Setting, Settings
 MIB = 1 << 20
 SMALLEST_DATA, LARGEST_DATA = 24 * MIB, 32 * MIB
 """Data of a scaled run: enough for several levels, little enough to load and run in about two
-seconds."""
+seconds. At a quarter of it, pages of 16 KiB in extents of a mebibyte made the space of the B-tree
+15% larger; the LSM kept its ratios."""
 
 MEMTABLE_BLOCKS = 200
 CACHE_BLOCKS = 2000
-"""A memtable that holds fewer blocks, or a cache fewer, behaves by chance; where the data allows,
-runs are larger."""
+"""What a run should have where the data allows. The property of the scale, within 10% in write and
+space amplification and in reads per operation, is tested down to memtables of 16 blocks (64 KiB)
+and caches of 512. Below, each file costs a growing share of syncs and of reads beside its data."""
 
 _MULTIPLIED = ("disk_bytes", "memory_bytes")
 _UNIT_KNOB: Mapping[Engine, str] = {"lsm": "block_size", "btree": "innodb_page_size"}
