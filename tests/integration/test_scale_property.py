@@ -55,7 +55,10 @@ SETTINGS: Mapping[Engine, Mapping[str, Setting]] = {
 WORKLOADS: Mapping[str, tuple[Workload, int]] = {
     "linkbench": (Workload(kind="linkbench"), 800_000),
     "ycsb": (Workload(kind="ycsb"), 100_000),
-    "sysbench": (Workload.model_validate({"kind": "sysbench", "range_size": 10}), 20_000),
+    "sysbench": (
+        Workload.model_validate({"kind": "sysbench", "script": "oltp_write_only"}),
+        80_000,
+    ),
     # Small warehouses, so that a whole number of them makes up each size.
     "tpcc": (
         Workload.model_validate({"kind": "tpcc", "items": 10_000, "customers_per_district": 300}),

@@ -55,7 +55,7 @@ def test_a_scaled_trial_keeps_the_skew_and_the_contention_of_the_full_size(tmp_p
     ycsb, tpcc = (spec["workload"] for spec in core.specs)
     assert ycsb["stands_for"] == 512
     assert tpcc["row_waits"] is False
-    assert (tpcc["warehouses"], tpcc["items"], tpcc["customers_per_district"]) == (1, 55924, 1678)
+    assert (tpcc["warehouses"], tpcc["items"], tpcc["customers_per_district"]) == (1, 56816, 1704)
 
 
 def test_the_memory_limit_is_a_fifth_above_the_scaled_budget(tmp_path: Path) -> None:
