@@ -26,16 +26,18 @@ from advisor.knobs import Engine, Settings
 from advisor.profile import Profile
 from advisor.scale import MIB, Scale
 from advisor.sizes import format_size
-from advisor.trial import Clock, Role, Trial
+from advisor.steadiness import unsteady_notes
+from advisor.trial import THIS_MACHINE, Clock, Role, Trial
 from advisor.workload import Workload
 
-WARMUP_SHARE = 0.25
-"""Warm-up before the measured phase, as a part of its length."""
+MOST_WARMUP = 2.0
+"""A run that is not steady by then is measured all the same: warm-up / measured phase, in seconds
+and in operations."""
 INTERVAL_MS = 100
 SCALED_LOAD_BATCH_ROWS = 64
 SIMULATED_OPERATIONS = 100_000
 """A simulated run ends after so many operations if its virtual seconds last longer: fast settings
-do not cost more time than slow ones, and rates are steady to a percent by then."""
+do not cost more time than slow ones, and chance moves rates by less than a percent by then."""
 MEMORY_SLACK = 1.2
 """A run may grow this far past its scaled budget: allocators round up, and sizes are checked a
 little late."""
@@ -124,6 +126,7 @@ def evaluate(
         started=datetime.now(UTC).replace(tzinfo=None).isoformat(),
         core_version=core.VERSION,
         host=platform.node(),
+        hardware=setup.profile.hardware.name if setup.clock == "simulated" else THIS_MACHINE,
     )
     if need > setup.profile.memory_bytes:
         memory = format_size(setup.profile.memory_bytes)
@@ -155,7 +158,7 @@ def _run(
                 error=str(error),
                 wall_seconds=time.monotonic() - began,
             )
-    return _measured(trial, report, setup.scale, time.monotonic() - began)
+    return _measured(trial, report, setup, time.monotonic() - began)
 
 
 def scaled_workload(workload: Workload, scale: Scale, data_bytes: int) -> dict[str, Any]:
@@ -194,14 +197,16 @@ def _spec(trial: Trial, setup: Setup, options: Settings, directory: Path | None)
         "clients": profile.clients,
         "seed": trial.seed,
         "seconds": trial.seconds,
-        "warmup_seconds": trial.seconds * WARMUP_SHARE,
         "interval_ms": INTERVAL_MS,
         "clock": trial.clock,
         "memory_limit": int(budget * MEMORY_SLACK) + UNSCALED_MEMORY_BYTES,
     }
+    warmup: dict[str, Any] = {"most_seconds": trial.seconds * MOST_WARMUP}
+    spec["warmup"] = warmup
     if directory is None:
         spec["hardware"] = profile.hardware.to_spec(scale.factor)
         spec["operations"] = SIMULATED_OPERATIONS
+        warmup["most_operations"] = int(SIMULATED_OPERATIONS * MOST_WARMUP)
     else:
         spec["directory"] = str(directory)
     return spec
@@ -225,13 +230,17 @@ def _scratch(setup: Setup) -> Iterator[Path | None]:
         shutil.rmtree(made, ignore_errors=True)
 
 
-def _measured(trial: Trial, report: Report, scale: Scale, wall_seconds: float) -> Trial:
+def _measured(trial: Trial, report: Report, setup: Setup, wall_seconds: float) -> Trial:
+    scale, device = setup.scale, setup.profile.hardware.device
+    metrics = device.carry_back(_numbers(report["metrics"]), scale.factor)
     return replace(
         trial,
-        metrics=scale.carry_back(_numbers(report["metrics"])),
+        metrics=scale.carry_back(metrics),
         by_operation={name: _numbers(row) for name, row in report.get("by_operation", {}).items()},
         bytes_by_purpose={name: _numbers(row) for name, row in report.get("bytes", {}).items()},
         intervals=tuple(_interval(row, scale) for row in report.get("intervals", ())),
+        steady=report.get("steady"),
+        notes=trial.notes + tuple(unsteady_notes(report)),
         wall_seconds=wall_seconds,
     )
 

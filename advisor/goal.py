@@ -43,7 +43,13 @@ METRICS: Mapping[str, Metric] = {
         Metric("write_amp", "ratio", "lower", "Bytes written to storage per user byte written."),
         Metric("read_amp", "ratio", "lower", "Blocks or pages asked for per operation."),
         Metric("space_amp", "ratio", "lower", "Bytes on disk per live user byte."),
+        Metric("device_bytes", "bytes", "lower", "Bytes that the flash device is given."),
+        Metric("nand_bytes", "bytes", "lower", "Bytes that the flash writes."),
+        Metric("erases", "superblocks", "lower", "Superblocks that the flash erases."),
         Metric("flash_waf", "ratio", "lower", "Bytes that the flash writes per byte it is given."),
+        Metric(
+            "drive_years", "years", "higher", "Time until the flash is worn out at this write rate."
+        ),
         Metric("cpu_us_per_op", "us", "lower", "CPU time per operation."),
         Metric("cache_hit_ratio", "ratio", "higher", "Part of the lookups that the cache answers."),
         Metric(
@@ -57,6 +63,10 @@ METRICS: Mapping[str, Metric] = {
         Metric("memory_bytes", "bytes", "lower", "Memory of the engine."),
     )
 }
+
+
+FLASH_METRICS = ("device_bytes", "nand_bytes", "erases", "flash_waf", "drive_years")
+"""What a simulated flash device tells of the measured phase; absent elsewhere."""
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ assumption; none is fitted to a benchmark that is replayed on the machine.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -59,6 +60,10 @@ class _Device(Table):
         """The device as the core takes it, for data shrunk by `factor`. What the device holds and
         buffers shrinks with the data; latencies, requests and bytes per second stay."""
         return self.model_dump(mode="json", exclude={"source"}) | self._shrunk(factor)
+
+    def carry_back(self, metrics: Mapping[str, float], factor: float) -> dict[str, float]:
+        """Metrics of a run on the device of `scaled(factor)`, as of the device itself."""
+        return dict(metrics)
 
     def _shrunk(self, factor: float) -> dict[str, Any]:
         raise NotImplementedError
@@ -117,6 +122,17 @@ class Flash(_Device):
     victim: Literal["greedy", "cost_benefit"]
     """How garbage collection picks."""
     rated_cycles: Positive
+    """Times that each superblock can be programmed and erased."""
+
+    def carry_back(self, metrics: Mapping[str, float], factor: float) -> dict[str, float]:
+        """Bytes per second stay at any scale. So the whole drive lasts longer than a small one by
+        as much as it is larger, and counts its erases in its own superblocks."""
+        shrunk = self._shrunk(factor)
+        multiples = {
+            "drive_years": self.capacity_bytes / shrunk["capacity_bytes"],
+            "erases": shrunk["superblock_bytes"] / self.superblock_bytes,
+        }
+        return {name: value * multiples.get(name, 1) for name, value in metrics.items()}
 
     def _shrunk(self, factor: float) -> dict[str, Any]:
         smallest = SUPERBLOCKS * PAGES_PER_SUPERBLOCK * self.page_bytes

@@ -8,11 +8,12 @@ from itertools import pairwise
 from pathlib import Path
 
 from advisor import atomic, dialects, knobs
-from advisor.goal import METRICS
+from advisor.goal import FLASH_METRICS, METRICS
 from advisor.knobs import Engine, Setting
 from advisor.published import shipped_summary
 from advisor.recommend import COMPARED_METRICS, Column, Recommendation, wording
 from advisor.sizes import format_size
+from advisor.steadiness import NOT_YET
 from advisor.trial import Trial
 
 BARS = "▁▂▃▄▅▆▇█"
@@ -131,7 +132,7 @@ def _comparison(r: Recommendation) -> str:
     head = ("", *(f"{column.title} ({_runs(column.runs)})" for column in r.columns))
     rows = [
         (f"{name} ({METRICS[name].unit})", *(_value(column, name) for column in r.columns))
-        for name in COMPARED_METRICS
+        for name in (*COMPARED_METRICS, *FLASH_METRICS)
         if any(name in column.metrics for column in r.columns)
     ]
     sparks = [(column.title, _spark(r.trials, column)) for column in r.columns]
@@ -221,7 +222,7 @@ def _agreement(r: Recommendation) -> str:
 
 def _trials(r: Recommendation) -> str:
     shown = list(dict.fromkeys((r.goal.metric, *COMPARED_METRICS)))
-    head = ("#", "engine", "role", *shown, "changes against the defaults")
+    head = ("#", "engine", "role", *shown, "changes against the defaults", "steady")
     rows = [
         (
             str(trial.number),
@@ -229,10 +230,17 @@ def _trials(r: Recommendation) -> str:
             trial.role,
             *(wording.metric(n, trial.metrics[n]) if n in trial.metrics else "" for n in shown),
             trial.error or _differences(trial),
+            _steady(trial),
         )
         for trial in r.trials
     ]
     return f"## All trials\n\n{_table(head, rows)}"
+
+
+def _steady(trial: Trial) -> str:
+    if trial.steady is None:
+        return ""
+    return "yes" if trial.steady else NOT_YET
 
 
 def _differences(trial: Trial) -> str:

@@ -16,6 +16,9 @@ from advisor.knobs import Engine, Setting, Settings
 
 Clock = Literal["measured", "simulated"]
 
+THIS_MACHINE = "this-machine"
+"""The hardware of every measured trial; `host` names it."""
+
 Outcome = Literal["finished", "failed", "rejected"]
 """`failed`: the run ended with an error. `rejected`: the settings do not fit the memory; nothing
 was run."""
@@ -43,6 +46,8 @@ class Trial:
     by_operation: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     bytes_by_purpose: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     intervals: tuple[Mapping[str, Any], ...] = ()
+    steady: bool | None = None
+    """Whether nothing changed any more when it was measured; absent if that was not judged."""
     notes: tuple[str, ...] = ()
     """What the reader must know to judge the numbers, such as a knob that hit its floor when
     scaled."""
@@ -56,6 +61,9 @@ class Trial:
     """UTC without a zone, ISO 8601."""
     core_version: str = ""
     host: str = ""
+    """The machine that the program ran on."""
+    hardware: str = ""
+    """The machine that the numbers are of: the simulated one, or `this-machine`."""
     number: int = -1
     """Place in its study, from 0; -1 until it is stored."""
     id: str = field(default_factory=lambda: str(uuid.uuid4()))

@@ -5,16 +5,25 @@ reader needs: a short label and a unit. A number that was not measured is writte
 as zero.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 
 from advisor import goal
 from advisor.sizes import format_size
+from advisor.trial import Trial
 
+NOT_YET_STEADY = "not yet steady"
 NOT_MEASURED = "-"
 ENGINE_TITLES = {"lsm": "LSM", "btree": "B-tree"}
 CLOCK_TITLES = {"measured": "measured on this machine", "simulated": "simulated"}
+
+
+def clock_words(trial: Trial) -> str:
+    """Which clock a trial ran under, and what it simulated: `simulated on nvme-2024`."""
+    words = CLOCK_TITLES.get(trial.clock, trial.clock)
+    on = trial.clock == "simulated" and trial.hardware
+    return f"{words} on {trial.hardware}" if on else words
 
 
 def count(value: float) -> str:
@@ -53,6 +62,10 @@ def _seconds(value: float) -> str:
     return f"{value:.2f} s"
 
 
+def _years(value: float) -> str:
+    return f"{count(value)} years"
+
+
 def _kilobytes(value: float) -> str:
     return f"{count(value)} KB"
 
@@ -89,7 +102,11 @@ METRICS: Mapping[str, Metric] = {
         Metric("write_amp", "write amp", _times),
         Metric("read_amp", "read amp", _times),
         Metric("space_amp", "space amp", _times),
+        Metric("device_bytes", "to the device", _bytes),
+        Metric("nand_bytes", "to the flash", _bytes),
+        Metric("erases", "erases", count),
         Metric("flash_waf", "flash WAF", _times),
+        Metric("drive_years", "drive lasts", _years),
         Metric("cpu_us_per_op", "CPU/op", _microseconds),
         Metric("cache_hit_ratio", "cache hits", _percent),
         Metric("bloom_false_positive_ratio", "bloom misses", _percent),
@@ -100,6 +117,13 @@ METRICS: Mapping[str, Metric] = {
 }
 
 COMPARED = ("ops_per_s", "p99_us", "write_kb_per_op", "reads_per_op", "space_amp")
+
+
+def compared(columns: Sequence[Mapping[str, float]]) -> tuple[str, ...]:
+    """The metrics to show side by side: the usual ones, and those of a flash device where one was
+    simulated."""
+    seen = set().union(*columns)
+    return (*COMPARED, *(name for name in goal.FLASH_METRICS if name in seen))
 
 
 def label(name: str) -> str:

@@ -11,12 +11,14 @@ from tui.output import Column, print_table
 
 def print_trial(trial: Trial) -> None:
     """The report table of one run on stdout."""
-    clock = fmt.CLOCK_TITLES.get(trial.clock, trial.clock)
-    head = f"{trial.workload} on the {fmt.ENGINE_TITLES[trial.engine]} engine, {clock}"
+    engine = fmt.ENGINE_TITLES[trial.engine]
+    head = f"{trial.workload} on the {engine} engine, {fmt.clock_words(trial)}"
     typer.echo(typer.style(head, bold=True))
     typer.echo(fmt.scale(trial.scale))
     if trial.error:
         typer.echo(f"{trial.outcome}: {trial.error}")
+    if trial.steady is not None:
+        typer.echo("steady" if trial.steady else fmt.NOT_YET_STEADY)
     typer.echo()
     print_table(
         [Column("metric"), Column("value", right=True)],

@@ -215,6 +215,7 @@ def trial_view(trial: Trial, question: Question) -> TrialView:
         metrics=trial.metrics,
         changed=_changed(trial, question),
         note=_note(trial, goal),
+        steady=trial.steady,
     )
 
 

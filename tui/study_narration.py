@@ -57,6 +57,8 @@ class StudyNarration:
             words.append(f"p99 {fmt.value('p99_us', trial.metrics.get('p99_us')):>8}")
         if self._best:
             words.append(f"best so far {self._best}")
+        if trial.steady is False:
+            words.append(fmt.NOT_YET_STEADY)
         words += [f"breaks {limit}" for limit in self._goal.broken(trial.metrics)]
         self._say(f"{self._trial}  {'  '.join(words)}")
 

@@ -82,6 +82,8 @@ class TrialView:
     metrics: Mapping[str, float]
     changed: str
     note: str = ""
+    steady: bool | None = None
+    """None where that was not judged."""
 
 
 @dataclass(frozen=True)

@@ -88,6 +88,8 @@ class Experiment:
     claims: tuple[str, ...]
     shrinks: bool = True
     """False where the effect lies in an absolute size, so that only full size shows it."""
+    seconds: float = 2.0
+    """Seconds of a laptop's core that one run may take, about: the more, the larger the replay."""
     binary_log: Mapping[str, int] | None = None
     """MySQL's settings of the binary log at full size, where the post says that it was on."""
     caveats: tuple[str, ...] = ()

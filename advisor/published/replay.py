@@ -13,7 +13,7 @@ from advisor.published.claims import Verdict, judge
 from advisor.published.experiment import Experiment, Run
 from advisor.published.observation import Observation, Observed
 from advisor.published.runs import WORKERS, Carry, Failure, Outcome, Runs, in_processes
-from advisor.published.spec import MOST_OPERATIONS, Budget, ScaledRun, choose_factor, scaled_run
+from advisor.published.spec import Budget, ScaledRun, choose_factor, scaled_run
 from advisor.published.tables import Figure
 
 EMPTIEST, FULLEST = 0.0, 0.95
@@ -106,7 +106,7 @@ def replay_all(
     """Replays experiments one after the other; runs that two have in common are made once."""
     with in_processes(run, workers) as runs:
         for experiment in experiments:
-            yield _replay(experiment, budget or Budget(), runs, progress)
+            yield _replay(experiment, budget or Budget(experiment.seconds), runs, progress)
 
 
 def _replay(experiment: Experiment, budget: Budget, runs: Runs, progress: Watch | None) -> Replay:
@@ -166,7 +166,7 @@ def _notes(scaled: Mapping[str, ScaledRun], outcomes: Mapping[str, Outcome]) -> 
         if outcome.get("steady") is False:
             told.setdefault("not yet steady when the run ended", []).append(name)
         if _cut_short(scaled[name].spec, outcome):
-            told.setdefault(f"ended after {MOST_OPERATIONS:,} operations", []).append(name)
+            told.setdefault(f"ended after {outcome['operations']:,} operations", []).append(name)
     for name, one in scaled.items():
         for note in one.notes:
             told.setdefault(note, []).append(name)

@@ -23,13 +23,12 @@ INTERVAL_MS = 100
 SHORTEST_INTERVAL_MS = 10
 SHORTEST_S = 2.0
 """A disk array carries out some hundred operations per second and flushes rarely at that rate: in
-fewer seconds a run would see no writes at all. Where more happens, `MOST_OPERATIONS` ends it."""
+fewer seconds a run would see no writes at all. Where more happens, its operations end it."""
 
-LONGEST_WARMUP_S = 0.5
-"""A run warms up no longer than this; its note says so. The floors of the redo log and of the
-memtable are gone through several times in a second, and a cache of some megabytes is filled."""
-MOST_OPERATIONS = 60_000
-"""A timed run ends after so many operations if its seconds last longer."""
+FEWEST_OPERATIONS, MOST_OPERATIONS = 60_000, 300_000
+"""A timed run ends after its scaled part of the post's operations if its seconds last longer; so
+does the warm-up of one that the post warmed up, if it is not steady before. Both bounds lie between
+these two: fewer say little, more are not affordable."""
 LOAD_BATCH_ROWS = 64
 """Rows of one load batch: a thousand would not fit into a redo log of a mebibyte."""
 
@@ -46,7 +45,7 @@ SMALLEST_DATA = 16 * MIB
 class Budget:
     """Seconds of this machine's time that one run should take, about."""
 
-    seconds: float = 1.0
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -80,22 +79,18 @@ def scaled_run(experiment: Experiment, run: Run, factor: float, machine: Hardwar
             workload["load_batch_rows"] = LOAD_BATCH_ROWS
             if "stands_for" in kinds()[workload["kind"]].parameters:
                 workload["stands_for"] = 1 / factor
-    warmup_s = run.phase.warmup_s * factor
-    notes = settings.notes
-    if warmup_s > LONGEST_WARMUP_S:
-        notes += (f"warm-up of {warmup_s:.3g} scaled seconds cut to {LONGEST_WARMUP_S:g}",)
-        warmup_s = LONGEST_WARMUP_S
     spec: Spec = {
         "engine": engine,
         "options": dict(settings.values),
         "workload": workload,
         "clients": run.clients,
         "seed": SEED,
-        "warmup_seconds": warmup_s,
         "interval_ms": INTERVAL_MS,
         "clock": "simulated",
         "hardware": machine.to_spec(factor),
     }
+    if run.phase.warmup_s:
+        spec["warmup"] = {"most_operations": _bound(experiment, run.phase.warmup_s, run, factor)}
     if experiment.binary_log is not None:
         spec["binary_log"] = {
             **experiment.binary_log,
@@ -107,10 +102,17 @@ def scaled_run(experiment: Experiment, run: Run, factor: float, machine: Hardwar
         spec["operations"] = scale.size(run.phase.operations)
     elif run.phase.seconds is not None:
         seconds = max(SHORTEST_S, run.phase.seconds * factor)
-        interval_ms = round(1000 * (seconds + spec["warmup_seconds"]) / INTERVALS)
+        interval_ms = round(1000 * seconds / INTERVALS)
         spec |= {
             "seconds": seconds,
-            "operations": MOST_OPERATIONS,
+            "operations": _bound(experiment, run.phase.seconds, run, factor),
             "interval_ms": max(SHORTEST_INTERVAL_MS, interval_ms),
         }
-    return ScaledRun(spec, notes)
+    return ScaledRun(spec, settings.notes)
+
+
+def _bound(experiment: Experiment, seconds: float, run: Run, factor: float) -> int:
+    """Most operations of these seconds of a run."""
+    share = seconds / (run.phase.warmup_s + (run.phase.seconds or 0.0))
+    scaled = round(experiment.operations * share * factor)
+    return min(MOST_OPERATIONS, max(FEWEST_OPERATIONS, scaled))

@@ -130,6 +130,7 @@ def memory_sweep() -> Experiment:
             ),
         ),
         claims=tuple(f"H{number}" for number in range(1, 15)),
+        seconds=10.0,
         binary_log=BINARY_LOG,
         caveats=(
             "a few warehouses stand for a thousand, so clients do not wait for one another's rows:"

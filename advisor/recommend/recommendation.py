@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from advisor import dialects, knobs
@@ -17,10 +17,12 @@ from advisor.recommend import wording
 from advisor.recommend.ablation import Finding, Pruned, Unit, as_decided, prune
 from advisor.recommend.bench import StudyBench
 from advisor.recommend.leftover import Ruled, leftover
+from advisor.recommend.nearness import settled
 from advisor.recommend.verdict import Comparison, EngineVerdict, compare, engine_verdict
 from advisor.search import Candidate, Study
 from advisor.search.ranking import best, candidates, noise_of, ranked
 from advisor.search.rules import machine, rules
+from advisor.steadiness import NOT_YET
 from advisor.trial import Clock, Trial
 
 COMPARED_METRICS = ("ops_per_s", "p99_us", "write_kb_per_op", "reads_per_op", "space_amp")
@@ -171,11 +173,22 @@ def _choose(study: Study, engine: Engine | None, *, may_run: bool) -> _Choice:
     noise = noise_of(candidates(searched), goal.metric)
     base = study.question.base(winner.engine)
     bench = StudyBench(study, winner.engine, may_run=may_run)
+    winner = _without_near_misses(winner, base, bench)
     # The best of many noisy trials looks better than it is: it proves itself in runs of its own.
     _settle(bench, [winner.settings, base], PROOF_RUNS)
     winner = as_decided(bench.known(winner.settings) or winner)
     pruned = prune(winner, base, _by_importance(study, winner, base), goal, noise, bench)
     return _Choice(order, winner, base, noise, pruned, bench)
+
+
+def _without_near_misses(winner: Candidate, base: Settings, bench: StudyBench) -> Candidate:
+    """The winner with the current value wherever its own hardly differs, measured as such if a run
+    is left."""
+    settings = settled(winner.settings, base, lambda given: bench.lawful(given) == given)
+    if settings == winner.settings:
+        return winner
+    measured = bench.known(settings) or bench.measure(settings)
+    return measured or replace(winner, settings=settings)
 
 
 def _explain(study: Study, chosen: _Choice, engines: tuple[Engine, ...]) -> Recommendation:
@@ -328,6 +341,12 @@ def _notes(study: Study, final: Candidate) -> list[str]:
             "sizes here are for the full data"
         )
     notes += final.trials[-1].notes
+    unsteady = sum(trial.steady is False for trial in final.trials)
+    if unsteady:
+        notes.append(
+            f"the recommended settings were {NOT_YET} in {unsteady} of their {len(final.trials)} "
+            "runs: longer trials (--seconds) would say more"
+        )
     rejected = [trial for trial in study.trials if trial.outcome == "rejected"]
     notes += [
         f"the {trial.role} settings of {trial.engine} were not run: {trial.error}"

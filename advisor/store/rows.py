@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 TRIAL_COLUMNS = (
     "id", "study", "number", "engine", "role", "outcome", "error", "workload", "settings", "seed",
     "clock", "seconds", "scale", "budget_bytes", "wall_seconds", "started", "core_version", "host",
-    "notes",
+    "notes", "hardware", "steady",
 )  # fmt: skip
 
 
@@ -55,6 +55,8 @@ def append(connection: duckdb.DuckDBPyConnection, trial: Trial, study: str | Non
             trial.core_version,
             trial.host,
             list(trial.notes),
+            trial.hardware,
+            trial.steady,
         )
     _append(connection, "trial_metric", ((trial.id, *pair) for pair in trial.metrics.items()))
     _append(connection, "trial_operation", _long_form(trial.id, trial.by_operation))
@@ -128,6 +130,7 @@ def _trial(row: Mapping[str, Any], measured: _Measured) -> Trial:
         bytes_by_purpose=measured.bytes[key],
         intervals=tuple(measured.intervals[key]),
         notes=tuple(row["notes"]),
+        steady=row["steady"],
         error=row["error"],
         budget_bytes=row["budget_bytes"],
         workload=row["workload"],
@@ -135,6 +138,7 @@ def _trial(row: Mapping[str, Any], measured: _Measured) -> Trial:
         started=row["started"].isoformat(),
         core_version=row["core_version"],
         host=row["host"],
+        hardware=row["hardware"] or "",
         number=row["number"],
         id=str(key),
     )

@@ -45,6 +45,22 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         'cache_hit_ratio', 'bloom_false_positive_ratio', 'flash_waf', 'stall_s', 'disk_bytes',
         'memory_bytes') USING any_value(value) GROUP BY trial) AS m ON m.trial = trial.id """,
     ),
+    (
+        "ALTER TABLE trial ADD COLUMN hardware VARCHAR",
+        "ALTER TABLE trial ADD COLUMN steady BOOLEAN",
+        # A view keeps the columns that its tables had when it was made.
+        """ CREATE OR REPLACE VIEW run AS SELECT trial.*, m.* EXCLUDE (trial) FROM trial LEFT JOIN (
+        PIVOT trial_metric ON metric IN ( 'ops_per_s', 'p50_us', 'p95_us', 'p99_us', 'p999_us',
+        'max_us', 'reads_per_op', 'read_kb_per_op', 'write_kb_per_op', 'write_amp', 'read_amp',
+        'space_amp', 'cpu_us_per_op', 'cache_hit_ratio', 'bloom_false_positive_ratio', 'stall_s',
+        'disk_bytes', 'memory_bytes', 'device_bytes', 'nand_bytes', 'erases', 'flash_waf',
+        'drive_years') USING any_value(value) GROUP BY trial) AS m ON m.trial = trial.id """,
+        *(
+            f"CREATE VIEW run_{part} AS SELECT trial.study, trial.engine, trial.clock, "
+            f"trial.hardware, part.* FROM trial_{part} AS part JOIN trial ON trial.id = part.trial"
+            for part in ("operation", "bytes", "interval")
+        ),
+    ),
 )
 
 INTERVAL_COLUMNS: tuple[str, ...] = (

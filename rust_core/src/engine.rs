@@ -283,7 +283,11 @@ impl Poison {
     pub fn set(&self, error: &Error) {
         let mut first = self.first.write();
         if first.is_none() {
-            *first = Some((error.to_string(), error.is_disk_full()));
+            let why = match error {
+                Error::Poisoned { why, .. } => why.clone(),
+                other => other.to_string(),
+            };
+            *first = Some((why, error.is_disk_full()));
             self.set.store(true, std::sync::atomic::Ordering::Release);
         }
     }

@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 mod _core {
     use crate::error::Error;
     use crate::options::OptionInfo;
+    use crate::runtime::panics;
     use crate::{btree, lsm, run, workload};
     use pyo3::create_exception;
     use pyo3::exceptions::{PyException, PyValueError};
@@ -29,6 +30,7 @@ mod _core {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        std::panic::set_hook(Box::new(panics::keep));
         let py = module.py();
         module.add("SpecError", py.get_type::<SpecError>())?;
         module.add("RunError", py.get_type::<RunError>())?;

@@ -8,7 +8,7 @@ pub mod spec;
 
 use crate::engine::{Engine, KeyLayout};
 use crate::error::{Error, Result};
-use crate::runtime::{Signal, Task, threads};
+use crate::runtime::{Signal, Task, panics, threads};
 use crate::server::Server;
 use crate::storage::Storage;
 use crate::workload::halt::Halt;
@@ -16,7 +16,6 @@ use crate::workload::{self, Workload};
 use parking_lot::{Condvar, Mutex};
 use serde_json::{Map, Value};
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -118,8 +117,7 @@ impl Run {
         let (plan, state) = (self.plan.clone(), self.state.clone());
         threads::spawn("run".to_owned(), move || {
             let mut on_interval = |interval| state.progress.lock().intervals.push(interval);
-            let result = catch_unwind(AssertUnwindSafe(|| plan.run(&state.halt, &mut on_interval)));
-            let result = result.unwrap_or_else(|_| Err(Error::poisoned("a thread of the run panicked")));
+            let result = panics::caught("the run", || plan.run(&state.halt, &mut on_interval));
             state.progress.lock().result = Some(result);
             state.finished.notify_all();
         });

@@ -143,6 +143,20 @@ def test_settings_that_are_good_already_are_kept(tmp_path: Path) -> None:
     assert "keep the current settings" in report.markdown(found)
 
 
+def test_a_hair_of_difference_is_not_credited(tmp_path: Path) -> None:
+    # What fills the memory is 0.6% more than what the user has.
+    current = {"block_cache": 3700 * MIB}
+    question = Question(problem(), engines=("lsm",), current={"lsm": current})
+    made, found = run(tmp_path, question=question, trials=40)
+    winner = made.best()
+    assert winner is not None and winner.settings["block_cache"] != current["block_cache"]
+    assert found.settings["block_cache"] == current["block_cache"]
+    assert "block_cache" not in {change.knob for change in found.changes}
+    assert "filter_policy" in {change.knob for change in found.changes}
+    again = recommend(made, measure=False)
+    assert (again.settings, again.changes) == (found.settings, found.changes)
+
+
 def test_equal_engines_are_called_equal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from tests.support import fake_core
 

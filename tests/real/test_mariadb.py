@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import random
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,7 +20,8 @@ import pytest
 from advisor import dialects, imports, knobs
 from advisor.knobs import Setting
 from tests.real import mariadb_server as mariadb
-from tests.unit.settings_draw import draw_settings, lines_of
+from tests.real.export import LSM, MIB, exported
+from tests.unit.settings_draw import draw_settings
 
 pytestmark = [
     pytest.mark.real,
@@ -34,8 +35,6 @@ needs_rocksdb = pytest.mark.skipif(
 needs_lz4 = pytest.mark.skipif(
     not mariadb.has_provider("lz4"), reason="mariadb-plugin-provider-lz4 is not installed"
 )
-
-MIB = 1 << 20
 
 # Redo logs and write-ahead logs are allocated on disk in full: everything stays small.
 INNODB: dict[str, Setting] = {
@@ -62,50 +61,17 @@ INNODB: dict[str, Setting] = {
     "innodb_read_ahead_threshold": 11,
     "innodb_page_size": 16384,
 }
-MYROCKS: dict[str, Setting] = {
+MYROCKS: dict[str, Setting] = LSM | {
     "write_buffer_size": 8 * MIB,
-    "max_write_buffer_number": 5,
-    "min_write_buffer_number_to_merge": 2,
-    "level0_file_num_compaction_trigger": 6,
-    "level0_slowdown_writes_trigger": 25,
-    "level0_stop_writes_trigger": 41,
-    "max_bytes_for_level_base": 48 * MIB,
-    "max_bytes_for_level_multiplier": 8.5,
-    "level_compaction_dynamic_level_bytes": True,
-    "target_file_size_base": 12 * MIB,
-    "target_file_size_multiplier": 2,
-    "num_levels": 6,
-    "max_compaction_bytes": 100 * MIB,
-    "max_background_jobs": 5,
-    "compaction_pri": "kOldestSmallestSeqFirst",
-    "compaction_readahead_size": MIB,
-    "compression": "kLZ4Compression",
-    "bottommost_compression": "kZSTD",
-    "block_size": 16384,
-    "block_restart_interval": 8,
     "filter_policy": "bloomfilter:10:false",
-    "whole_key_filtering": False,
     "prefix_extractor": "capped:12",
-    "optimize_filters_for_hits": True,
     "block_cache": 24 * MIB,
     "cache_index_and_filter_blocks": False,
     "pin_l0_filter_and_index_blocks_in_cache": False,
-    "soft_pending_compaction_bytes_limit": 1 << 30,
-    "hard_pending_compaction_bytes_limit": 2 << 30,
-    "delayed_write_rate": 3 * MIB,
     "sync": False,
     "disable_wal": True,
-    "manual_wal_flush": True,
-    "disable_auto_compactions": True,
 }
 ROCKSDB = ("--plugin-load-add=ha_rocksdb", "--rocksdb=FORCE")
-
-
-def exported(tmp_path: Path, dialect: str, settings: Mapping[str, Setting]) -> Path:
-    path = tmp_path / "my.cnf"
-    engine = dialects.engine_of(dialect)
-    path.write_text(dialects.write(dialect, lines_of(engine, dict(settings))))
-    return path
 
 
 def empty_file(tmp_path: Path, lines: str = "") -> Path:
@@ -125,7 +91,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def test_the_server_reads_any_innodb_file_without_a_complaint(tmp_path: Path, seed: int) -> None:
     settings = draw_settings("btree", "mariadb-10.11", random.Random(seed))
     settings.pop("innodb_compression_algorithm", None)  # its plugins need packages of their own
-    cnf = exported(tmp_path, "mariadb-10.11", settings)
+    cnf = exported(tmp_path / "my.cnf", "mariadb-10.11", settings)
     silent = mariadb.help_output(empty_file(tmp_path), tmp_path / "none")
     assert mariadb.help_output(cnf, tmp_path / "none") == silent
 
@@ -134,7 +100,7 @@ def test_the_server_reads_any_innodb_file_without_a_complaint(tmp_path: Path, se
 @pytest.mark.parametrize("seed", range(12))
 def test_the_server_reads_any_myrocks_file_without_a_complaint(tmp_path: Path, seed: int) -> None:
     settings = draw_settings("lsm", "myrocks-mariadb-10.11", random.Random(seed))
-    cnf = exported(tmp_path, "myrocks-mariadb-10.11", settings)
+    cnf = exported(tmp_path / "my.cnf", "myrocks-mariadb-10.11", settings)
     empty = empty_file(tmp_path, "plugin_load_add=ha_rocksdb\n")
     silent = mariadb.help_output(empty, tmp_path / "none")
     assert mariadb.help_output(cnf, tmp_path / "none") == silent
@@ -152,7 +118,7 @@ def test_the_judge_can_say_no(tmp_path: Path, line: str) -> None:
 def test_a_server_runs_with_every_innodb_value(tmp_path: Path, data: Path) -> None:
     with mariadb.running(empty_file(tmp_path), data) as server:
         silent = mariadb.complaints(server.log)
-    cnf = exported(tmp_path, "mariadb-10.11", INNODB)
+    cnf = exported(tmp_path / "my.cnf", "mariadb-10.11", INNODB)
     with mariadb.running(cnf, data) as server:
         assert mariadb.complaints(server.log) == silent
         shown = server.pairs("SHOW VARIABLES LIKE 'innodb%'")
@@ -178,7 +144,7 @@ def test_the_innodb_values_are_all_knobs_that_mariadb_has() -> None:
 
 @needs_lz4
 def test_a_server_compresses_pages_as_the_file_says(tmp_path: Path, data: Path) -> None:
-    cnf = exported(tmp_path, "mariadb-10.11", {"innodb_compression_algorithm": "lz4"})
+    cnf = exported(tmp_path / "my.cnf", "mariadb-10.11", {"innodb_compression_algorithm": "lz4"})
     with mariadb.running(cnf, data) as server:
         assert not any("compression" in line for line in mariadb.complaints(server.log))
         shown = server.pairs("SHOW VARIABLES LIKE 'innodb_compression_%'")
@@ -198,7 +164,7 @@ def test_another_page_size_leaves_an_existing_server_alone(tmp_path: Path, data:
 def test_a_server_runs_with_every_myrocks_value(tmp_path: Path, data: Path) -> None:
     with mariadb.running(empty_file(tmp_path), data, *ROCKSDB) as server:
         silent = mariadb.complaints(server.log)
-    cnf = exported(tmp_path, "myrocks-mariadb-10.11", MYROCKS)
+    cnf = exported(tmp_path / "my.cnf", "myrocks-mariadb-10.11", MYROCKS)
     with mariadb.running(cnf, data, "--rocksdb=FORCE") as server:
         assert mariadb.complaints(server.log) == silent
         variables = server.pairs("SHOW VARIABLES LIKE 'rocksdb%'")
@@ -243,7 +209,7 @@ def test_a_server_runs_with_every_myrocks_value(tmp_path: Path, data: Path) -> N
 
 @needs_rocksdb
 def test_the_options_file_of_the_server_holds_the_values(tmp_path: Path, data: Path) -> None:
-    cnf = exported(tmp_path, "myrocks-mariadb-10.11", MYROCKS)
+    cnf = exported(tmp_path / "my.cnf", "myrocks-mariadb-10.11", MYROCKS)
     with mariadb.running(cnf, data, "--rocksdb=FORCE"):
         found = imports.read(data / "#rocksdb").settings["lsm"]
     elsewhere = {"block_cache", "sync", "disable_wal", "manual_wal_flush"}

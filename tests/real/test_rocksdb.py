@@ -14,9 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from advisor import dialects, imports, knobs
+from advisor import imports, knobs
 from advisor.knobs import Setting
-from tests.unit.settings_draw import draw_settings, lines_of
+from tests.real.export import LSM, MIB, exported
+from tests.unit.settings_draw import draw_settings
 
 pytestmark = pytest.mark.real
 
@@ -24,49 +25,18 @@ DB_BENCH = shutil.which("db_bench")
 needs_db_bench = pytest.mark.skipif(
     DB_BENCH is None, reason="rocksdb-tools is not installed: no db_bench"
 )
-MIB = 1 << 20
 
-# A log is allocated on disk by the size of its memtable: everything stays small.
-SETTINGS: dict[str, Setting] = {
+SETTINGS: dict[str, Setting] = LSM | {
     "write_buffer_size": 4 * MIB,
-    "max_write_buffer_number": 5,
-    "min_write_buffer_number_to_merge": 2,
-    "level0_file_num_compaction_trigger": 6,
-    "level0_slowdown_writes_trigger": 25,
-    "level0_stop_writes_trigger": 41,
-    "max_bytes_for_level_base": 48 * MIB,
-    "max_bytes_for_level_multiplier": 8.5,
-    "level_compaction_dynamic_level_bytes": True,
-    "target_file_size_base": 12 * MIB,
-    "target_file_size_multiplier": 2,
-    "num_levels": 6,
-    "max_compaction_bytes": 100 * MIB,
-    "max_background_jobs": 5,
-    "compaction_pri": "kOldestSmallestSeqFirst",
-    "compaction_readahead_size": MIB,
-    "compression": "kLZ4Compression",
-    "bottommost_compression": "kZSTD",
-    "block_size": 16384,
-    "block_restart_interval": 8,
     "filter_policy": "bloomfilter:12:false",
-    "whole_key_filtering": False,
     "prefix_extractor": "fixed:8",
-    "optimize_filters_for_hits": True,
     "cache_index_and_filter_blocks": True,
     "pin_l0_filter_and_index_blocks_in_cache": True,
-    "soft_pending_compaction_bytes_limit": 1 << 30,
-    "hard_pending_compaction_bytes_limit": 2 << 30,
-    "delayed_write_rate": 3 * MIB,
-    "manual_wal_flush": True,
-    "disable_auto_compactions": True,
 }
 
 
-def exported(directory: Path, settings: Mapping[str, Setting]) -> Path:
-    directory.mkdir(exist_ok=True)
-    path = directory / "OPTIONS-000007"
-    path.write_text(dialects.write("rocksdb-10.4", lines_of("lsm", dict(settings))))
-    return path
+def options_file(directory: Path, settings: Mapping[str, Setting]) -> Path:
+    return exported(directory / "OPTIONS-000007", "rocksdb-10.4", settings)
 
 
 def load_latest(directory: Path) -> None:
@@ -100,7 +70,7 @@ def test_the_values_are_all_knobs_that_an_options_file_has() -> None:
 @pytest.mark.parametrize("seed", range(40))
 def test_rocksdb_9_loads_any_file(tmp_path: Path, seed: int) -> None:
     settings = draw_settings("lsm", "rocksdb-10.4", random.Random(seed))
-    exported(tmp_path, settings)
+    options_file(tmp_path, settings)
     load_latest(tmp_path)
 
 
@@ -114,7 +84,7 @@ def test_rocksdb_9_loads_any_file(tmp_path: Path, seed: int) -> None:
     ],
 )
 def test_the_judge_can_say_no(tmp_path: Path, old: str, new: str) -> None:
-    path = exported(tmp_path, SETTINGS)
+    path = options_file(tmp_path, SETTINGS)
     text = path.read_text()
     assert old in text
     path.write_text(text.replace(old, new))
@@ -124,7 +94,7 @@ def test_the_judge_can_say_no(tmp_path: Path, old: str, new: str) -> None:
 
 @needs_db_bench
 def test_rocksdb_7_runs_with_every_value(tmp_path: Path) -> None:
-    done = db_bench(exported(tmp_path / "mine", SETTINGS), tmp_path / "db")
+    done = db_bench(options_file(tmp_path / "mine", SETTINGS), tmp_path / "db")
     assert done.returncode == 0, done.stderr
     found = imports.read(tmp_path / "db")
     assert "written for RocksDB 7.8.3" in found.notes
@@ -133,7 +103,7 @@ def test_rocksdb_7_runs_with_every_value(tmp_path: Path) -> None:
 
 @needs_db_bench
 def test_rocksdb_7_refuses_what_is_misspelt(tmp_path: Path) -> None:
-    path = exported(tmp_path / "mine", SETTINGS)
+    path = options_file(tmp_path / "mine", SETTINGS)
     path.write_text(path.read_text().replace("num_levels", "num_lvels"))
     assert db_bench(path, tmp_path / "db").returncode != 0
 
@@ -144,9 +114,9 @@ def test_ldb_opens_a_database_by_its_exported_options(tmp_path: Path) -> None:
     if ldb is None:
         pytest.skip("rocksdb-tools is not installed: no ldb")
     database = tmp_path / "db"
-    assert db_bench(exported(tmp_path / "mine", SETTINGS), database).returncode == 0
+    assert db_bench(options_file(tmp_path / "mine", SETTINGS), database).returncode == 0
     newest = max(path for path in database.glob("OPTIONS-*"))
-    exported(tmp_path / "again", SETTINGS).replace(newest)
+    options_file(tmp_path / "again", SETTINGS).replace(newest)
     done = subprocess.run(
         [ldb, f"--db={database}", "--try_load_options", "scan", "--max_keys=1", "--hex"],
         capture_output=True,

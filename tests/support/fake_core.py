@@ -38,6 +38,7 @@ class FakeRun:
 
     spec: dict[str, Any]
     model: Callable[[Mapping[str, Any]], dict[str, float]]
+    said: Mapping[str, Any] = field(default_factory=dict)
     intervals: int = 3
     waits: int = 0
     polled: int = 0
@@ -76,6 +77,7 @@ class FakeRun:
             "by_operation": {"get": {"count": 10, "p99_us": metrics["p99_us"]}},
             "bytes": {"wal": {"written_bytes": 10, "writes": 1}},
             "load": {"seconds": 0.1},
+            **self.said,
             "intervals": [self._interval(i) for i in range(self.intervals)],
         }
 
@@ -97,6 +99,8 @@ class FakeCore:
 
     noise: float = 0.02
     fail: Callable[[Mapping[str, Any]], None] = lambda spec: None
+    steadiness: Mapping[str, Any] | None = None
+    """What each report says about it, `steady` included."""
     specs: list[dict[str, Any]] = field(default_factory=list)
     runs: list[FakeRun] = field(default_factory=list)
     VERSION: str = "fake"
@@ -106,7 +110,7 @@ class FakeCore:
 
     def Run(self, spec: dict[str, Any]) -> FakeRun:
         self.specs.append(spec)
-        run = FakeRun(spec, self._answer)
+        run = FakeRun(spec, self._answer, said=self.steadiness or {})
         self.runs.append(run)
         return run
 

@@ -63,5 +63,6 @@ def trial(**changes: Any) -> Trial:
         "started": "2026-01-02T03:04:05",
         "core_version": "fake",
         "host": "here",
+        "hardware": "this-machine",
     }
     return Trial(**(fields | changes))

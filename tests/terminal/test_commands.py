@@ -68,6 +68,18 @@ def test_run_reports_what_was_measured(fake: FakeCore) -> None:
     assert re.search(r"ops/s +[\d,]+", result.stdout)
 
 
+def test_a_run_that_is_not_yet_steady_says_so_in_its_report_and_in_the_lists(
+    fake: FakeCore,
+) -> None:
+    seen = {"is_warm": True, "changed_in_warmup": [], "changed_in_run": None}
+    fake.steadiness = {"steady": False, "steadiness": seen}
+    assert "not yet steady\n" in invoke("run", "linkbench", "--engine", "lsm").stdout
+    assert "not yet steady" in invoke("results").stdout
+    tuned = invoke("tune", "linkbench", "--trials", "4")
+    assert "not yet steady" in tuned.stderr
+    assert "the recommended settings were not yet steady" in tuned.stdout
+
+
 def test_run_hands_the_settings_to_the_core(fake: FakeCore) -> None:
     invoke("run", "linkbench", "--engine", "lsm", "--set", "max_background_jobs=7")
     assert fake.specs[0]["options"]["max_background_jobs"] == 7

@@ -60,3 +60,9 @@ def test_less_latency_and_more_throughput_are_welcome() -> None:
 )
 def test_axis_labels_are_short(value: float, written: str) -> None:
     assert fmt.short_count(value) == written
+
+
+def test_the_wear_of_flash_is_compared_where_it_was_simulated() -> None:
+    assert fmt.compared([{"ops_per_s": 1.0}]) == fmt.COMPARED
+    assert fmt.compared([{}, {"drive_years": 3.0}]) == (*fmt.COMPARED, "drive_years")
+    assert fmt.value("drive_years", 3.21) == "3.21 years"

@@ -58,6 +58,50 @@ def test_a_scaled_trial_keeps_the_skew_and_the_contention_of_the_full_size(tmp_p
     assert (tpcc["warehouses"], tpcc["items"], tpcc["customers_per_district"]) == (1, 56816, 1704)
 
 
+UNSTEADY = {
+    "steady": False,
+    "steadiness": {
+        "is_warm": False,
+        "changed_in_warmup": [{"series": "ops_per_s", "from": 1234.56, "to": 999.4}],
+        "changed_in_run": [],
+    },
+}
+
+
+def test_a_trial_warms_up_until_it_is_steady_within_twice_its_length(tmp_path: Path) -> None:
+    core = FakeCore()
+    evaluate(setup(tmp_path, core), "lsm", {}, seed=1)
+    evaluate(setup(tmp_path, core, clock="simulated"), "lsm", {}, seed=1)
+    measured, simulated = (spec["warmup"] for spec in core.specs)
+    assert measured == {"most_seconds": 2.0}
+    operations = core.specs[1]["operations"]
+    assert simulated == {"most_seconds": 2.0, "most_operations": 2 * operations}
+
+
+def test_a_trial_that_is_not_yet_steady_says_what_changed(tmp_path: Path) -> None:
+    trial = evaluate(setup(tmp_path, FakeCore(steadiness=UNSTEADY)), "lsm", {}, seed=1)
+    changed = "ops_per_s went from 1.23e+03 to 999"
+    assert trial.steady is False
+    assert f"not yet steady when the warm-up's budget ended: {changed}" in trial.notes
+
+
+def test_a_run_too_short_to_tell_says_so(tmp_path: Path) -> None:
+    seen = {"is_warm": True, "changed_in_warmup": [], "changed_in_run": None}
+    core = FakeCore(steadiness={"steady": False, "steadiness": seen})
+    trial = evaluate(setup(tmp_path, core), "lsm", {}, seed=1)
+    assert "not yet steady while it was measured: too short to tell" in trial.notes
+
+
+@pytest.mark.parametrize("steady", [True, None])
+def test_a_steady_trial_and_an_unjudged_one_have_nothing_to_say(
+    tmp_path: Path, steady: bool | None
+) -> None:
+    core = FakeCore(steadiness={"steady": steady, "steadiness": None})
+    trial = evaluate(setup(tmp_path, core), "lsm", {}, seed=1)
+    assert trial.steady is steady
+    assert not any("steady" in note for note in trial.notes)
+
+
 def test_the_memory_limit_is_a_fifth_above_the_scaled_budget(tmp_path: Path) -> None:
     core = FakeCore()
     evaluate(setup(tmp_path, core), "lsm", {}, seed=1)
@@ -94,7 +138,8 @@ def test_a_full_disk_is_raised_because_more_trials_would_fail_too(tmp_path: Path
 
 def test_the_simulation_gets_the_machine_instead_of_a_folder(tmp_path: Path) -> None:
     core = FakeCore()
-    evaluate(setup(tmp_path, core, clock="simulated"), "lsm", {}, seed=1)
+    trial = evaluate(setup(tmp_path, core, clock="simulated"), "lsm", {}, seed=1)
+    assert (trial.clock, trial.hardware) == ("simulated", "sata-ssd-2018")
     assert core.specs[0]["hardware"]["cores"] == 56
     assert "directory" not in core.specs[0]
 

@@ -65,6 +65,24 @@ def test_filling_a_flash_device_changes_its_fullness_alone() -> None:
     assert full["fullness"] == 0.3
 
 
+def test_a_drive_lasts_as_much_longer_as_it_is_larger() -> None:
+    device = FLASH.device
+    assert isinstance(device, Flash)
+    for factor in (1.0, 1e-3, 1e-5):
+        small = device.scaled(factor)
+        found = device.carry_back({"drive_years": 1.5, "erases": 40.0, "flash_waf": 1.3}, factor)
+        larger = device.capacity_bytes / small["capacity_bytes"]
+        assert found["drive_years"] == pytest.approx(1.5 * larger)
+        erased_bytes = 40 * small["superblock_bytes"]
+        assert found["erases"] * device.superblock_bytes == pytest.approx(erased_bytes)
+        assert found["flash_waf"] == 1.3
+
+
+def test_only_flash_wears() -> None:
+    volume = hardware("cloud-volume").device
+    assert volume.carry_back({"ops_per_s": 5.0}, 0.01) == {"ops_per_s": 5.0}
+
+
 def test_an_unknown_figure_is_refused_by_its_place() -> None:
     table = {"cpu_cores": 4, "memory": "1GiB", "device": {"kind": "cloud_volume", "speed": 3}}
     with pytest.raises(InputError) as refusal:

@@ -8,7 +8,8 @@ from advisor.hardware import hardware, shipped_hardware
 from advisor.published import EXPERIMENTS, Budget, Experiment, experiment, experiments
 from advisor.published.claims import TESTS, judge
 from advisor.published.spec import (
-    LONGEST_WARMUP_S,
+    FEWEST_OPERATIONS,
+    MOST_OPERATIONS,
     SHORTEST_S,
     SMALLEST_DATA,
     choose_factor,
@@ -55,12 +56,17 @@ def test_a_claim_without_figures_has_no_answer(one: Experiment) -> None:
 
 @each()
 def test_the_specs_say_what_the_core_is_told_and_nothing_else(one: Experiment) -> None:
-    fields = {"engine", "options", "workload", "clients", "seed", "warmup_seconds", "interval_ms"}
+    fields = {"engine", "options", "workload", "clients", "seed", "interval_ms"}
     fields |= {"clock", "hardware"}
-    factor = choose_factor(one, Budget())
+    factor = choose_factor(one, Budget(one.seconds))
     for run in one.runs:
         spec = scaled_run(one, run, factor, hardware(one.hardware)).spec
-        assert set(spec) - fields in ({"seconds", "operations"}, {"operations"})
+        assert set(spec) - fields - {"warmup", "binary_log"} in (
+            {"seconds", "operations"},
+            {"operations"},
+        )
+        assert ("binary_log" in spec) == (one.binary_log is not None)
+        assert ("warmup" in spec) == (run.phase.warmup_s > 0)
         assert spec["clock"] == "simulated"
         assert spec["workload"]["kind"]
 
@@ -87,9 +93,10 @@ def test_time_and_caches_shrink_with_the_data() -> None:
     assert run.phase.seconds is not None
     assert spec["seconds"] == pytest.approx(run.phase.seconds * 1e-3)
     assert run.phase.seconds * 1e-3 > SHORTEST_S
-    assert spec["warmup_seconds"] == LONGEST_WARMUP_S < run.phase.warmup_s * 1e-3
-    small = scaled_run(WEEK, run, 1e-7, hardware(WEEK.hardware)).spec
-    assert small["warmup_seconds"] == pytest.approx(run.phase.warmup_s * 1e-7)
+    assert spec["warmup"] == {"most_operations": MOST_OPERATIONS}
+    assert FEWEST_OPERATIONS < spec["operations"] < MOST_OPERATIONS
+    few = scaled_run(WEEK, run, 1e-6, hardware(WEEK.hardware)).spec
+    assert few["operations"] == FEWEST_OPERATIONS
     full = run.configuration.settings["innodb_buffer_pool_size"]
     assert spec["options"]["innodb_buffer_pool_size"] == pytest.approx(int(full) * 1e-3, rel=1e-6)
     assert spec["clients"] == run.clients

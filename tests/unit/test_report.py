@@ -1,5 +1,6 @@
 """The report says what was asked, measured, changed and left open."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -93,6 +94,17 @@ def test_the_report_is_not_written_over_another(tmp_path: Path) -> None:
         report.write(recommendation(), path)
     report.write(recommendation(), path, force=True)
     assert path.read_text(encoding="utf-8").startswith("# Tuning report: graph\n")
+
+
+def test_what_a_simulated_flash_device_wrote_is_compared_too() -> None:
+    found = recommendation()
+    years = {"drive_years": Spread(4.25, 4.25, 4.25, 1)}
+    columns = tuple(
+        replace(column, metrics={**column.metrics, **years}) for column in found.columns
+    )
+    assert "drive_years" not in report.markdown(found)
+    text = report.markdown(replace(found, columns=columns))
+    assert "| drive_years (years) | 4.25 | 4.25 |" in text
 
 
 @pytest.mark.parametrize(

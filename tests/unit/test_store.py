@@ -7,7 +7,8 @@ import duckdb
 import pytest
 
 from advisor.errors import InputError
-from advisor.store import Store, StudyRecord, default_path
+from advisor.goal import METRICS
+from advisor.store import Store, StudyRecord, default_path, schema
 from advisor.store.schema import MIGRATIONS
 from tests.support.problems import trial
 
@@ -40,6 +41,31 @@ def test_a_trial_comes_back_as_it_was(store: Store) -> None:
 def test_a_rejected_trial_without_metrics_comes_back(store: Store) -> None:
     stored = store.add_trial(trial(outcome="rejected", metrics={}, error="too large"), "mine")
     assert store.trials("mine") == [stored]
+
+
+@pytest.mark.parametrize("steady", [True, False, None])
+def test_the_verdict_on_steadiness_comes_back(store: Store, steady: bool | None) -> None:
+    store.add_trial(trial(steady=steady), "mine")
+    assert store.trials("mine")[0].steady is steady
+    assert store.sql("SELECT steady FROM run").rows == ((steady,),)
+
+
+def test_a_file_from_before_the_verdict_opens_and_has_none(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as before:
+        before.setattr(schema, "MIGRATIONS", MIGRATIONS[:1])
+        store.add_study(record())
+        connection = duckdb.connect(str(store.path))
+        connection.execute(
+            "INSERT INTO trial VALUES (uuid(), 'mine', 0, 'lsm', 'run', 'finished', NULL, 'ycsb', "
+            "'{}', 1, 'measured', 1.0, 1.0, 0, 1.0, now()::TIMESTAMP, 'old', 'here', [])"
+        )
+        connection.close()
+    assert [old.steady for old in store.trials("mine")] == [None]
+    store.add_trial(trial(steady=True), "mine")
+    assert [one.steady for one in store.trials("mine")] == [None, True]
+    assert store.sql("SELECT steady FROM run ORDER BY number").rows == ((None,), (True,))
 
 
 def test_trials_are_numbered_within_their_study(store: Store) -> None:
@@ -108,6 +134,34 @@ def test_sql_reads_metrics_as_columns(store: Store) -> None:
     table = store.sql("SELECT study, ops_per_s, space_amp FROM run")
     assert table.columns == ("study", "ops_per_s", "space_amp")
     assert table.rows == (("mine", 1000.0, None),)
+
+
+@pytest.mark.parametrize("view", ["run", "run_operation", "run_bytes", "run_interval"])
+def test_every_row_says_which_clock_and_hardware_it_is_of(store: Store, view: str) -> None:
+    store.add_trial(trial(clock="simulated", hardware="pcie-flash-2016"))
+    store.add_trial(trial())
+    rows = store.sql(f"SELECT DISTINCT clock, hardware FROM {view} ORDER BY clock").rows
+    assert rows == (("measured", "this-machine"), ("simulated", "pcie-flash-2016"))
+
+
+def test_sql_has_a_column_for_every_metric(store: Store) -> None:
+    store.add_trial(trial(metrics=dict.fromkeys(METRICS, 1.5)))
+    table = store.sql(f"SELECT {', '.join(METRICS)} FROM run")
+    assert table.rows == (tuple(1.5 for _ in METRICS),)
+
+
+def test_a_file_of_an_older_version_keeps_its_rows(store: Store) -> None:
+    store.path.parent.mkdir()
+    with duckdb.connect(str(store.path)) as connection, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(schema, "MIGRATIONS", MIGRATIONS[:1])
+        schema.migrate(connection, 0)
+        connection.execute(
+            "INSERT INTO trial VALUES (uuid(), NULL, 0, 'lsm', 'run', 'finished', NULL, 'ycsb', "
+            "'{}', 1, 'measured', 1, 1, NULL, 1, now()::TIMESTAMP, '', '', [])"
+        )
+    assert [(old.workload, old.hardware) for old in store.trials(None)] == [("ycsb", "")]
+    new = store.add_trial(trial())
+    assert store.trials(None)[1] == new
 
 
 @pytest.mark.parametrize(

@@ -127,15 +127,19 @@ def _document(trial: "Trial") -> dict[str, object]:
     return document
 
 
+def _remark(trial: "Trial") -> str:
+    return trial.error or (fmt.NOT_YET_STEADY if trial.steady is False else "")
+
+
 def _print_trials(trials: list["Trial"], title: str, identify: Callable[["Trial"], str]) -> None:
     from tui.output import Column, print_table
 
     columns = [Column(title, right=title == "trial"), Column("engine"), Column("why")]
     columns += [Column(fmt.label(metric), right=True) for metric in fmt.COMPARED]
-    columns += [Column("clock"), Column("remark")]
+    columns += [Column("clock"), Column("hardware"), Column("remark")]
     rows = []
     for trial in trials:
         row = [identify(trial), fmt.ENGINE_TITLES[trial.engine], trial.role]
         row += [fmt.value(metric, trial.metrics.get(metric)) for metric in fmt.COMPARED]
-        rows.append([*row, trial.clock, trial.error or ""])
+        rows.append([*row, trial.clock, trial.hardware, _remark(trial)])
     print_table(columns, rows)

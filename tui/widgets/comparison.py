@@ -27,7 +27,7 @@ class Comparison(Static):
         table.add_column("")
         for title in (*(column.title for column in columns), ""):
             table.add_column(title, justify="right")
-        for name in fmt.COMPARED:
+        for name in fmt.compared([column.metrics for column in columns]):
             numbers = [column.metrics.get(name) for column in columns]
             *_, old, new = [None, None, *numbers]
             welcome = fmt.is_better(name, old, new)

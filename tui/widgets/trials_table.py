@@ -19,7 +19,8 @@ class TrialsTable(DataTable[Text]):
     ## Trials
 
     Each line is one finished run of the workload. The best under the goal is on top.
-    A dimmed line failed or broke a limit of the goal; the last column says why.
+    A dimmed line failed or broke a limit of the goal; the last column says why. Where it says
+    "not yet steady", something still changed when the run was measured: take its numbers with care.
     """
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
@@ -72,8 +73,13 @@ class TrialsTable(DataTable[Text]):
         for name in COLUMNS:
             written = fmt.value(name, row.metrics.get(name))
             cells.append(Text(written, style=style, justify="right"))
-        cells.append(Text(row.note or row.changed, style="dim" if row.note else style))
+        cells.append(Text(_remark(row), style="dim" if row.note else style))
         return cells
+
+
+def _remark(row: TrialView) -> str:
+    remark = row.note or row.changed
+    return f"{fmt.NOT_YET_STEADY}: {remark}" if row.steady is False else remark
 
 
 def _best_first(row: TrialView) -> tuple[bool, float, int]:

@@ -1,4 +1,4 @@
-//! What runs in the background and when: the page cleaner's second, sync flushing when the log is nearly full, the
+//! What runs in the background and when: the page cleaner's rounds, sync flushing when the log is nearly full, the
 //! refill of the free list, checkpoints, the log's second, read-ahead, and settling.
 
 use super::flush::FlushBatch;
@@ -13,8 +13,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 const SECOND_NS: u64 = 1_000_000_000;
-/// Pages that one flush job writes: small enough that its pages soon count as clean.
+/// Pages that one flush job writes, at most a 16th of the pool: few enough that they soon count as clean.
 const JOB_PAGES: u64 = 128;
+/// Pages that one flush job writes at least, when there is so much to do: a sync should serve several.
+const FEWEST_JOB_PAGES: u64 = 8;
 /// Shorter LRU lists are not emptied for the free list (`BUF_LRU_MIN_LEN`), except in small pools.
 const LRU_MIN_LEN: usize = 256;
 
@@ -25,6 +27,10 @@ struct State {
     checkpoint_at_ns: u64,
     /// Pages that the cleaner still has to hand out.
     pages_due: u64,
+    /// Part of a page that earlier rounds left over.
+    part_due: f64,
+    /// Pages due from which a job begins: short rounds bring a few pages each, but a sync should serve many.
+    worth_a_job: u64,
     /// The free list is to be refilled.
     refill_due: bool,
     flush_jobs: u64,
@@ -36,6 +42,8 @@ struct State {
     pace: Pace,
     flushed_before: u64,
     lsn_before: u64,
+    /// When the log was last seen to have grown.
+    grew_at_ns: u64,
 }
 
 /// The state of background work.
@@ -81,9 +89,14 @@ impl Drop for Slot {
 impl Background {
     pub fn new(pool: Arc<BufferPool>, space: Arc<Mutex<Space>>, now_ns: u64) -> Self {
         let next = now_ns + SECOND_NS;
-        let lsn_before = pool.redo.lsn();
-        let state =
-            State { cleaner_at_ns: next, log_at_ns: next, checkpoint_at_ns: next, lsn_before, ..State::default() };
+        let state = State {
+            cleaner_at_ns: now_ns + pool.options.round_ns(),
+            log_at_ns: next,
+            checkpoint_at_ns: next,
+            lsn_before: pool.redo.lsn(),
+            grew_at_ns: now_ns,
+            ..State::default()
+        };
         Self { pool, space, state: Mutex::new(state), writer_waits: AtomicBool::new(false) }
     }
 
@@ -175,28 +188,39 @@ impl Background {
         self.pool.dirty.count_before(pace.target_lsn(oldest) + 1, most.min(u64::from(u32::MAX)) as usize) as u64
     }
 
-    /// The page cleaner's second.
+    /// A round of the page cleaner.
     fn tick(&self, state: &mut State, now_ns: u64) {
         if now_ns < state.cleaner_at_ns {
             return;
         }
         let pool = &self.pool;
-        state.cleaner_at_ns = now_ns + SECOND_NS;
+        state.cleaner_at_ns = now_ns + pool.options.round_ns();
         let (lsn, flushed) = (pool.redo.lsn(), pool.counters.pages_flushed.load(Ordering::Relaxed));
         state.pace.observe(&pool.options, now_ns, lsn, flushed - state.flushed_before);
+        if lsn != state.lsn_before {
+            state.grew_at_ns = now_ns;
+        }
         let sight = Sight {
             dirty_pages: pool.dirty.len() as u64,
             pool_pages: pool.frames() as u64,
             age: self.age(),
             pages_before_target: self.pages_before_target(&state.pace),
-            idle: lsn == state.lsn_before,
+            idle: now_ns >= state.grew_at_ns + SECOND_NS,
         };
         (state.flushed_before, state.lsn_before) = (flushed, lsn);
         let limits = &pool.redo.thresholds;
         let (free_check, dirty_age) = (limits.limit_for_free_check, limits.limit_for_dirty_page_age);
-        state.pages_due = state.pace.pages(&pool.options, &sight, free_check, dirty_age);
+        let mut pages = state.pace.pages(&pool.options, &sight, free_check, dirty_age);
         if self.hurries() {
-            state.pages_due = state.pages_due.max(pool.options.innodb_io_capacity);
+            pages = pages.max(pool.options.innodb_io_capacity);
+        }
+        let due = pages as f64 / pool.options.rounds_per_second() + state.part_due;
+        // What a slow device leaves over is due in the next round, but it does not pile up.
+        let most = pages + self.job_pages();
+        (state.pages_due, state.part_due) = ((state.pages_due + due as u64).min(most), due.fract());
+        state.worth_a_job = pages.min(self.job_pages());
+        if pages == 0 {
+            state.pages_due = 0;
         }
         state.refill_due = true;
     }
@@ -208,7 +232,7 @@ impl Background {
         let redo = &self.pool.redo;
         let (target, limits) = (self.pool.checkpoint_target(), &redo.thresholds);
         let gain = target.saturating_sub(redo.checkpoint_lsn());
-        let pressed = redo.checkpoint_age() >= limits.aggressive_checkpoint.min(limits.limit_for_free_check);
+        let pressed = redo.checkpoint_age() >= limits.limit_for_dirty_page_age;
         let worth = gain >= limits.soft / 64 || (gain > 0 && target == redo.lsn());
         let asked = self.writer_waits.load(Ordering::Acquire) || (state.settling && self.pool.dirty.len() == 0);
         gain > 0 && (now_ns >= state.checkpoint_at_ns || asked || (pressed && worth))
@@ -227,6 +251,10 @@ impl Background {
         (self.pool.options.innodb_lru_scan_depth as usize).min(self.pool.frames() / 16)
     }
 
+    fn job_pages(&self) -> u64 {
+        (self.pool.frames() as u64 / 16).clamp(FEWEST_JOB_PAGES, JOB_PAGES)
+    }
+
     fn frames_to_free(&self) -> usize {
         let lru = self.pool.lru.lock();
         let spare = lru.len().saturating_sub(LRU_MIN_LEN.min(self.pool.frames() / 2));
@@ -238,8 +266,10 @@ impl Background {
         let idle = self.idle_dirty();
         if state.settling {
             state.pages_due = idle;
-        } else if state.pages_due == 0 && options.innodb_flush_sync && self.hurries() {
-            state.pages_due = Pace::pages_in_a_hurry(options, self.pages_before_target(&state.pace));
+            state.worth_a_job = 0;
+        } else if state.pages_due < self.job_pages() && options.innodb_flush_sync && self.hurries() {
+            let pages = Pace::pages_in_a_hurry(options, self.pages_before_target(&state.pace));
+            state.pages_due = pages.max(self.job_pages());
         }
         state.pages_due = state.pages_due.min(idle);
         if self.pool.short_of_frames.swap(false, Ordering::AcqRel) {
@@ -250,7 +280,8 @@ impl Background {
         }
         let refill = if state.refill_due && !state.refill_runs { self.frames_to_free() } else { 0 };
         state.refill_due &= state.refill_runs;
-        let pages = state.pages_due.min(JOB_PAGES);
+        let ready = state.pages_due >= state.worth_a_job.min(idle);
+        let pages = if ready { state.pages_due.min(self.job_pages()) } else { 0 };
         if refill == 0 && (pages == 0 || self.pool.is_full_in_flight()) {
             return None;
         }
@@ -271,12 +302,6 @@ struct FlushJob {
     batches: Vec<Arc<FlushBatch>>,
 }
 
-impl FlushJob {
-    fn depth(&self) -> usize {
-        self.slot.background.pool.options.innodb_lru_scan_depth as usize
-    }
-}
-
 impl Job for FlushJob {
     fn kind(&self) -> JobKind {
         JobKind::PageFlush
@@ -286,10 +311,9 @@ impl Job for FlushJob {
         let pool = &self.slot.background.pool;
         self.batches = pool.write_frames(task, &pool.dirty.oldest_frames(self.pages), true)?;
         if self.refill > 0 {
-            let freed = pool.free_clean_pages(task, self.depth(), self.refill);
-            let cold = pool.coldest_dirty(self.depth(), self.refill - freed);
-            self.batches.extend(pool.write_frames(task, &cold, true)?);
-            self.refill -= freed;
+            // In the order of the list: a clean page does not go because the colder ones behind it are dirty.
+            self.refill -= pool.free_clean_pages(task, self.refill);
+            self.batches.extend(pool.write_frames(task, &pool.coldest_dirty(self.refill, self.refill), true)?);
         }
         Ok(())
     }
@@ -298,7 +322,7 @@ impl Job for FlushJob {
         let pool = &self.slot.background.pool;
         pool.complete_all(&self.batches);
         if self.refill > 0 {
-            pool.free_clean_pages(task, self.depth(), self.refill);
+            pool.free_clean_pages(task, self.refill);
         }
         Ok(())
     }

@@ -10,6 +10,7 @@ use crate::runtime::Task;
 use crate::storage::StorageFile;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The area's file.
@@ -17,11 +18,24 @@ pub const FILE: &str = "doublewrite.db";
 /// Pages that are written together.
 pub const REGION_PAGES: usize = 64;
 
-/// The area, in regions of one batch each.
+/// The area. A batch takes adjacent slots, the first that are free, so that the area is as large as what is in flight.
 pub struct Doublewrite {
     file: Arc<dyn StorageFile>,
     page_bytes: usize,
     taken: Mutex<Vec<bool>>,
+}
+
+/// The first run of `count` free slots, which may end behind those that exist.
+fn first_fit(taken: &[bool], count: usize) -> usize {
+    let mut start = 0;
+    for (slot, taken) in taken.iter().enumerate() {
+        if *taken {
+            start = slot + 1;
+        } else if slot + 1 - start == count {
+            return start;
+        }
+    }
+    start
 }
 
 impl Doublewrite {
@@ -29,27 +43,27 @@ impl Doublewrite {
         Self { file, page_bytes, taken: Mutex::default() }
     }
 
-    /// Writes packed pages to a region of their own, syncs it, and keeps the region until `in_place` is done.
+    /// Writes packed pages to slots of their own, syncs them, and keeps the slots until `in_place` is done.
     pub fn guard(&self, task: &mut Task, images: &[u8], in_place: impl FnOnce(&mut Task) -> Result<()>) -> Result<()> {
-        let region = self.take_region();
-        let offset = (region * REGION_PAGES * self.page_bytes) as u64;
+        let slots = self.take_slots(images.len() / self.page_bytes);
+        let offset = (slots.start * self.page_bytes) as u64;
         let result = self
             .file
             .write_at(task, Purpose::Doublewrite, offset, images)
             .and_then(|()| self.file.sync(task, Purpose::Doublewrite))
             .and_then(|()| in_place(task));
-        self.taken.lock()[region] = false;
+        self.taken.lock()[slots].fill(false);
         result
     }
 
-    fn take_region(&self) -> usize {
+    fn take_slots(&self, count: usize) -> Range<usize> {
         let mut taken = self.taken.lock();
-        let region = taken.iter().position(|taken| !taken).unwrap_or(taken.len());
-        if region == taken.len() {
-            taken.push(false);
-        }
-        taken[region] = true;
-        region
+        let start = first_fit(&taken, count);
+        let slots = start..start + count;
+        let len = taken.len().max(slots.end);
+        taken.resize(len, false);
+        taken[slots.clone()].fill(true);
+        slots
     }
 
     /// Repairs pages that are torn in the page file and whole here. A copy counts only if its page was being written
@@ -77,5 +91,19 @@ impl Doublewrite {
             pages.sync(task)?;
         }
         Ok(repaired)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::first_fit;
+
+    /// `#` is a slot that is taken. Each line: slots, pages of the batch, first slot it gets.
+    #[test]
+    fn a_batch_takes_the_first_slots_that_are_free_together() {
+        for (slots, count, start) in [("", 3, 0), ("..#..", 2, 0), (".#..#", 2, 2), ("#.#", 2, 3), ("#.", 4, 1)] {
+            let taken = slots.chars().map(|slot| slot == '#').collect::<Vec<_>>();
+            assert_eq!(first_fit(&taken, count), start, "{slots} {count}");
+        }
     }
 }

@@ -224,7 +224,7 @@ impl Btree {
                 ("pool_pages", pool.frames() as f64),
                 ("free_pages", free_pages as f64),
                 ("pages_flushed", count(&pool.counters.pages_flushed)),
-                ("single_page_flushes", count(&pool.counters.single_page_flushes)),
+                ("client_flushes", count(&pool.counters.client_flushes)),
                 ("pages_read", count(&pool.counters.misses)),
                 ("pages_read_ahead", count(&pool.counters.pages_read_ahead)),
                 ("pages_evicted", count(&pool.counters.evictions)),

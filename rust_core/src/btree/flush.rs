@@ -11,6 +11,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// Pages that a client flushes at a time when it finds no clean frame (`innodb_lru_flush_size` of MariaDB 10.5), but no
+/// more than a 16th of the pool.
+const LRU_FLUSH_PAGES: usize = 32;
+
 /// Pages that are written together.
 pub struct FlushBatch {
     frames: Vec<u32>,
@@ -175,16 +179,19 @@ impl BufferPool {
         }
     }
 
-    /// Flushes the coldest dirty page for a client that found no clean frame; false if none could be.
-    pub fn flush_one_from_tail(&self, task: &mut Task) -> Result<bool> {
+    /// Flushes some of the coldest dirty pages for a client that found no clean frame; false if none could be.
+    pub fn flush_tail(&self, task: &mut Task) -> Result<bool> {
         self.complete_written();
-        for frame in self.coldest_dirty(usize::MAX, usize::MAX) {
-            let copies = self.copy(task, &mut BTreeMap::from([(self.page_hint(frame), frame)]), false);
-            if !copies.pages.is_empty() {
-                let batch = self.write_copies(task, copies)?;
-                self.complete(&batch);
-                self.counters.single_page_flushes.fetch_add(1, Ordering::Relaxed);
-                return Ok(true);
+        let most = LRU_FLUSH_PAGES.min(self.frames() / 16).max(1);
+        // If the coldest are all latched, the next ones.
+        for limit in [most, usize::MAX] {
+            for frames in self.coldest_dirty(usize::MAX, limit).chunks(most) {
+                let batches = self.write_frames(task, frames, false)?;
+                if !batches.is_empty() {
+                    self.complete_all(&batches);
+                    self.counters.client_flushes.fetch_add(1, Ordering::Relaxed);
+                    return Ok(true);
+                }
             }
         }
         Ok(false)

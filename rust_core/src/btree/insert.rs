@@ -67,7 +67,7 @@ impl Forest {
         let mut leaf = self.leaf_for_write(task, tree, key)?;
         let (slot, found) = leaf.view().search(task, key);
         let long = found && matches!(leaf.view().value(slot), Stored::Overflow(_));
-        if long || !fits(leaf.view(), slot, found, need) {
+        if long || !fits(leaf.view(), slot, found, need, payload) {
             drop(leaf);
             return self.put_with_splits(task, tree, key, payload, origin);
         }
@@ -112,11 +112,12 @@ impl Forest {
     }
 }
 
-/// Whether a record goes into a page without a split. An internal page takes whatever fits.
-fn fits(view: View, slot: usize, found: bool, need: usize) -> bool {
+/// Whether a record goes into a page without a split. An internal page takes whatever fits, and so does a leaf of a
+/// secondary index, even in an ordered load.
+fn fits(view: View, slot: usize, found: bool, need: usize, payload: Payload) -> bool {
     match (found, view.is_leaf()) {
         (true, _) => has_room_to_replace(view, slot, need),
-        (false, true) => has_room(view, need) && !splits_early(view, slot, need),
+        (false, true) => has_room(view, need) && (payload.is_bare() || !splits_early(view, slot, need)),
         (false, false) => view.free() >= need,
     }
 }
@@ -164,7 +165,7 @@ impl Growth<'_> {
         let index = self.path[depth];
         let need = payload.record_len(key) + SLOT_BYTES;
         let (slot, found) = self.mtr.view(index).search(task, key);
-        if fits(self.mtr.view(index), slot, found, need) {
+        if fits(self.mtr.view(index), slot, found, need, payload) {
             self.mtr.put(index, slot, found, key, payload);
             return Ok(());
         }

@@ -63,6 +63,9 @@ engine_options! {
             "Pages of an extent read in order that trigger reading the next extent; 0 is off.";
         merge_threshold: u64 = 50u64, Accepts::Range(1.0, 50.0),
             "Percent of fill below which a page is merged with a neighbour.";
+        engine_second_us: u64 = 1_000_000u64, Accepts::Range(1000.0, 1_000_000.0),
+            "Microseconds between rounds of the page cleaner. What InnoDB measures in rounds follows, and \
+             innodb_old_blocks_time; rates per second stay. A trial with less data has shorter rounds.";
     }
 }
 
@@ -70,6 +73,21 @@ impl Options {
     /// Frames of the buffer pool.
     pub fn pool_pages(&self) -> usize {
         (self.innodb_buffer_pool_size / self.innodb_page_size).max(MIN_POOL_PAGES) as usize
+    }
+
+    /// Nanoseconds between rounds of the page cleaner.
+    pub fn round_ns(&self) -> u64 {
+        self.engine_second_us * 1000
+    }
+
+    /// Rounds of the page cleaner in a second of the clock.
+    pub fn rounds_per_second(&self) -> f64 {
+        1e6 / self.engine_second_us as f64
+    }
+
+    /// How long a page stays old after its first access, whatever follows.
+    pub fn old_time_ns(&self) -> u64 {
+        self.innodb_old_blocks_time.saturating_mul(self.engine_second_us)
     }
 
     /// The page compression.

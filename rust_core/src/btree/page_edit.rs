@@ -2,8 +2,9 @@
 
 use super::page::{
     AT_CHUNK, AT_COUNT, AT_GARBAGE, AT_HEAP_TOP, AT_KIND, AT_LAST_INSERT, AT_LEVEL, AT_LSN, AT_NEXT, AT_PAGE_NO,
-    AT_PREFIX, AT_PREFIX_LEN, AT_TREE, HEADER_BYTES, Kind, LEAF_RECORD_HEADER, MAX_PREFIX, NO_PAGE, NO_SLOT,
-    NODE_RECORD_HEADER, SLOT_BYTES, Stored, View, common_prefix, head_of, put_u16, put_u32, put_u64,
+    AT_PREFIX, AT_PREFIX_LEN, AT_TREE, BARE_FLAG, BARE_RECORD_HEADER, HEADER_BYTES, Kind, LEAF_RECORD_HEADER,
+    MAX_PREFIX, NO_PAGE, NO_SLOT, NODE_RECORD_HEADER, SLOT_BYTES, Stored, View, common_prefix, head_of, put_u16,
+    put_u32, put_u64,
 };
 use std::cell::RefCell;
 use std::ops::Range;
@@ -23,9 +24,16 @@ pub enum Payload<'a> {
 }
 
 impl Payload<'_> {
+    /// Whether the record is that of a secondary index: one without a value. No other record is without one, but for rows
+    /// that are all key.
+    pub fn is_bare(self) -> bool {
+        matches!(self, Self::Value(Stored::Inline([])))
+    }
+
     /// Bytes of the record without its slot.
     pub fn record_len(self, key: &[u8]) -> usize {
         match self {
+            _ if self.is_bare() => BARE_RECORD_HEADER + key.len(),
             Self::Value(value) => LEAF_RECORD_HEADER + key.len() + value.bytes().len(),
             Self::Child(_) => NODE_RECORD_HEADER + key.len(),
         }
@@ -88,6 +96,11 @@ impl Edit<'_> {
     fn write_record(&mut self, at: usize, key: &[u8], payload: Payload) {
         put_u16(self.0, at, key.len() as u16);
         match payload {
+            _ if payload.is_bare() => {
+                put_u16(self.0, at, key.len() as u16 | BARE_FLAG);
+                let key_at = at + BARE_RECORD_HEADER;
+                self.0[key_at..key_at + key.len()].copy_from_slice(key);
+            }
             Payload::Value(value) => {
                 put_u16(self.0, at + 2, value.length_field());
                 self.0[at + 4..at + LEAF_RECORD_HEADER].fill(0);
@@ -228,7 +241,7 @@ impl Edit<'_> {
         if count > first {
             let (low, high) = (view.key(first), view.key(count - 1));
             let len = common_prefix(low, high).min(MAX_PREFIX);
-            let start = view.offset(first) + if view.is_leaf() { LEAF_RECORD_HEADER } else { NODE_RECORD_HEADER };
+            let start = view.key_start(view.offset(first));
             self.0.copy_within(start..start + len, AT_PREFIX);
             self.0[AT_PREFIX_LEN] = len as u8;
         } else {

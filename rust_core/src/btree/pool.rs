@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
-/// `BUF_LRU_SEARCH_SCAN_THRESHOLD`: pages at the cold end that a client looks at before it flushes one itself.
+/// `BUF_LRU_SEARCH_SCAN_THRESHOLD`: pages at the cold end among which a client looks for a clean one.
 const SEARCH_DEPTH: usize = 100;
 /// Rounds, each at most a [`FRAME_WAIT`] long, after which a client gives up that finds every frame latched or being
 /// written.
@@ -90,7 +90,7 @@ impl WritePage<'_> {
 pub struct PoolCounters {
     pub misses: AtomicU64,
     pub pages_flushed: AtomicU64,
-    pub single_page_flushes: AtomicU64,
+    pub client_flushes: AtomicU64,
     pub pages_read_ahead: AtomicU64,
     pub evictions: AtomicU64,
 }
@@ -117,13 +117,18 @@ pub struct BufferPool {
     pub(super) batch_written: Condvar,
     /// Extents to read ahead.
     pub(super) wanted_extents: Mutex<Vec<u32>>,
-    /// A client had to flush a page itself.
+    /// A client had to flush pages itself.
     pub(super) short_of_frames: AtomicBool,
-    single_page_flush: Mutex<()>,
+    client_flush: Mutex<()>,
     allocated: AtomicU64,
     page_bytes: usize,
     old_time_ns: u64,
     quarter: u32,
+}
+
+/// Pages at the cold end of a pool that a client looks at: never so many that they are the hot ones.
+fn search_depth(frames: usize) -> usize {
+    SEARCH_DEPTH.min(frames / 16)
 }
 
 impl BufferPool {
@@ -155,10 +160,10 @@ impl BufferPool {
             batch_written: Condvar::new(),
             wanted_extents: Mutex::default(),
             short_of_frames: AtomicBool::new(false),
-            single_page_flush: Mutex::default(),
+            client_flush: Mutex::default(),
             allocated: AtomicU64::new(0),
             page_bytes: options.innodb_page_size as usize,
-            old_time_ns: options.innodb_old_blocks_time * 1_000_000,
+            old_time_ns: options.old_time_ns(),
             quarter: first_quarter_of_young(frames, old_pct),
             options,
         }
@@ -402,11 +407,12 @@ impl BufferPool {
         self.consider_read_ahead(page_no);
     }
 
-    /// A frame without a page: a free one, else the coldest clean one, else one that is made clean now.
+    /// A frame without a page: a free one, else a clean one near the cold end, else one of those there that are made clean
+    /// now. A clean page further up is taken only if nothing can be flushed: the dirty ones before it are colder.
     fn empty_frame(&self, task: &mut Task) -> Result<WritePage<'_>> {
         task.charge(Work::PageTouch, 1);
-        for round in 0..SEARCH_ROUNDS {
-            let depth = if round == 0 { SEARCH_DEPTH } else { usize::MAX };
+        let depth = search_depth(self.frames());
+        for _ in 0..SEARCH_ROUNDS {
             if let Some(page) = self.frame_without_flush(depth) {
                 return Ok(page);
             }
@@ -414,12 +420,15 @@ impl BufferPool {
             if !self.short_of_frames.swap(true, Ordering::AcqRel) {
                 self.signal.wake();
             }
-            // One client at a time makes a page clean; the others wait for it instead of for the processor.
-            let turn = self.single_page_flush.lock();
-            if let Some(page) = self.frame_without_flush(usize::MAX) {
+            // One client at a time makes pages clean; the others wait for it instead of for the processor.
+            let turn = self.client_flush.lock();
+            if let Some(page) = self.frame_without_flush(depth) {
                 return Ok(page);
             }
-            let flushed = self.flush_one_from_tail(task)?;
+            let flushed = self.flush_tail(task)?;
+            if let Some(page) = self.frame_without_flush(if flushed { depth } else { usize::MAX }) {
+                return Ok(page);
+            }
             drop(turn);
             if !flushed {
                 // The writes and reads of others may take as long as their device does.
@@ -473,10 +482,10 @@ impl BufferPool {
         Some(guard)
     }
 
-    /// Moves up to `limit` clean pages among the `depth` coldest to the free list.
-    pub fn free_clean_pages(&self, task: &mut Task, depth: usize, limit: usize) -> usize {
+    /// Moves the clean pages among the `depth` coldest to the free list, and returns how many those are.
+    pub fn free_clean_pages(&self, task: &mut Task, depth: usize) -> usize {
         let mut lru = self.lru.lock();
-        let victims = lru.coldest().take(depth).filter(|frame| self.try_evict(*frame).is_some()).take(limit);
+        let victims = lru.coldest().take(depth).filter(|frame| self.try_evict(*frame).is_some());
         let victims = victims.collect::<Vec<_>>();
         for frame in &victims {
             lru.remove(*frame);

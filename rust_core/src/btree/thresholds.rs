@@ -26,10 +26,13 @@ const KEPT_BACK: u64 = 31 * 2048 + 128 * 1024;
 /// Pages that each thread may log without asking, and threads that always exist.
 const PAGES_PER_THREAD: u64 = 4;
 const EXTRA_THREADS: u64 = 10;
+/// Pages that are left to the threads of the smallest log: images of splits and merges that nobody reserved.
+const KEPT_PAGES: u64 = 16;
 
 impl Thresholds {
-    /// The limits for a log of `capacity` bytes. What MySQL keeps back in bytes is bounded by a 64th of the capacity, so
-    /// that logs of scaled-down trials have limits in the same proportion.
+    /// The limits for a log of `capacity` bytes. What MySQL keeps back in bytes, and what it leaves to its threads, is
+    /// bounded by a 64th and a 16th, so that logs of scaled-down trials have limits in about the same proportion. (MySQL
+    /// leaves up to a half to its threads; writers here reserve what they write.)
     pub fn new(capacity: u64, page_bytes: u64) -> Self {
         let file = capacity / FILES;
         let lsn_capacity = capacity / FILES * (FILES - 2) - KEPT_BACK.min(capacity / 64);
@@ -37,7 +40,7 @@ impl Thresholds {
         let soft = hard * 95 / 100;
         let adaptive_flush_min = soft - soft / 8;
         let threads = EXTRA_THREADS * PAGES_PER_THREAD * page_bytes + 4096;
-        let margin = threads.min(soft / 2) + soft / 20;
+        let margin = threads.min((soft / 16).max(KEPT_PAGES * page_bytes)).min(soft / 2) + soft / 20;
         Self {
             hard,
             soft,
@@ -69,6 +72,15 @@ mod tests {
         let all =
             [t.hard, t.soft, t.sync_flush, t.adaptive_flush_min, t.limit_for_free_check, t.limit_for_dirty_page_age];
         assert_eq!(all.map(share).join(" "), "0.9342 0.8875 0.8320 0.7765 0.8425 0.7316");
+    }
+
+    #[test]
+    fn a_log_of_some_mib_has_nearly_the_shares_of_a_large_one() {
+        let share = |capacity: u64| {
+            let limits = Thresholds::new(capacity, 16384);
+            limits.limit_for_free_check as f64 / capacity as f64
+        };
+        assert!(share(1 << 23) > 0.9 * share(1 << 34), "{} {}", share(1 << 23), share(1 << 34));
     }
 
     #[test]

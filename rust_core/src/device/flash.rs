@@ -170,7 +170,10 @@ impl Device for Flash {
 
 #[cfg(test)]
 mod tests {
+    use super::super::DeviceSpec;
     use super::*;
+    use rand::{RngExt, SeedableRng};
+    use rand_xoshiro::Xoshiro256PlusPlus;
 
     fn spec() -> FlashSpec {
         FlashSpec {
@@ -207,6 +210,30 @@ mod tests {
         }
         let mb_per_s = 500.0 * 1.048_576 / (now as f64 / 1e9);
         assert!((mb_per_s / 1000.0 - 1.0).abs() < 0.05, "{mb_per_s}");
+    }
+
+    /// Write amplification of random page writes into the first quarter of the device, which is rewritten a few times.
+    fn waf_at(fullness: f64) -> f64 {
+        let small = FlashSpec { capacity_bytes: 64 << 20, superblock_bytes: 512 << 10, fullness, ..spec() };
+        let mut flash = Flash::new(small).unwrap();
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+        for _ in 0..50_000 {
+            flash.write(0, random.random_range(0..4096) * 4096, 4096);
+        }
+        let stats = flash.stats();
+        stats.nand_bytes as f64 / stats.written_bytes as f64
+    }
+
+    #[test]
+    fn a_fuller_device_writes_more_for_the_same_bytes() {
+        let (empty, half, full) = (waf_at(0.0), waf_at(0.4), waf_at(0.75));
+        assert!(empty < 1.05 && half > empty && full > half + 0.1, "{empty}, {half}, {full}");
+    }
+
+    #[test]
+    fn endurance_is_rated_cycles_times_the_raw_size() {
+        let endurance = DeviceSpec::Flash(spec()).endurance_bytes().unwrap();
+        assert!((endurance / (3000.0 * 1.28 * f64::from(1 << 30)) - 1.0).abs() < 1e-12);
     }
 
     #[test]

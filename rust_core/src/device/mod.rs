@@ -83,6 +83,15 @@ impl DeviceSpec {
         }
     }
 
+    /// Bytes that the flash takes before it is rated to be worn out: program and erase cycles x its raw size. `None`
+    /// without flash.
+    pub fn endurance_bytes(&self) -> Option<f64> {
+        match self {
+            Self::Flash(spec) => Some(spec.rated_cycles * spec.capacity_bytes as f64 * (1.0 + spec.over_provisioning)),
+            Self::DiskArray(_) | Self::CloudVolume(_) => None,
+        }
+    }
+
     /// The idle device.
     pub fn build(&self) -> Result<Box<dyn Device>> {
         Ok(match self {

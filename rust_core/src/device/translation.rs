@@ -233,6 +233,49 @@ mod tests {
         assert_eq!(layer.moved_pages, 0);
     }
 
+    /// Write amplification once `writes` have filled the layer a few times over.
+    fn steady_waf(victim: Victim, mut next: impl FnMut(&mut Translation)) -> f64 {
+        let logical = 20_000;
+        let mut layer = Translation::new(logical, logical * 6 / 5, 128, victim).unwrap();
+        (0..logical).for_each(|page| layer.write(page));
+        (0..logical * 5).for_each(|_| next(&mut layer));
+        let (host, moved) = (layer.host_pages, layer.moved_pages);
+        (0..logical * 5).for_each(|_| next(&mut layer));
+        1.0 + (layer.moved_pages - moved) as f64 / (layer.host_pages - host) as f64
+    }
+
+    #[test]
+    fn cost_benefit_moves_less_than_greedy_where_few_pages_are_hot() {
+        let skewed = |victim: Victim| {
+            let mut random = Xoshiro256PlusPlus::seed_from_u64(5);
+            steady_waf(victim, |layer| {
+                let hot = random.random_range(0..10) > 0;
+                let page = if hot { random.random_range(0..2000) } else { random.random_range(2000..20_000) };
+                layer.write(page);
+            })
+        };
+        let (greedy, cost_benefit) = (skewed(Victim::Greedy), skewed(Victim::CostBenefit));
+        assert!(cost_benefit < 0.9 * greedy, "{cost_benefit} against {greedy}");
+    }
+
+    #[test]
+    fn pages_that_are_trimmed_are_not_moved() {
+        let waf = |trims: bool| {
+            let mut random = Xoshiro256PlusPlus::seed_from_u64(5);
+            let mut dead = 0;
+            steady_waf(Victim::Greedy, |layer| {
+                // A fifth of the pages is dead at any time; the layer knows it only by a trim.
+                dead = (dead + 1) % 4000;
+                if trims {
+                    layer.trim(16_000 + dead);
+                }
+                layer.write(random.random_range(0..16_000));
+            })
+        };
+        let (kept, trimmed) = (waf(false), waf(true));
+        assert!(trimmed < 0.9 * kept, "{trimmed} against {kept}");
+    }
+
     #[test]
     fn every_page_is_where_the_map_says() {
         for victim in [Victim::Greedy, Victim::CostBenefit] {

@@ -18,9 +18,9 @@ use std::sync::atomic::Ordering;
 impl Core {
     fn pick(&self, control: &Control, version: &Version) -> Option<Pick> {
         let shape = version.shape(&control.busy, &control.running);
-        let last_level = shape.last_level();
-        let same =
-            |from: usize, to: usize| self.compression_of(from, last_level) == self.compression_of(to, last_level);
+        let (base_level, last_level) = (version.targets.base_level, shape.last_level());
+        let codec = |level: usize| self.parsed.codecs.at(level, base_level, last_level);
+        let same = |from: usize, to: usize| codec(from) == codec(to);
         pick_compaction(&shape, &version.targets, &self.options, self.parsed.priority, &same)
     }
 
@@ -125,7 +125,9 @@ impl CompactionJob {
     fn begin_output(&self, task: &mut Task) -> Result<(u64, TableBuilder)> {
         let (number, pick) = (self.core.new_file_number(), &self.pick);
         let last_level = (0..self.version.metas.len()).rfind(|level| !self.version.metas[*level].is_empty());
-        let shape = self.core.table_shape(pick.output_level, last_level.unwrap_or(0), pick.bottommost);
+        let base_level = self.version.targets.base_level;
+        let codec = self.core.parsed.codecs.at(pick.output_level, base_level, last_level.unwrap_or(0));
+        let shape = self.core.table_shape(codec, pick.bottommost);
         let name = table_name(number);
         let file = self.core.storage.create(task, &name)?;
         let purpose = Purpose::Compaction { level: pick.output_level as u8 };

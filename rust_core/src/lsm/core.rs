@@ -12,6 +12,7 @@ use super::table_builder::TableShape;
 use super::version::{TableFile, Version};
 use super::version_edit::VersionEdit;
 use super::wal::{LogWriter, Logs, log_name};
+use crate::codec::Compression;
 use crate::engine::{EngineStats, Poison};
 use crate::error::{Error, Result};
 use crate::runtime::{GroupSync, Serial, Signal, Task, Work};
@@ -140,24 +141,17 @@ impl Core {
         Ok(found == Lookup::Found)
     }
 
-    /// How the tables of a level are written.
-    pub fn table_shape(&self, level: usize, last_level: usize, bottommost: bool) -> TableShape {
+    /// How a table with this codec is written. `bottommost`: no deeper level holds its keys.
+    pub fn table_shape(&self, compression: Compression, bottommost: bool) -> TableShape {
         TableShape {
-            compression: self.compression_of(level, last_level),
+            compression,
+            compression_level: self.parsed.compression_level,
             block_bytes: self.options.block_size as usize,
             restart_interval: self.options.block_restart_interval as usize,
             bloom: self.parsed.bloom.filter(|_| !(bottommost && self.options.optimize_filters_for_hits)),
             whole_key_filtering: self.options.whole_key_filtering,
             prefix: self.parsed.prefix,
             prefix_text: self.options.prefix_extractor.clone(),
-        }
-    }
-
-    /// Compression of a level, where `last_level` is the deepest one with files.
-    pub fn compression_of(&self, level: usize, last_level: usize) -> crate::codec::Compression {
-        match self.parsed.bottommost {
-            Some(bottommost) if level > 0 && level >= last_level => bottommost,
-            _ => self.parsed.compression,
         }
     }
 

@@ -55,8 +55,8 @@ impl Core {
         let number = self.new_file_number();
         let name = table_name(number);
         let file = self.storage.create(task, &name)?;
-        let last_level = usize::MAX;
-        let mut builder = TableBuilder::new(self.table_shape(0, last_level, false), file, name, Purpose::Flush);
+        let shape = self.table_shape(self.parsed.codecs.flushed(), false);
+        let mut builder = TableBuilder::new(shape, file, name, Purpose::Flush);
         let mut merge = Merge::new(memtables.iter().map(|memtable| Source::Memtable(memtable.cursor())).collect());
         merge.seek_to_first(task)?;
         let mut last_key: Option<Vec<u8>> = None;

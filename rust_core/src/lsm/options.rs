@@ -2,6 +2,7 @@
 //! RocksDB's usual values so that trials can be scaled down.
 
 use super::bloom::BloomPolicy;
+use super::policy::LevelCodecs;
 use super::prefix::PrefixExtractor;
 use crate::codec::Compression;
 use crate::engine_options;
@@ -23,6 +24,9 @@ const BOTTOMMOST: &[&str] = &[
     "kLZ4Compression",
     "kZSTD",
 ];
+
+/// The value of `compression_opts_level` that stands for each codec's own default (`kDefaultCompressionLevel`).
+const DEFAULT_LEVEL: u64 = 32767;
 
 /// Upper bound of options that count bytes.
 const HUGE: f64 = (1u64 << 44) as f64;
@@ -52,6 +56,8 @@ engine_options! {
         compaction_readahead_size: u64 = 2 * MIB, Accepts::Range(0.0, 1073741824.0), "Bytes of one read of a compaction; 0 reads block by block.";
         compression: String = "kSnappyCompression", Accepts::Words(COMPRESSIONS), "Compression of blocks.";
         bottommost_compression: String = "kDisableCompressionOption", Accepts::Words(BOTTOMMOST), "Compression of the last level; kDisableCompressionOption means as compression.";
+        compression_per_level: String = "", Accepts::Text("nothing, or codecs with colons between them"), "Codecs of level 0, the base level and those below, with colons between them; the last one goes on. Empty: as compression.";
+        compression_opts_level: u64 = DEFAULT_LEVEL, Accepts::Range(0.0, 32767.0), "Level of zlib and zstd (the level in compression_opts); 32767 is the codec's default.";
         block_size: u64 = 4 * KIB, Accepts::Range(256.0, 16777216.0), "Bytes of a data block before compression.";
         block_restart_interval: u64 = 16u64, Accepts::Range(1.0, 1024.0), "Keys between two restart points of a data block.";
         filter_policy: String = "nullptr", Accepts::Text("nullptr, bloomfilter:BITS or bloomfilter:BITS:false"), "Bloom filter bits per key.";
@@ -87,10 +93,10 @@ pub enum CompactionPri {
 /// The options that are words or texts, parsed.
 #[derive(Debug, Clone)]
 pub struct Parsed {
-    /// Compression of all but the last level.
-    pub compression: Compression,
-    /// Compression of the last level, if it is its own.
-    pub bottommost: Option<Compression>,
+    /// Which codec on which level.
+    pub codecs: LevelCodecs,
+    /// Level of the codecs that have one, unless each takes its default.
+    pub compression_level: Option<i32>,
     /// Order of files in a level.
     pub priority: CompactionPri,
     /// Bloom filter, if any.
@@ -154,16 +160,24 @@ impl Options {
             return Err(refuse("sync", "true", "false while disable_wal is true"));
         }
         let one_of = |words: &[&str]| format!("one of {}", words.join(", "));
-        let bottommost = self.bottommost_compression.as_str();
+        let codec = |field: &str, word: &str, words: &[&str]| {
+            compression(word).ok_or_else(|| refuse(field, word, &one_of(words)))
+        };
+        let per_level = self.compression_per_level.split(':').filter(|_| !self.compression_per_level.is_empty());
         Ok(Parsed {
-            compression: compression(&self.compression)
-                .ok_or_else(|| refuse("compression", &self.compression, &one_of(COMPRESSIONS)))?,
-            bottommost: match bottommost {
-                "kDisableCompressionOption" => None,
-                word => {
-                    Some(compression(word).ok_or_else(|| refuse("bottommost_compression", word, &one_of(BOTTOMMOST)))?)
-                }
+            codecs: LevelCodecs {
+                usual: codec("compression", &self.compression, COMPRESSIONS)?,
+                per_level: per_level
+                    .map(|word| codec("compression_per_level", word, COMPRESSIONS))
+                    .collect::<Result<_>>()?,
+                bottommost: match self.bottommost_compression.as_str() {
+                    "kDisableCompressionOption" => None,
+                    word => Some(codec("bottommost_compression", word, BOTTOMMOST)?),
+                },
             },
+            compression_level: Some(self.compression_opts_level)
+                .filter(|level| *level != DEFAULT_LEVEL)
+                .map(|level| level as i32),
             priority: priority(&self.compaction_pri)
                 .ok_or_else(|| refuse("compaction_pri", &self.compaction_pri, &one_of(PRIORITIES)))?,
             bloom: match self.filter_policy.as_str() {
@@ -225,8 +239,9 @@ mod tests {
         assert_eq!(defaults.arena_block_bytes(), 1 << 20);
         assert_eq!((defaults.max_flushes(), defaults.max_compactions()), (1, 1));
         let parsed = defaults.parse().unwrap();
-        assert_eq!(parsed.compression, Compression::Snappy);
-        assert!(parsed.bloom.is_none() && parsed.bottommost.is_none() && parsed.prefix.is_none());
+        let codecs = LevelCodecs { usual: Compression::Snappy, per_level: Vec::new(), bottommost: None };
+        assert_eq!((parsed.codecs, parsed.compression_level), (codecs, None));
+        assert!(parsed.bloom.is_none() && parsed.prefix.is_none());
     }
 
     #[test]
@@ -246,6 +261,11 @@ mod tests {
     fn contradictions_and_bad_texts_are_named() {
         for (value, field) in [
             (json!({"sync": true, "disable_wal": true}), "options.sync"),
+            (json!({"compression_per_level": "kNoCompression:"}), "options.compression_per_level"),
+            (
+                json!({"compression_per_level": "kNoCompression:kDisableCompressionOption"}),
+                "options.compression_per_level",
+            ),
             (json!({"filter_policy": "bloomfilter"}), "options.filter_policy"),
             (json!({"filter_policy": "bloomfilter:-1"}), "options.filter_policy"),
             (json!({"prefix_extractor": "fixed:0"}), "options.prefix_extractor"),

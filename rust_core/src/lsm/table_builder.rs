@@ -21,6 +21,8 @@ const WRITE_BYTES: usize = 1 << 20;
 pub struct TableShape {
     /// Compression of its blocks.
     pub compression: Compression,
+    /// Level of that codec; `None` is its default.
+    pub compression_level: Option<i32>,
     /// Target bytes of a data block.
     pub block_bytes: usize,
     /// Keys between restart points.
@@ -157,8 +159,9 @@ impl TableBuilder {
     }
 
     fn cut_block(&mut self, task: &mut Task) -> Result<()> {
-        let (compression, scratch, pending) = (self.shape.compression, &mut self.scratch, &mut self.pending);
-        let mut handle = self.block.finish(|raw| push_block(task, compression, raw, scratch, pending))?;
+        let (compression, level) = (self.shape.compression, self.shape.compression_level);
+        let (scratch, pending) = (&mut self.scratch, &mut self.pending);
+        let mut handle = self.block.finish(|raw| push_block(task, compression, level, raw, scratch, pending))?;
         handle.offset += self.written;
         self.properties.data_blocks += 1;
         self.properties.data_bytes = handle.end();
@@ -167,7 +170,8 @@ impl TableBuilder {
     }
 
     fn push(&mut self, task: &mut Task, compression: Compression, raw: &[u8]) -> Result<Handle> {
-        let mut handle = push_block(task, compression, raw, &mut self.scratch, &mut self.pending)?;
+        let level = self.shape.compression_level;
+        let mut handle = push_block(task, compression, level, raw, &mut self.scratch, &mut self.pending)?;
         handle.offset += self.written;
         Ok(handle)
     }

@@ -54,10 +54,12 @@ fn checksum(stored: &[u8], kind: u8) -> u32 {
     xxh3_64(stored) as u32 ^ u32::from(kind).wrapping_mul(0x6b90_83d9)
 }
 
-/// Appends a block to `out`, compressed if that is worth it, with its trailer. `scratch` is reused.
+/// Appends a block to `out`, compressed (at `level`, if it is given) if that is worth it, with its trailer. `scratch` is
+/// reused.
 pub fn push_block(
     task: &mut Task,
     compression: Compression,
+    level: Option<i32>,
     raw: &[u8],
     scratch: &mut Vec<u8>,
     out: &mut Vec<u8>,
@@ -65,7 +67,7 @@ pub fn push_block(
     let offset = out.len();
     let mut kind = Compression::None;
     if compression != Compression::None {
-        compression.compress(task, None, raw, scratch)?;
+        compression.compress(task, level, raw, scratch)?;
         let length_bytes = varint::len_u64(raw.len() as u64);
         if is_worth_it(raw.len(), length_bytes + scratch.len()) {
             varint::push_u32(out, raw.len() as u32);
@@ -269,7 +271,7 @@ mod tests {
         let noise = (0..4000u32).map(|n| xxh3_64(&n.to_le_bytes()) as u8).collect::<Vec<_>>();
         for (raw, shrinks) in [(vec![7; 4000], true), (noise, false)] {
             out.clear();
-            let handle = push_block(&mut task, Compression::Lz4, &raw, &mut scratch, &mut out).unwrap();
+            let handle = push_block(&mut task, Compression::Lz4, None, &raw, &mut scratch, &mut out).unwrap();
             assert_eq!(handle.bytes < 3500, shrinks);
             assert_eq!(open_block(&mut task, "t", 0, out.clone()).unwrap(), raw);
         }
@@ -280,7 +282,7 @@ mod tests {
         let mut task = Task::wall(0);
         for compression in [Compression::None, Compression::Snappy] {
             let (mut out, mut scratch) = (Vec::new(), Vec::new());
-            push_block(&mut task, compression, &[5; 90], &mut scratch, &mut out).unwrap();
+            push_block(&mut task, compression, None, &[5; 90], &mut scratch, &mut out).unwrap();
             for bit in 0..out.len() * 8 {
                 let mut flipped = out.clone();
                 flipped[bit / 8] ^= 1 << (bit % 8);

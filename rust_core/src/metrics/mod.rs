@@ -4,11 +4,13 @@ pub mod intervals;
 pub mod latencies;
 pub mod meters;
 pub mod report;
+pub mod steady;
 
 pub use intervals::{Activity, Phase, Snapshot, interval};
 pub use latencies::Latencies;
 pub use meters::{Meters, MetersSnapshot, Purpose, PurposeCounts};
-pub use report::{Header, Loaded, Measured, report};
+pub use report::{FlashWear, Header, Loaded, Measured, report};
+pub use steady::{Length, Steadiness, Steady};
 
 /// A quotient; `None` where there is nothing to divide by.
 fn ratio(amount: f64, of: f64) -> Option<f64> {

@@ -3,6 +3,7 @@
 
 use super::intervals::{Snapshot, cache_hit_ratio, stall_s};
 use super::meters::{MetersSnapshot, Purpose};
+use super::steady::Steady;
 use super::{Latencies, ratio};
 use crate::engine::EngineStats;
 use serde_json::{Map, Value, json};
@@ -28,8 +29,39 @@ pub struct Measured {
     pub live_bytes: u64,
     /// The most memory that the engine used at the ends of intervals.
     pub memory_bytes: u64,
-    /// Bytes that a flash device wrote for each byte of its host, where a flash device was simulated.
-    pub flash_waf: Option<f64>,
+    /// What the phase cost a flash device, where one was simulated.
+    pub flash: Option<FlashWear>,
+}
+
+/// What a flash device wrote, and how much of it that wears away.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct FlashWear {
+    /// Bytes that the host gave it.
+    pub device_bytes: u64,
+    /// Bytes programmed, garbage collection included.
+    pub nand_bytes: u64,
+    /// Superblocks erased.
+    pub erases: u64,
+    /// Bytes that it is rated to program before it is worn out.
+    pub endurance_bytes: f64,
+}
+
+/// Seconds of a Julian year.
+const YEAR_S: f64 = 365.25 * 86_400.0;
+
+impl FlashWear {
+    /// Its metrics after `seconds`; none if nothing was written.
+    fn metrics(&self, seconds: f64) -> [(&'static str, Option<f64>); 5] {
+        let (host, nand) = (self.device_bytes as f64, self.nand_bytes as f64);
+        let written = |amount: f64| (host > 0.0).then_some(amount);
+        [
+            ("device_bytes", written(host)),
+            ("nand_bytes", written(nand)),
+            ("erases", written(self.erases as f64)),
+            ("flash_waf", ratio(nand, host)),
+            ("drive_years", ratio(self.endurance_bytes * seconds, nand * YEAR_S)),
+        ]
+    }
 }
 
 impl Measured {
@@ -60,13 +92,15 @@ impl Measured {
             ("write_amp", ratio(io.written_bytes as f64, user_bytes as f64)),
             ("read_amp", per_operation(self.blocks_asked as f64)),
             ("space_amp", ratio(self.after.disk_bytes as f64, self.live_bytes as f64)),
-            ("flash_waf", self.flash_waf),
             ("cpu_us_per_op", self.cpu_ns.and_then(|ns| per_operation(ns as f64 / 1e3))),
             ("cache_hit_ratio", cache_hit_ratio(before, after)),
             ("bloom_false_positive_ratio", bloom_false_positive_ratio(before, after)),
             ("stall_s", Some(stall_s(self.stall_ns, self.clients))),
         ];
-        map.extend(measured.into_iter().filter_map(|(name, value)| Some((name.to_owned(), json!(value?)))));
+        let flash = self.flash.iter().flat_map(|flash| flash.metrics(self.seconds()));
+        map.extend(
+            measured.into_iter().chain(flash).filter_map(|(name, value)| Some((name.to_owned(), json!(value?)))),
+        );
         map.insert("disk_bytes".to_owned(), json!(self.after.disk_bytes));
         map.insert("memory_bytes".to_owned(), json!(self.memory_bytes));
         map
@@ -120,8 +154,8 @@ pub struct Header {
     pub options: Map<String, Value>,
     /// The run's seed.
     pub seed: u64,
-    /// Whether a simulated run reached a steady state; a measured one does not say.
-    pub steady: Option<bool>,
+    /// Whether the run was steady, if that was asked.
+    pub steady: Option<Steady>,
 }
 
 /// The report of one run.
@@ -133,7 +167,8 @@ pub fn report(header: Header, loaded: Loaded, measured: &Measured, intervals: Ve
         "options": header.options,
         "clients": measured.clients,
         "seed": header.seed,
-        "steady": header.steady,
+        "steady": header.steady.as_ref().map(Steady::is_steady),
+        "steadiness": header.steady.as_ref().map(Steady::to_json),
         "seconds": measured.seconds(),
         "operations": measured.operations(),
         "metrics": measured.metrics(),
@@ -199,7 +234,12 @@ mod tests {
             cpu_ns: Some(100_000),
             live_bytes: 2000,
             memory_bytes: 1234,
-            flash_waf: Some(1.5),
+            flash: Some(FlashWear {
+                device_bytes: 2000,
+                nand_bytes: 3000,
+                erases: 4,
+                endurance_bytes: 1500.0 * YEAR_S * 7.0,
+            }),
             ..Measured::default()
         }
     }
@@ -221,7 +261,11 @@ mod tests {
             ("write_amp", 2.0),
             ("read_amp", 3.0),
             ("space_amp", 1.5),
+            ("device_bytes", 2000.0),
+            ("nand_bytes", 3000.0),
+            ("erases", 4.0),
             ("flash_waf", 1.5),
+            ("drive_years", 7.0),
             ("cpu_us_per_op", 25.0),
             ("cache_hit_ratio", 0.9),
             ("bloom_false_positive_ratio", 0.02),
@@ -232,7 +276,7 @@ mod tests {
             let found = metrics[name].as_f64().unwrap();
             assert!((found - expected).abs() < 1e-9, "{name}: {found} against {expected}");
         }
-        assert_eq!(metrics.len(), 19);
+        assert_eq!(metrics.len(), 23);
     }
 
     #[test]
@@ -272,6 +316,7 @@ mod tests {
                 "options",
                 "seconds",
                 "seed",
+                "steadiness",
                 "steady",
                 "workload",
             ]

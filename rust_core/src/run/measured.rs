@@ -2,6 +2,7 @@
 
 use super::Plan;
 use super::phases::{self, Driver};
+use crate::device::DeviceStats;
 use crate::error::{Error, Result};
 use crate::metrics::{Phase, Snapshot};
 use crate::runtime::threads::{self, WallClock, Workers};
@@ -99,7 +100,7 @@ impl Driver for WallDriver {
         self.workers.cpu_ns()
     }
 
-    fn flash_bytes(&self) -> Option<(u64, u64)> {
+    fn device(&self) -> Option<DeviceStats> {
         None
     }
 }

@@ -1,11 +1,17 @@
 //! The phases of a run, the same under either clock: load and settle, warm up, measure, report.
 
-use super::Plan;
+use super::spec::Warmup;
+use super::{Clock, Plan};
+use crate::device::DeviceStats;
 use crate::error::Result;
-use crate::metrics::{Header, Latencies, Loaded, Measured, Phase, Snapshot, report};
+use crate::metrics::{
+    FlashWear, Header, Latencies, Length, Loaded, Measured, Phase, Snapshot, Steadiness, Steady, report,
+};
 use crate::workload::Client;
-use crate::workload::driver::{Limits, Outcome};
+use crate::workload::driver::{Limits, Outcome, Watch};
 use serde_json::Value;
+
+type Clients = Vec<Box<dyn Client>>;
 
 /// Carries phases out under one clock.
 pub trait Driver {
@@ -16,7 +22,7 @@ pub trait Driver {
     fn phase(
         &mut self,
         phase: Phase,
-        clients: Vec<Box<dyn Client>>,
+        clients: Clients,
         limits: Limits,
         on_interval: &mut dyn FnMut(Value),
     ) -> Result<Outcome>;
@@ -30,16 +36,12 @@ pub trait Driver {
     /// CPU nanoseconds that background work has used.
     fn background_cpu_ns(&self) -> u64;
 
-    /// Bytes that the host and the flash of a simulated device have written; `None` without flash.
-    fn flash_bytes(&self) -> Option<(u64, u64)>;
+    /// What a simulated device has counted; `None` for a real one.
+    fn device(&self) -> Option<DeviceStats>;
 }
 
 /// Runs all phases of `plan` and reports them. The clients come back as the measured phase left them.
-pub fn run(
-    plan: &Plan,
-    driver: &mut dyn Driver,
-    on_interval: &mut dyn FnMut(Value),
-) -> Result<(Value, Vec<Box<dyn Client>>)> {
+pub fn run(plan: &Plan, driver: &mut dyn Driver, on_interval: &mut dyn FnMut(Value)) -> Result<(Value, Clients)> {
     let mut intervals = Vec::new();
     let mut keep = |interval: Value| {
         intervals.push(interval.clone());
@@ -47,15 +49,15 @@ pub fn run(
     };
     let loaded = load(plan, driver, &mut keep)?;
     let clients = (0..plan.spec.clients).map(|index| plan.workload.client(index)).collect();
-    let clients = warm_up(plan, driver, clients, &mut keep)?;
-    let (measured, clients) = measure(plan, driver, clients, &mut keep)?;
+    let (clients, warmup) = warm_up(plan, driver, clients, &mut keep)?;
+    let (measured, scored, clients) = measure(plan, driver, clients, &mut keep)?;
     let header = Header {
         clock: driver.clock(),
         engine: plan.spec.engine.name(),
         workload: plan.workload.parameters(),
         options: plan.options.clone(),
         seed: plan.spec.seed,
-        steady: None,
+        steady: warmup.zip(scored).map(|(warmup, scored)| Steady::judged(&warmup, &scored, planned(plan))),
     };
     Ok((report(header, loaded, &measured, intervals), clients))
 }
@@ -63,7 +65,7 @@ pub fn run(
 /// Loads, and lets background work drain, so that every run starts from the same state.
 fn load(plan: &Plan, driver: &mut dyn Driver, on_interval: &mut dyn FnMut(Value)) -> Result<Loaded> {
     let loaders = (0..plan.spec.clients).map(|index| plan.workload.loader(index)).collect();
-    let outcome = driver.phase(Phase::Load, loaders, limits(plan, None, None), on_interval)?;
+    let outcome = driver.phase(Phase::Load, loaders, limits(plan, None, None, Watch::Unwatched), on_interval)?;
     driver.settle()?;
     let settled = driver.snapshot()?;
     Ok(Loaded {
@@ -75,32 +77,44 @@ fn load(plan: &Plan, driver: &mut dyn Driver, on_interval: &mut dyn FnMut(Value)
     })
 }
 
+/// Lets clients run unscored, and hands back what was seen if the warm-up was to last until nothing changes any more.
 fn warm_up(
     plan: &Plan,
     driver: &mut dyn Driver,
-    clients: Vec<Box<dyn Client>>,
+    clients: Clients,
     on_interval: &mut dyn FnMut(Value),
-) -> Result<Vec<Box<dyn Client>>> {
-    let seconds = plan.spec.warmup_seconds;
-    if seconds == 0.0 {
-        return Ok(clients);
-    }
-    Ok(driver.phase(Phase::Warmup, clients, limits(plan, Some(seconds), None), on_interval)?.clients)
+) -> Result<(Clients, Option<Steadiness>)> {
+    let limits = match plan.spec.warmup {
+        Warmup::Seconds(0.0) => return Ok((clients, None)),
+        Warmup::Seconds(seconds) => limits(plan, Some(seconds), None, Watch::Unwatched),
+        Warmup::UntilSteady { most_seconds, most_operations } => {
+            limits(plan, most_seconds, most_operations, Watch::UntilWarmFor(planned(plan)))
+        }
+    };
+    let outcome = driver.phase(Phase::Warmup, clients, limits, on_interval)?;
+    Ok((outcome.clients, outcome.steadiness))
 }
 
 fn measure(
     plan: &Plan,
     driver: &mut dyn Driver,
-    clients: Vec<Box<dyn Client>>,
+    clients: Clients,
     on_interval: &mut dyn FnMut(Value),
-) -> Result<(Measured, Vec<Box<dyn Client>>)> {
-    let limits = limits(plan, plan.spec.seconds, plan.spec.operations);
-    let (background_cpu_ns, flash) = (driver.background_cpu_ns(), driver.flash_bytes());
+) -> Result<(Measured, Option<Steadiness>, Clients)> {
+    let watch = match plan.spec.warmup {
+        Warmup::Seconds(_) => Watch::Unwatched,
+        Warmup::UntilSteady { .. } => Watch::Judged,
+    };
+    let limits = limits(plan, plan.spec.seconds, plan.spec.operations, watch);
+    let (background_cpu_ns, device) = (driver.background_cpu_ns(), driver.device());
     let outcome = driver.phase(Phase::Run, clients, limits, on_interval)?;
     let names = plan.workload.operations().iter().copied();
-    let flash_waf = flash.zip(driver.flash_bytes()).and_then(|(before, after)| {
-        let host = after.0 - before.0;
-        (host > 0).then(|| (after.1 - before.1) as f64 / host as f64)
+    let wear = device.zip(driver.device()).zip(endurance_bytes(plan));
+    let flash = wear.map(|((before, after), endurance_bytes)| FlashWear {
+        device_bytes: after.written_bytes - before.written_bytes,
+        nand_bytes: after.nand_bytes - before.nand_bytes,
+        erases: after.erases - before.erases,
+        endurance_bytes,
     });
     let measured = Measured {
         before: outcome.before,
@@ -112,12 +126,24 @@ fn measure(
         cpu_ns: Some(outcome.cpu_ns + driver.background_cpu_ns() - background_cpu_ns),
         live_bytes: plan.workload.live_bytes(),
         memory_bytes: outcome.memory_bytes,
-        flash_waf,
+        flash,
     };
-    Ok((measured, outcome.clients))
+    Ok((measured, outcome.steadiness, outcome.clients))
 }
 
-fn limits(plan: &Plan, seconds: Option<f64>, operations: Option<u64>) -> Limits {
+/// What the flash of the simulated machine is rated to take; `None` without flash.
+fn endurance_bytes(plan: &Plan) -> Option<f64> {
+    match &plan.spec.clock {
+        Clock::Simulated(hardware) => hardware.device.endurance_bytes(),
+        Clock::Measured { .. } => None,
+    }
+}
+
+fn planned(plan: &Plan) -> Length {
+    Length { seconds: plan.spec.seconds, operations: plan.spec.operations }
+}
+
+fn limits(plan: &Plan, seconds: Option<f64>, operations: Option<u64>, watch: Watch) -> Limits {
     let spec = &plan.spec;
-    Limits { seconds, operations, interval: spec.interval, memory_bytes: spec.memory_limit }
+    Limits { seconds, operations, interval: spec.interval, memory_bytes: spec.memory_limit, watch }
 }

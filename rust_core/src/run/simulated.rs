@@ -2,14 +2,15 @@
 
 use super::Plan;
 use super::phases::{self, Driver};
+use crate::device::DeviceStats;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::metrics::{Activity, Phase, Snapshot, interval};
+use crate::metrics::{Activity, Phase, Snapshot, Steadiness, interval};
 use crate::runtime::hardware::HardwareSpec;
 use crate::runtime::simulation::{self, Observer, Simulation, Turn, World};
 use crate::runtime::{Signal, Task};
 use crate::storage::{SimulatedStorage, Storage};
-use crate::workload::driver::{Limits, Outcome};
+use crate::workload::driver::{Limits, Outcome, Watch};
 use crate::workload::halt::{Halt, HaltingStorage};
 use crate::workload::recorder::Recorder;
 use crate::workload::{self, Client};
@@ -24,6 +25,9 @@ const DRIVER_TASK: u32 = 2_000_000;
 
 /// After so many intervals of one length a phase samples half as often: virtual hours need no more points than seconds.
 const INTERVALS_OF_ONE_LENGTH: u32 = 400;
+
+/// The first intervals that a phase is judged by, in operations; they grow with it.
+const SHORTEST_JUDGED: u64 = 16;
 
 /// How a run ended: what the same spec must give again, all of it.
 pub struct End {
@@ -51,7 +55,7 @@ pub fn run(plan: &Plan, hardware: &HardwareSpec, halt: &Arc<Halt>, on_interval: 
     halt.check()?;
     let (mut report, clients) = result?;
     report["hardware"] = json!(hardware);
-    report["device"] = driver.device();
+    report["device"] = driver.device_json();
     let mut task = Simulation::task(&driver.world, DRIVER_TASK, driver.simulation.now_ns());
     driver.engine.close(&mut task)?;
     Ok(End { report, now_ns: task.now_ns, clients })
@@ -77,7 +81,7 @@ impl VirtualDriver {
     }
 
     /// What the device counted since the run began.
-    fn device(&self) -> Value {
+    fn device_json(&self) -> Value {
         let stats = self.world.lock().device_stats();
         json!({
             "read_bytes": stats.read_bytes,
@@ -108,6 +112,8 @@ impl Driver for VirtualDriver {
             halt: self.halt.clone(),
             left: Cell::new(limits.operations),
             blocks_asked: Cell::new(0),
+            judge: limits.watch.judge(&before).map(|steadiness| RefCell::new(Judge::new(steadiness, limits.watch))),
+            storage: self.storage.clone(),
         };
         let recorders: Vec<_> = clients.iter().map(|_| Rc::new(RefCell::new(Recorder::new(self.kinds)))).collect();
         let mut seats: Vec<Seat<'_>> = clients
@@ -118,7 +124,6 @@ impl Driver for VirtualDriver {
         let period_ns = limits.interval.as_nanos() as u64;
         let mut sampler = Sampler {
             phase,
-            storage: self.storage.clone(),
             shared: &shared,
             recorders: &recorders,
             last: before.clone(),
@@ -144,14 +149,19 @@ impl Driver for VirtualDriver {
         }
         let cpu_ns = self.world.lock().cpu_ns() - cpu_ns;
         let blocks_asked = shared.blocks_asked.get();
-        Ok(Outcome { clients, before, after, recorder, blocks_asked, cpu_ns, memory_bytes })
+        let steadiness = shared.judge.map(|judge| judge.into_inner().steadiness);
+        Ok(Outcome { clients, before, after, recorder, blocks_asked, cpu_ns, memory_bytes, steadiness })
     }
 
     fn settle(&mut self) -> Result<()> {
         struct Halting<'a>(&'a Halt);
         impl Observer for Halting<'_> {
-            fn tick(&mut self, _now_ns: u64) -> Result<()> {
+            fn check(&self) -> Result<()> {
                 self.0.check()
+            }
+
+            fn tick(&mut self, _now_ns: u64) -> Result<()> {
+                Ok(())
             }
         }
         let halt = self.halt.clone();
@@ -169,9 +179,8 @@ impl Driver for VirtualDriver {
         0
     }
 
-    fn flash_bytes(&self) -> Option<(u64, u64)> {
-        let stats = self.world.lock().device_stats();
-        (stats.nand_bytes > 0).then_some((stats.written_bytes, stats.nand_bytes))
+    fn device(&self) -> Option<DeviceStats> {
+        Some(self.world.lock().device_stats())
     }
 }
 
@@ -182,6 +191,8 @@ struct Shared {
     /// Operations left, where they are limited.
     left: Cell<Option<u64>>,
     blocks_asked: Cell<u64>,
+    judge: Option<RefCell<Judge>>,
+    storage: Arc<dyn Storage>,
 }
 
 impl Shared {
@@ -190,6 +201,49 @@ impl Shared {
         let Some(left) = self.left.get() else { return true };
         self.left.set(Some(left.saturating_sub(operations)));
         left > 0
+    }
+
+    fn snapshot_at(&self, at_ns: u64) -> Result<Snapshot> {
+        Ok(Snapshot {
+            at_ns,
+            meters: self.storage.meters().snapshot(),
+            engine: self.engine.stats(),
+            disk_bytes: self.storage.used_bytes()?,
+        })
+    }
+
+    /// Ends an interval of the judge if one is due before an operation that starts now. Operations start in the order of
+    /// virtual time, but do not end in it.
+    fn judge(&self, now_ns: u64) -> Result<()> {
+        let Some(judge) = &self.judge else { return Ok(()) };
+        let mut judge = judge.borrow_mut();
+        if judge.ended >= judge.next {
+            judge.sample(self.snapshot_at(now_ns)?);
+        }
+        Ok(())
+    }
+}
+
+/// Judges a phase while it runs, in intervals of equal numbers of operations.
+struct Judge {
+    steadiness: Steadiness,
+    watch: Watch,
+    ended: u64,
+    /// The interval ends after so many operations.
+    next: u64,
+    /// Whether the phase shall end.
+    is_content: bool,
+}
+
+impl Judge {
+    fn new(steadiness: Steadiness, watch: Watch) -> Self {
+        Self { steadiness, watch, ended: 0, next: SHORTEST_JUDGED, is_content: false }
+    }
+
+    fn sample(&mut self, now: Snapshot) {
+        self.steadiness.sample(now, self.ended);
+        self.is_content = self.watch.is_content(&self.steadiness);
+        self.next = self.ended + SHORTEST_JUDGED * self.steadiness.length();
     }
 }
 
@@ -202,7 +256,8 @@ struct Seat<'a> {
 
 impl simulation::Client for Seat<'_> {
     fn plan(&mut self, now_ns: u64) -> Option<Turn> {
-        if self.shared.halt.is_asked() {
+        let is_content = |judge: &RefCell<Judge>| judge.borrow().is_content;
+        if self.shared.judge.as_ref().is_some_and(is_content) {
             return None;
         }
         let plan = self.client.plan(now_ns)?;
@@ -214,6 +269,7 @@ impl simulation::Client for Seat<'_> {
     }
 
     fn execute(&mut self, task: &mut Task, _began_ns: u64) -> Result<()> {
+        self.shared.judge(task.now_ns)?;
         let asked = task.blocks_asked;
         self.client.execute(&*self.shared.engine, task)?;
         self.shared.blocks_asked.set(self.shared.blocks_asked.get() + task.blocks_asked - asked);
@@ -224,6 +280,9 @@ impl simulation::Client for Seat<'_> {
         let Some(plan) = self.plan.take() else { return };
         let mut recorder = self.recorder.borrow_mut();
         recorder.record(&plan, ended_ns - began_ns);
+        if let Some(judge) = &self.shared.judge {
+            judge.borrow_mut().ended += plan.operations;
+        }
         if stalled_ns > 0 {
             recorder.stalled(stalled_ns);
         }
@@ -232,7 +291,6 @@ impl simulation::Client for Seat<'_> {
 
 struct Sampler<'a> {
     phase: Phase,
-    storage: Arc<dyn Storage>,
     shared: &'a Shared,
     recorders: &'a [Rc<RefCell<Recorder>>],
     last: Snapshot,
@@ -250,12 +308,7 @@ impl Sampler<'_> {
         for recorder in self.recorders {
             recorder.borrow_mut().drain(&mut activity);
         }
-        let now = Snapshot {
-            at_ns: now_ns,
-            meters: self.storage.meters().snapshot(),
-            engine: self.shared.engine.stats(),
-            disk_bytes: self.storage.used_bytes()?,
-        };
+        let now = self.shared.snapshot_at(now_ns)?;
         (self.on_interval)(interval(self.phase, &self.last, &now, &activity, self.recorders.len() as u32));
         self.last = now.clone();
         let used = now.engine.memory_bytes;
@@ -268,8 +321,11 @@ impl Sampler<'_> {
 }
 
 impl Observer for Sampler<'_> {
+    fn check(&self) -> Result<()> {
+        self.shared.halt.check()
+    }
+
     fn tick(&mut self, now_ns: u64) -> Result<()> {
-        self.shared.halt.check()?;
         self.shared.engine.check()?;
         if now_ns < self.last.at_ns + self.period_ns {
             return Ok(());

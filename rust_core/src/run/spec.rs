@@ -39,6 +39,20 @@ pub enum Clock {
     Simulated(Box<HardwareSpec>),
 }
 
+/// How long clients run before the measured phase.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Warmup {
+    /// So long, and nobody asks whether that was enough.
+    Seconds(f64),
+    /// Until nothing changes any more, or until a budget ends, whichever comes first.
+    UntilSteady {
+        /// After so many seconds.
+        most_seconds: Option<f64>,
+        /// After so many operations of all clients.
+        most_operations: Option<u64>,
+    },
+}
+
 /// One run. The option names of the engine and the parameters of the workload are checked by those who know them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spec {
@@ -56,8 +70,8 @@ pub struct Spec {
     pub seconds: Option<f64>,
     /// Operations of the measured phase.
     pub operations: Option<u64>,
-    /// Length of the phase before it, which is not scored.
-    pub warmup_seconds: f64,
+    /// The phase before it, which is not scored.
+    pub warmup: Warmup,
     /// Length of an interval.
     pub interval: Duration,
     /// The clock and what belongs to it.
@@ -145,11 +159,42 @@ impl Fields {
         }
     }
 
+    fn warmup(&mut self) -> Result<Warmup> {
+        let seconds = self.seconds("warmup_seconds", 0.0..=LONGEST_SECONDS)?;
+        let Some(value) = self.take("warmup") else { return Ok(Warmup::Seconds(seconds.unwrap_or(0.0))) };
+        let accepted = "an object of most_seconds, most_operations, in place of warmup_seconds";
+        let Value::Object(rest) = &value else { return Err(Error::invalid("warmup", value, accepted)) };
+        let fields = Fields { rest: rest.clone(), known: Vec::new() };
+        let budget = fields.budget().map_err(in_warmup)?;
+        match budget {
+            Warmup::UntilSteady { most_seconds: None, most_operations: None } => {
+                Err(Error::invalid("warmup", value, accepted))
+            }
+            _ if seconds.is_some() => Err(Error::invalid("warmup", value, "warmup or warmup_seconds, not both")),
+            budget => Ok(budget),
+        }
+    }
+
+    fn budget(mut self) -> Result<Warmup> {
+        let most_seconds = self.seconds("most_seconds", 0.001..=LONGEST_SECONDS)?;
+        let most_operations = self.whole("most_operations", 1..=i64::MAX as u64)?;
+        self.finish()?;
+        Ok(Warmup::UntilSteady { most_seconds, most_operations })
+    }
+
     fn finish(self) -> Result<()> {
         match self.rest.iter().next() {
             None => Ok(()),
             Some((name, value)) => Err(Error::invalid(name, value, format!("a field of {}", self.known.join(", ")))),
         }
+    }
+}
+
+/// Names a field of the warm-up in full.
+fn in_warmup(error: Error) -> Error {
+    match error {
+        Error::Invalid { field, found, accepted } => Error::invalid(format!("warmup.{field}"), found, accepted),
+        other => other,
     }
 }
 
@@ -169,7 +214,7 @@ impl Spec {
             seed: fields.whole("seed", 0..=u64::MAX)?.unwrap_or(1),
             seconds: fields.seconds("seconds", 0.001..=LONGEST_SECONDS)?,
             operations: fields.whole("operations", 1..=i64::MAX as u64)?,
-            warmup_seconds: fields.seconds("warmup_seconds", 0.0..=LONGEST_SECONDS)?.unwrap_or(0.0),
+            warmup: fields.warmup()?,
             interval: Duration::from_millis(fields.whole("interval_ms", 10..=3_600_000)?.unwrap_or(100)),
             clock,
             keep: fields.switch("keep")?,
@@ -199,8 +244,14 @@ mod tests {
     fn absent_fields_take_their_defaults() {
         let spec = Spec::from_json(with("keep", json!(null))).unwrap();
         assert_eq!((spec.engine, spec.clients, spec.seed, spec.keep), (EngineKind::Lsm, 1, 1, false));
-        assert_eq!((spec.seconds, spec.operations, spec.warmup_seconds), (Some(1.0), None, 0.0));
+        assert_eq!((spec.seconds, spec.operations, spec.warmup), (Some(1.0), None, Warmup::Seconds(0.0)));
         assert_eq!((spec.interval, spec.memory_limit), (Duration::from_millis(100), None));
+    }
+
+    #[test]
+    fn a_warm_up_until_steady_needs_one_bound() {
+        let spec = Spec::from_json(with("warmup", json!({"most_operations": 7}))).unwrap();
+        assert_eq!(spec.warmup, Warmup::UntilSteady { most_seconds: None, most_operations: Some(7) });
     }
 
     #[test]
@@ -217,6 +268,14 @@ mod tests {
             ("seconds", json!(null), "seconds: found nothing, accepted: seconds or operations of the measured phase"),
             ("operations", json!(0), "operations: found 0, accepted: a whole number from 1"),
             ("warmup_seconds", json!(-1), "warmup_seconds: found -1, accepted: seconds from 0 to 1000000"),
+            ("warmup", json!(2), "warmup: found 2, accepted: an object of most_seconds, most_operations"),
+            ("warmup", json!({}), "warmup: found {}, accepted: an object of most_seconds, most_operations"),
+            ("warmup", json!({"most": 2}), "warmup.most: found 2, accepted: a field of most_seconds, most_operations"),
+            (
+                "warmup",
+                json!({"most_operations": 0}),
+                "warmup.most_operations: found 0, accepted: a whole number from 1",
+            ),
             ("interval_ms", json!(5), "interval_ms: found 5, accepted: a whole number from 10 to 3600000"),
             ("clock", json!("sundial"), "clock: found \"sundial\", accepted: measured or simulated"),
             ("clock", json!("simulated"), "hardware: found nothing, accepted: a machine to simulate"),
@@ -242,6 +301,10 @@ mod tests {
             let error = Spec::from_json(with(field, value)).unwrap_err();
             assert!(error.to_string().starts_with(says), "{error}");
         }
+        let mut twice = with("warmup", json!({"most_seconds": 2}));
+        twice["warmup_seconds"] = json!(1);
+        let error = Spec::from_json(twice).unwrap_err().to_string();
+        assert!(error.ends_with("accepted: warmup or warmup_seconds, not both"), "{error}");
         assert!(Spec::from_json(json!(5)).unwrap_err().to_string().starts_with("spec: found 5"));
     }
 }

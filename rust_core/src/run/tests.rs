@@ -1,10 +1,11 @@
 use super::*;
 use crate::engine::EngineStats;
 use crate::runtime::Admission;
+use crate::storage::gated::{Gate, GatedStorage, Operation, Pass};
 use crate::workload::model_engine::ModelEngine;
 use serde_json::json;
 use std::path::Path;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Opens the model engine, with one made-up option.
 #[derive(Default)]
@@ -216,6 +217,10 @@ fn wrong_parts_of_a_spec_are_refused_before_anything_runs() {
 }
 
 fn simulated(workload: Value, more: Value) -> Run {
+    simulated_by(Arc::default(), workload, more)
+}
+
+fn simulated_by(engine: Arc<ModelEngine>, workload: Value, more: Value) -> Run {
     let device = json!({
         "kind": "cloud_volume", "capacity_bytes": 1_u64 << 40, "iops": 3000.0, "mb_per_s": 125.0,
         "request_bytes": 262_144, "read_latency_us": 500.0, "write_latency_us": 700.0,
@@ -224,7 +229,7 @@ fn simulated(workload: Value, more: Value) -> Run {
         "engine": "lsm", "workload": workload, "clock": "simulated", "hardware": {"cores": 2, "device": device},
     });
     spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-    Run::with_opener(spec, Arc::new(ModelOpener::default())).unwrap()
+    Run::with_opener(spec, Arc::new(ModelOpener { engine })).unwrap()
 }
 
 #[test]
@@ -242,10 +247,240 @@ fn a_simulated_run_gives_the_same_report_to_the_last_byte() {
     assert_ne!(report(4).to_string(), first.to_string());
 }
 
+fn on_flash(engine: &str) -> Value {
+    let device = json!({
+        "kind": "flash", "capacity_bytes": 256 << 20, "over_provisioning": 0.28, "fullness": 0.1, "channels": 32,
+        "read_latency_us": 100.0, "write_latency_us": 20.0, "sync_us": 20.0, "read_mb_per_s": 2000.0,
+        "write_mb_per_s": 1000.0, "link_mb_per_s": 3000.0, "buffer_bytes": 1 << 20, "page_bytes": 4096,
+        "superblock_bytes": 1 << 20, "victim": "greedy", "rated_cycles": 3000.0,
+    });
+    json!({
+        "engine": engine, "clock": "simulated", "hardware": {"cores": 2, "device": device}, "operations": 4000,
+        "workload": {"kind": "ycsb", "records": 4000}, "clients": 2,
+    })
+}
+
+/// Opens the real engines and keeps the storage under the last one.
+#[derive(Default)]
+struct KeepingOpener(Mutex<Option<Arc<dyn Storage>>>);
+
+impl Opener for KeepingOpener {
+    fn options(&self, kind: EngineKind, given: &Map<String, Value>) -> Result<Map<String, Value>> {
+        Engines.options(kind, given)
+    }
+
+    fn open(
+        &self,
+        kind: EngineKind,
+        options: &Map<String, Value>,
+        layout: KeyLayout,
+        storage: Arc<dyn Storage>,
+        signal: Arc<Signal>,
+        task: &mut Task,
+    ) -> Result<Arc<dyn Engine>> {
+        *self.0.lock() = Some(storage.clone());
+        Engines.open(kind, options, layout, storage, signal, task)
+    }
+}
+
+#[test]
+fn every_byte_of_a_simulated_run_has_a_purpose_and_reaches_the_flash() {
+    for engine in ["lsm", "btree"] {
+        let opener = Arc::new(KeepingOpener::default());
+        let run = Run::with_opener(on_flash(engine), opener.clone()).unwrap();
+        run.start();
+        let report = run.report().unwrap();
+        let storage = opener.0.lock().take().unwrap();
+        let total = storage.meters().snapshot().total();
+        assert_eq!((total.written_bytes, total.read_bytes), (storage.written_bytes(), storage.read_bytes()));
+        // What the operating system still holds back of a log has not reached the device yet.
+        let held_back = 1 << 20;
+        let of_run: u64 =
+            report["bytes"].as_object().unwrap().values().map(|one| one["written_bytes"].as_u64().unwrap()).sum();
+        let metrics = &report["metrics"];
+        let (device, nand) = (metrics["device_bytes"].as_f64().unwrap(), metrics["nand_bytes"].as_f64().unwrap());
+        assert!(device + held_back as f64 >= of_run as f64, "{metrics}");
+        assert!(nand >= device, "{metrics}");
+        assert!(metrics["drive_years"].as_f64().unwrap() > 0.0);
+    }
+}
+
 #[test]
 fn a_simulated_run_is_cancelled_too() {
     let run = simulated(endless_ycsb(), json!({"seconds": 1}));
     run.start();
     run.cancel();
     assert!(matches!(run.report(), Err(Error::Cancelled)));
+}
+
+/// Counts the accesses of the real engines, and asks the run to stop at one of them.
+#[derive(Clone)]
+struct Stopper {
+    halt: Arc<Halt>,
+    seen: Arc<AtomicU64>,
+    stops_at: u64,
+}
+
+impl Gate for Stopper {
+    fn before(&self, _operation: Operation, _name: &str) -> Result<Pass> {
+        if self.seen.fetch_add(1, Ordering::Relaxed) + 1 == self.stops_at {
+            self.halt.ask();
+        }
+        Ok(Pass::Through)
+    }
+}
+
+impl Opener for Stopper {
+    fn options(&self, kind: EngineKind, given: &Map<String, Value>) -> Result<Map<String, Value>> {
+        Engines.options(kind, given)
+    }
+
+    fn open(
+        &self,
+        kind: EngineKind,
+        options: &Map<String, Value>,
+        layout: KeyLayout,
+        storage: Arc<dyn Storage>,
+        signal: Arc<Signal>,
+        task: &mut Task,
+    ) -> Result<Arc<dyn Engine>> {
+        let counted = Arc::new(GatedStorage::behind(self.clone(), storage));
+        Engines.open(kind, options, layout, counted, signal, task)
+    }
+}
+
+/// Runs on flash until access `stops_at`, and returns the result and how many accesses there were.
+fn stopped_at(engine: &str, stops_at: u64) -> (Result<Value>, u64) {
+    let stopper = Stopper { halt: Arc::default(), seen: Arc::default(), stops_at };
+    let plan = Plan::new(on_flash(engine), Arc::new(stopper.clone())).unwrap();
+    let Clock::Simulated(hardware) = &plan.spec.clock else { panic!("not simulated") };
+    let result = simulated::run(&plan, hardware, &stopper.halt, &mut |_| {});
+    (result.map(|end| end.report), stopper.seen.load(Ordering::Relaxed))
+}
+
+#[test]
+fn a_simulated_run_makes_few_accesses_after_it_is_cancelled_in_any_phase() {
+    for engine in ["lsm", "btree"] {
+        let (result, total) = stopped_at(engine, u64::MAX);
+        result.unwrap();
+        for stops_at in (1..10).map(|tenth| total * tenth / 10) {
+            let (result, seen) = stopped_at(engine, stops_at);
+            assert!(matches!(result, Err(Error::Cancelled)), "{engine} at {stops_at}");
+            assert!(seen - stops_at <= 4, "{engine}: {} accesses after {stops_at} of {total}", seen - stops_at);
+        }
+    }
+}
+
+#[test]
+fn the_error_of_a_run_tells_what_panicked_and_where() {
+    let before = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        panics::keep(panic);
+        before(panic);
+    }));
+    let (measured, engine, _directory) = model_run(small_ycsb(), json!({"operations": 10}));
+    let virtual_engine = Arc::<ModelEngine>::default();
+    let virtual_run = simulated_by(virtual_engine.clone(), small_ycsb(), json!({"operations": 10}));
+    for (run, engine, who) in [(measured, engine, "a client"), (virtual_run, virtual_engine, "the run")] {
+        engine.panics.store(true, Ordering::Relaxed);
+        run.start();
+        let message = run.report().unwrap_err().to_string();
+        let expected = format!("{who} panicked: told to panic at src/workload/model_engine.rs:");
+        assert!(message.contains(&expected), "{message}");
+    }
+}
+
+#[test]
+fn a_warm_up_lasts_until_nothing_changes_any_more() {
+    let workload = json!({"kind": "ycsb", "records": 1_000, "mix": "C"});
+    let run = simulated(workload, json!({"operations": 20_000, "clients": 3, "warmup": {"most_operations": 40_000}}));
+    run.start();
+    let report = run.report().unwrap();
+    assert_eq!((&report["steady"], &report["operations"]), (&json!(true), &json!(20_000)), "{}", report["steadiness"]);
+    let warmup = report["steadiness"]["warmup_operations"].as_u64().unwrap();
+    assert!((10_000..12_000).contains(&warmup), "twice a quarter of the measured phase, not {warmup}");
+}
+
+#[test]
+fn a_warm_up_whose_budget_ends_first_is_not_yet_steady() {
+    let workload = json!({"kind": "ycsb", "records": 1_000, "mix": "C"});
+    let run = simulated(workload, json!({"operations": 20_000, "warmup": {"most_operations": 5_000}}));
+    run.start();
+    let report = run.report().unwrap();
+    assert_eq!((&report["steady"], &report["operations"]), (&json!(false), &json!(20_000)));
+    assert_eq!(report["steadiness"]["is_warm"], false);
+    assert_eq!(report["steadiness"]["changed_in_run"], json!([]));
+}
+
+#[test]
+fn a_measured_run_is_judged_too_and_a_fixed_warm_up_is_not() {
+    let (run, _engine, _directory) = model_run(small_ycsb(), json!({"seconds": 0.1, "warmup": {"most_seconds": 0.2}}));
+    run.start();
+    // Half a second of real time is too short to expect a verdict, not to have one.
+    let report = run.report().unwrap();
+    assert!(report["steady"].is_boolean());
+    assert!(report["steadiness"]["warmup_operations"].as_u64().unwrap() > 0);
+    let (run, _engine, _directory) = model_run(small_ycsb(), json!({"operations": 500, "warmup_seconds": 0.02}));
+    run.start();
+    let report = run.report().unwrap();
+    assert!(report["steady"].is_null() && report["steadiness"].is_null());
+}
+
+/// A run on the real engines, under either clock.
+fn real(engine: &str, clock: &str, directory: &Path, more: Value) -> Value {
+    let device = json!({
+        "kind": "cloud_volume", "capacity_bytes": 1_u64 << 40, "iops": 3000.0, "mb_per_s": 125.0,
+        "request_bytes": 262_144, "read_latency_us": 500.0, "write_latency_us": 700.0,
+    });
+    let mut spec = json!({"engine": engine, "clock": clock});
+    match clock {
+        "simulated" => spec["hardware"] = json!({"cores": 2, "device": device}),
+        _ => spec["directory"] = json!(directory.join(engine)),
+    }
+    spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    let run = Run::new(spec).unwrap();
+    run.start();
+    run.report().unwrap()
+}
+
+#[test]
+fn an_engine_is_settled_between_load_and_warm_up_under_both_clocks() {
+    let directory = tempfile::tempdir().unwrap();
+    for clock in ["measured", "simulated"] {
+        for (engine, options, drained) in [
+            // An empty memtable holds the first block of its arena.
+            (
+                "lsm",
+                json!({"write_buffer_size": 65_536}),
+                &[("memtable_bytes", 8192.0), ("immutable_memtables", 0.0), ("compaction_pending_bytes", 0.0)][..],
+            ),
+            ("btree", json!({}), &[("dirty_pages", 0.0)][..]),
+        ] {
+            let workload = json!({"kind": "ycsb", "records": 2_000, "mix": "C"});
+            let more = json!({"options": options, "workload": workload, "operations": 1});
+            let details = real(engine, clock, directory.path(), more)["engine_details"].clone();
+            for (name, left) in drained {
+                assert_eq!(details[name], *left, "{clock} {engine} {name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_run_that_ends_before_its_memtable_is_full_is_not_yet_steady() {
+    let directory = tempfile::tempdir().unwrap();
+    let steady = |write_buffer_size: u64| {
+        let more = json!({
+            "options": {"write_buffer_size": write_buffer_size, "max_bytes_for_level_base": 4 * write_buffer_size},
+            "workload": {"kind": "ycsb", "records": 2_000, "mix": "A"},
+            "clients": 2, "operations": 20_000, "warmup": {"most_operations": 20_000},
+        });
+        real("lsm", "simulated", directory.path(), more)
+    };
+    let report = steady(64 << 20);
+    assert_eq!(report["steady"], false);
+    let changed = report["steadiness"]["changed_in_run"].as_array().unwrap();
+    assert!(changed.iter().any(|change| change["series"] == "memtable_bytes"), "{changed:?}");
+    let report = steady(256 << 10);
+    assert_eq!(report["steady"], true, "{}", report["steadiness"]);
 }

@@ -5,6 +5,7 @@
 pub mod group_sync;
 pub mod hardware;
 pub mod job;
+pub mod panics;
 pub mod queues;
 pub mod serial;
 pub mod signal;

@@ -113,6 +113,9 @@ pub trait Client {
 
 /// Watches a simulation from outside its time.
 pub trait Observer {
+    /// Asked before every event, however little virtual time lies between two of them. An error ends the run.
+    fn check(&self) -> Result<()>;
+
     /// Virtual time reached `now_ns`, a multiple of the period. An error ends the run.
     fn tick(&mut self, now_ns: u64) -> Result<()>;
 }
@@ -193,6 +196,7 @@ impl Simulation {
         let mut waiting = Vec::new();
         let mut active = seats.len();
         while active > 0 {
+            observer.check()?;
             let seen = self.signal.ready_generation();
             let Some(Reverse((now_ns, event))) = queue.pop() else { return Err(starved()) };
             if now_ns >= until_ns {
@@ -253,6 +257,7 @@ impl Simulation {
         let mut queue = self.queue(period_ns);
         self.start_jobs(self.now_ns, &mut queue)?;
         while !self.engine.is_settled() || self.jobs.iter().any(Option::is_some) {
+            observer.check()?;
             self.engine.check()?;
             let Some(Reverse((now_ns, event))) = queue.pop() else { return Err(starved()) };
             self.now_ns = self.now_ns.max(now_ns);

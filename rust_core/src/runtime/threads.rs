@@ -2,10 +2,9 @@
 
 #![allow(clippy::disallowed_methods)]
 
-use super::{Admission, Signal, Task};
+use super::{Admission, Signal, Task, panics};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
@@ -96,13 +95,12 @@ fn work(engine: &dyn Engine, signal: &Signal, clock: WallClock, n: u32, cpu_ns: 
             continue;
         };
         let before = thread_cpu_ns();
-        let result = catch_unwind(AssertUnwindSafe(|| {
+        // A panic must not leave clients waiting for work that no longer happens.
+        let result = panics::caught("a background job", || {
             job.run(&mut task)?;
             task.now_ns = clock.now_ns();
             job.install(&mut task)
-        }));
-        // A panic must not leave clients waiting for work that no longer happens.
-        let result = result.unwrap_or_else(|_| Err(Error::poisoned("a background job panicked")));
+        });
         if let Err(error) = result {
             engine.poison(&error);
         }

@@ -3,6 +3,7 @@
 
 pub mod faulty;
 pub mod files;
+pub mod gated;
 pub mod memory;
 pub mod run_directory;
 pub mod simulated;

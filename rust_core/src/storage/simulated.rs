@@ -342,7 +342,7 @@ mod tests {
     fn a_log_of_fixed_length_needs_no_journal() {
         let (storage, asked, mut task) = storage();
         let log = storage.create(&mut task, "redo").unwrap();
-        log.write_at(&mut task, Purpose::Redo, 0, &[0; 65536]).unwrap();
+        log.write_at(&mut task, Purpose::Redo, 0, &vec![0; 65536]).unwrap();
         log.sync(&mut task, Purpose::Redo).unwrap();
         log.write_at(&mut task, Purpose::Redo, 4000, &[7; 512]).unwrap();
         log.sync(&mut task, Purpose::Redo).unwrap();

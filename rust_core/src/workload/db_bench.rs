@@ -1,5 +1,6 @@
 //! RocksDB's db_bench: loops over numbered keys, without transactions or indexes.
 
+use super::load_rows::LoadRows;
 use super::permute::RandomOrder;
 use super::random::{Random, Stream};
 use super::values::Compressible;
@@ -65,7 +66,7 @@ struct Shared {
     seed: u64,
     values: Compressible,
     load_order: Option<RandomOrder>,
-    next_load_row: AtomicU64,
+    load_rows: LoadRows,
     /// One bit for each key that exists; empty when all do, after a load.
     present: Vec<AtomicU64>,
     present_keys: AtomicU64,
@@ -131,7 +132,7 @@ impl DbBench {
             seed,
             values: Compressible::new(&mut random, parameters.compression_ratio, parameters.value_bytes as usize),
             load_order: (parameters.load_order == "random").then(|| RandomOrder::new(&mut random, keys)),
-            next_load_row: AtomicU64::new(if starts_empty(&parameters) { keys } else { 0 }),
+            load_rows: LoadRows::new(0..if starts_empty(&parameters) { 0 } else { keys }),
             present: (0..tracked).map(|_| AtomicU64::new(0)).collect(),
             present_keys: AtomicU64::new(0),
             parameters,
@@ -225,9 +226,7 @@ struct Loader {
 impl Client for Loader {
     fn plan(&mut self, _now_ns: u64) -> Option<Plan> {
         let shared = self.writer.shared.clone();
-        let (keys, rows) = (shared.parameters.keys, shared.parameters.load_batch_rows);
-        let first = shared.next_load_row.fetch_add(rows, Ordering::Relaxed);
-        let rows = first.min(keys)..(first + rows).min(keys);
+        let rows = shared.load_rows.take(shared.parameters.load_batch_rows);
         self.writer.prepare(rows.map(|row| shared.load_order.as_ref().map_or(row, |order| order.at(row))))
     }
 

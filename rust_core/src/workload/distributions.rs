@@ -125,7 +125,9 @@ mod tests {
         let (sizes, counts) = (LogNormal { median: 128.0, sigma: 1.0, max: 1 << 20 }, Geometric { p: 0.382, max: 128 });
         for _ in 0..100_000 {
             let drawn = [zipf.draw(&mut random), sizes.draw(&mut random), counts.draw(&mut random)];
-            drawn.iter().for_each(|one| hash.update(&one.to_le_bytes()));
+            for one in drawn {
+                hash.update(&one.to_le_bytes());
+            }
             hash.update(&random.gaussian().to_bits().to_le_bytes());
         }
         assert_eq!(hash.digest(), 18093939128699546493);

@@ -6,9 +6,9 @@ use super::recorder::Recorder;
 use super::{Client, Plan};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::metrics::{Activity, Phase, Snapshot, interval};
+use crate::metrics::{Activity, Length, Phase, Snapshot, Steadiness, interval};
 use crate::runtime::threads::{self, WallClock};
-use crate::runtime::{Signal, Task};
+use crate::runtime::{Signal, Task, panics};
 use crate::storage::Storage;
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -18,6 +18,9 @@ use std::time::Duration;
 
 /// A client with a rate limit naps at most this long before it looks whether to stop.
 const NAP: Duration = Duration::from_millis(20);
+
+/// The first intervals that a phase is judged by; they grow with it.
+const SHORTEST_JUDGED_NS: u64 = 10_000_000;
 
 /// What a phase runs on.
 #[derive(Clone)]
@@ -57,6 +60,32 @@ pub struct Limits {
     pub interval: Duration,
     /// The run fails when the engine uses more memory.
     pub memory_bytes: Option<u64>,
+    /// Whether the phase is judged.
+    pub watch: Watch,
+}
+
+/// Whether somebody asks if a phase is steady.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Watch {
+    /// Nobody.
+    Unwatched,
+    /// It is judged when it has ended.
+    Judged,
+    /// It ends when a phase of this length can be expected to be steady.
+    UntilWarmFor(Length),
+}
+
+impl Watch {
+    /// The judge of a phase that begins now, if it has one.
+    pub fn judge(self, began: &Snapshot) -> Option<Steadiness> {
+        (self != Self::Unwatched).then(|| Steadiness::new(began.clone()))
+    }
+
+    /// Whether a phase shall go on no longer.
+    pub fn is_content(self, judge: &Steadiness) -> bool {
+        let Self::UntilWarmFor(planned) = self else { return false };
+        judge.is_warm_for(planned)
+    }
 }
 
 /// What a phase yielded.
@@ -75,6 +104,8 @@ pub struct Outcome {
     pub cpu_ns: u64,
     /// The most memory that the engine used at the end of an interval.
     pub memory_bytes: u64,
+    /// What was seen of its steadiness, if it was watched.
+    pub steadiness: Option<Steadiness>,
 }
 
 /// What the threads of a phase share.
@@ -148,6 +179,7 @@ pub fn run_phase(
         recorders: &recorders,
         last: before.clone(),
         memory_bytes: before.engine.memory_bytes,
+        judge: limits.watch.judge(&before),
         on_interval,
     };
     let watched = watcher.watch(&shared, &limits);
@@ -172,6 +204,7 @@ pub fn run_phase(
         blocks_asked: done.iter().map(|done| done.blocks_asked).sum(),
         cpu_ns: done.iter().map(|done| done.cpu_ns).sum(),
         memory_bytes: watcher.memory_bytes,
+        steadiness: watcher.judge,
         clients: done.into_iter().map(|done| done.client).collect(),
     })
 }
@@ -183,6 +216,7 @@ struct Watcher<'a> {
     recorders: &'a [Arc<Mutex<Recorder>>],
     last: Snapshot,
     memory_bytes: u64,
+    judge: Option<Steadiness>,
     on_interval: &'a mut dyn FnMut(Value),
 }
 
@@ -194,6 +228,7 @@ impl Watcher<'_> {
         let interval_ns = limits.interval.as_nanos() as u64;
         let deadline_ns = limits.seconds.map_or(u64::MAX, |seconds| began_ns + (seconds * 1e9) as u64);
         let mut tick_ns = began_ns + interval_ns;
+        let mut judge_ns = if self.judge.is_some() { began_ns + SHORTEST_JUDGED_NS } else { u64::MAX };
         loop {
             let heard = halt.rings();
             let now_ns = stage.clock.now_ns();
@@ -201,13 +236,23 @@ impl Watcher<'_> {
             if has_ended || halt.is_asked() || now_ns >= deadline_ns {
                 return Ok(());
             }
+            if now_ns >= judge_ns
+                && let Some(judge) = &mut self.judge
+            {
+                let operations = self.recorders.iter().map(|recorder| recorder.lock().operations()).sum();
+                judge.sample(stage.snapshot()?, operations);
+                if limits.watch.is_content(judge) {
+                    return Ok(());
+                }
+                judge_ns = now_ns + SHORTEST_JUDGED_NS * judge.length();
+            }
             if now_ns >= tick_ns {
                 stage.engine.check()?;
                 self.sample(stage, limits)?;
                 tick_ns += (now_ns - tick_ns) / interval_ns * interval_ns + interval_ns;
                 continue;
             }
-            halt.listen(heard, Duration::from_nanos(tick_ns.min(deadline_ns) - now_ns));
+            halt.listen(heard, Duration::from_nanos(tick_ns.min(judge_ns).min(deadline_ns) - now_ns));
         }
     }
 
@@ -232,7 +277,8 @@ impl Watcher<'_> {
 fn run_client(shared: &Shared, id: u32, mut client: Box<dyn Client>, recorder: &Mutex<Recorder>) -> Done {
     let _running = Running(shared);
     let mut task = Task::wall(id);
-    if let Err(error) = operate(shared, &mut *client, &mut task, recorder) {
+    let operated = panics::caught("a client", || operate(shared, &mut *client, &mut task, recorder));
+    if let Err(error) = operated {
         shared.error.lock().get_or_insert(error);
     }
     Done { client, blocks_asked: task.blocks_asked, cpu_ns: threads::thread_cpu_ns() }

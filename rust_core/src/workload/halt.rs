@@ -2,9 +2,9 @@
 //! background job ends at its next block.
 
 use crate::error::{Error, Result};
-use crate::metrics::{Meters, Purpose};
-use crate::runtime::{Signal, Task};
-use crate::storage::{Storage, StorageFile};
+use crate::runtime::Signal;
+use crate::storage::Storage;
+use crate::storage::gated::{Gate, GatedStorage, Operation, Pass};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -51,119 +51,45 @@ impl Halt {
     }
 }
 
+/// Refuses reads, writes and syncs once the run is to stop; what tidies up may go on.
+pub struct HaltGate {
+    halt: Arc<Halt>,
+    skips_syncs: AtomicBool,
+}
+
 /// A storage that refuses reads, writes and syncs once the run is to stop. While data is loaded it may leave syncs out: a
 /// load that a crash interrupts is thrown away, and nothing of it is scored.
-pub struct HaltingStorage {
-    inner: Arc<dyn Storage>,
-    halt: Arc<Halt>,
-    skips_syncs: Arc<AtomicBool>,
-}
+pub type HaltingStorage = GatedStorage<HaltGate>;
 
 impl HaltingStorage {
     /// Stands in front of `inner`.
     pub fn new(inner: Arc<dyn Storage>, halt: Arc<Halt>) -> Self {
-        Self { inner, halt, skips_syncs: Arc::default() }
+        Self::behind(HaltGate { halt, skips_syncs: AtomicBool::new(false) }, inner)
     }
 
     /// From now on syncs are left out, or not any more. Who leaves them out syncs everything afterwards.
     pub fn skip_syncs(&self, skip: bool) {
-        self.skips_syncs.store(skip, Ordering::Release);
-    }
-
-    fn wrap(&self, file: Arc<dyn StorageFile>) -> Arc<dyn StorageFile> {
-        Arc::new(HaltingFile { inner: file, halt: self.halt.clone(), skips_syncs: self.skips_syncs.clone() })
+        self.gate().skips_syncs.store(skip, Ordering::Release);
     }
 }
 
-impl Storage for HaltingStorage {
-    fn create(&self, task: &mut Task, name: &str) -> Result<Arc<dyn StorageFile>> {
-        self.halt.check()?;
-        Ok(self.wrap(self.inner.create(task, name)?))
-    }
-
-    fn open(&self, task: &mut Task, name: &str) -> Result<Arc<dyn StorageFile>> {
-        self.halt.check()?;
-        Ok(self.wrap(self.inner.open(task, name)?))
-    }
-
-    fn remove(&self, task: &mut Task, name: &str) -> Result<()> {
-        self.inner.remove(task, name)
-    }
-
-    fn rename(&self, task: &mut Task, from: &str, to: &str) -> Result<()> {
-        self.inner.rename(task, from, to)
-    }
-
-    fn list(&self) -> Result<Vec<String>> {
-        self.inner.list()
-    }
-
-    fn sync_directory(&self, task: &mut Task) -> Result<()> {
-        self.halt.check()?;
-        if self.skips_syncs.load(Ordering::Acquire) {
-            return Ok(());
+impl Gate for HaltGate {
+    fn before(&self, operation: Operation, _name: &str) -> Result<Pass> {
+        let tidies =
+            matches!(operation, Operation::Remove | Operation::Rename | Operation::Resize | Operation::PunchHole);
+        if !tidies {
+            self.halt.check()?;
         }
-        self.inner.sync_directory(task)
-    }
-
-    fn meters(&self) -> &Arc<Meters> {
-        self.inner.meters()
-    }
-
-    fn used_bytes(&self) -> Result<u64> {
-        self.inner.used_bytes()
-    }
-
-    fn written_bytes(&self) -> u64 {
-        self.inner.written_bytes()
-    }
-
-    fn read_bytes(&self) -> u64 {
-        self.inner.read_bytes()
-    }
-}
-
-struct HaltingFile {
-    inner: Arc<dyn StorageFile>,
-    halt: Arc<Halt>,
-    skips_syncs: Arc<AtomicBool>,
-}
-
-impl StorageFile for HaltingFile {
-    fn read_at(&self, task: &mut Task, purpose: Purpose, offset: u64, buffer: &mut [u8]) -> Result<()> {
-        self.halt.check()?;
-        self.inner.read_at(task, purpose, offset, buffer)
-    }
-
-    fn write_at(&self, task: &mut Task, purpose: Purpose, offset: u64, data: &[u8]) -> Result<()> {
-        self.halt.check()?;
-        self.inner.write_at(task, purpose, offset, data)
-    }
-
-    fn sync(&self, task: &mut Task, purpose: Purpose) -> Result<()> {
-        self.halt.check()?;
-        if self.skips_syncs.load(Ordering::Acquire) {
-            return Ok(());
-        }
-        self.inner.sync(task, purpose)
-    }
-
-    fn len(&self) -> u64 {
-        self.inner.len()
-    }
-
-    fn set_len(&self, task: &mut Task, bytes: u64) -> Result<()> {
-        self.inner.set_len(task, bytes)
-    }
-
-    fn punch_hole(&self, task: &mut Task, offset: u64, bytes: u64) -> Result<()> {
-        self.inner.punch_hole(task, offset, bytes)
+        let leaves_out = operation == Operation::Sync && self.skips_syncs.load(Ordering::Acquire);
+        Ok(if leaves_out { Pass::LeftOut } else { Pass::Through })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metrics::{Meters, Purpose};
+    use crate::runtime::Task;
     use crate::storage::MemoryStorage;
 
     #[test]

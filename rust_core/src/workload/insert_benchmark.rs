@@ -5,6 +5,7 @@
 pub mod client;
 pub mod schema;
 
+use super::load_rows::LoadRows;
 use super::{Client, Workload, with_kind};
 use crate::engine::KeyLayout;
 use crate::engine_options;
@@ -57,7 +58,7 @@ pub struct Shared {
     parameters: Parameters,
     inserters: u64,
     seed: u64,
-    next_load_id: AtomicU64,
+    load_rows: LoadRows,
     next_id: AtomicU64,
     /// The oldest row that no inserter deletes yet.
     next_oldest_id: AtomicU64,
@@ -122,7 +123,7 @@ impl<T: Table> InsertBenchmark<T> {
         let shared = Shared {
             inserters: u64::from(clients).saturating_sub(parameters.query_clients),
             seed,
-            next_load_id: AtomicU64::new(FIRST_ID),
+            load_rows: LoadRows::new(FIRST_ID..FIRST_ID + parameters.rows),
             next_id: AtomicU64::new(FIRST_ID + parameters.rows),
             next_oldest_id: AtomicU64::new(FIRST_ID),
             live_bytes: AtomicI64::new(0),

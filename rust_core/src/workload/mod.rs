@@ -10,6 +10,7 @@ pub mod driver;
 pub mod halt;
 pub mod insert_benchmark;
 pub mod linkbench;
+pub mod load_rows;
 pub mod permute;
 pub mod random;
 pub mod recorder;

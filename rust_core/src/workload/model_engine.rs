@@ -6,7 +6,7 @@ use crate::runtime::{Admission, Job, Task};
 use parking_lot::{Mutex, RwLock};
 use std::collections::BTreeMap;
 use std::ops::Bound;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use xxhash_rust::xxh3::Xxh3;
 
 type Map = BTreeMap<Vec<u8>, Vec<u8>>;
@@ -29,6 +29,8 @@ pub struct ModelEngine {
     pub memory_bytes: AtomicU64,
     /// Writes that still succeed, counted down; `None` is without limit.
     pub writes_left: Mutex<Option<u64>>,
+    /// Whether writes panic.
+    pub panics: AtomicBool,
 }
 
 impl ModelEngine {
@@ -71,6 +73,7 @@ impl Engine for ModelEngine {
 
     fn write(&self, _task: &mut Task, batch: &mut WriteBatch, _commit: Commit) -> Result<()> {
         self.poison.check()?;
+        assert!(!self.panics.load(Ordering::Relaxed), "told to panic");
         if let Some(left) = &mut *self.writes_left.lock() {
             *left = left.checked_sub(1).ok_or_else(|| Error::corruption("model", 0, "no writes left"))?;
         }

@@ -10,19 +10,26 @@ pub struct Recorder {
     pub by_kind: Vec<Latencies>,
     /// Nanoseconds that the client waited for admission.
     pub stall_ns: u64,
+    operations: u64,
     recent: Activity,
 }
 
 impl Recorder {
     /// For a workload with so many kinds of operations.
     pub fn new(kinds: usize) -> Self {
-        Self { by_kind: vec![Latencies::default(); kinds], stall_ns: 0, recent: Activity::default() }
+        Self { by_kind: vec![Latencies::default(); kinds], stall_ns: 0, operations: 0, recent: Activity::default() }
     }
 
     /// Counts an operation that ended `took_ns` after it could start.
     pub fn record(&mut self, plan: &Plan, took_ns: u64) {
         self.by_kind[plan.kind].record_many(took_ns, plan.operations);
         self.recent.latencies.record_many(took_ns, plan.operations);
+        self.operations += plan.operations;
+    }
+
+    /// Operations recorded so far.
+    pub fn operations(&self) -> u64 {
+        self.operations
     }
 
     /// Counts time spent waiting for admission.
@@ -43,6 +50,7 @@ impl Recorder {
     pub fn merge(&mut self, other: &Self) {
         self.by_kind.iter_mut().zip(&other.by_kind).for_each(|(mine, theirs)| mine.merge(theirs));
         self.stall_ns += other.stall_ns;
+        self.operations += other.operations;
     }
 }
 
@@ -66,6 +74,6 @@ mod tests {
         all.merge(&recorder);
         all.merge(&recorder);
         assert_eq!(all.by_kind.iter().map(Latencies::count).collect::<Vec<_>>(), [2, 20]);
-        assert_eq!(all.stall_ns, 24);
+        assert_eq!((all.stall_ns, all.operations()), (24, 22));
     }
 }

@@ -1,6 +1,7 @@
 //! The core workloads of YCSB (Cooper et al., SoCC 2010) on one key-value table: a record is one value of all its fields,
 //! and an update of one field rewrites the record.
 
+use super::load_rows::LoadRows;
 use super::permute::fnv_hash;
 use super::random::{Random, Stream};
 use super::values::push_ycsb_field;
@@ -70,7 +71,7 @@ struct Shared {
     seed: u64,
     zipf: Zipf,
     locks: RowLocks,
-    next_load_row: AtomicU64,
+    load_rows: LoadRows,
     /// Numbers given to inserts, and the end of those that were inserted.
     next_number: AtomicU64,
     inserted: AtomicU64,
@@ -130,7 +131,7 @@ impl Ycsb {
             parameters,
             seed,
             locks: if stands_for > 1.0 { RowLocks::instant() } else { RowLocks::default() },
-            next_load_row: AtomicU64::new(0),
+            load_rows: LoadRows::new(0..records),
             next_number: AtomicU64::new(records),
             inserted: AtomicU64::new(records),
             live_bytes: AtomicU64::new(0),
@@ -182,11 +183,10 @@ struct Loader {
 
 impl Client for Loader {
     fn plan(&mut self, _now_ns: u64) -> Option<Plan> {
-        let (records, rows) = (self.shared.parameters.records, self.shared.parameters.load_batch_rows);
-        let first = self.shared.next_load_row.fetch_add(rows, Ordering::Relaxed);
-        let mut random = Random::derive(self.shared.seed, Stream::LoadChunk(first));
+        let rows = self.shared.load_rows.take(self.shared.parameters.load_batch_rows);
+        let mut random = Random::derive(self.shared.seed, Stream::LoadChunk(rows.start));
         let (mut key, mut value) = (Vec::new(), Vec::new());
-        for number in first.min(records)..(first + rows).min(records) {
+        for number in rows {
             push_key(number, &mut key);
             self.shared.push_record(&mut random, &mut value);
             self.batch.put(&key, &value);

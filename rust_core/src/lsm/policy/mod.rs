@@ -1,6 +1,7 @@
 //! RocksDB's decisions, as pure functions of a plain state: how large the levels shall be, which level needs compaction
-//! most, which files are taken, where outputs are cut, and when writers are held back.
+//! most, which files are taken, where outputs are cut, how they are compressed, and when writers are held back.
 
+pub mod compression;
 pub mod picking;
 pub mod scores;
 pub mod shape;
@@ -11,6 +12,7 @@ pub mod targets;
 #[cfg(test)]
 mod script;
 
+pub use compression::LevelCodecs;
 pub use picking::{Pick, pick_compaction};
 pub use scores::{pending_compaction_bytes, scores};
 pub use shape::{FileMeta, Running, Shape};

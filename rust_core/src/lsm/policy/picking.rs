@@ -197,8 +197,9 @@ impl Picker<'_> {
     }
 
     /// More files next to a file that only moves, while none overlaps the output level (`TryExtendNonL0TrivialMove`).
+    /// RocksDB leaves this out where levels have their own codecs.
     fn extend_move(&self, level: usize, mut range: Range<usize>) -> Range<usize> {
-        if range.len() > 1 {
+        if range.len() > 1 || !self.options.compression_per_level.is_empty() {
             return range;
         }
         let files = self.shape.levels[level];
@@ -336,9 +337,10 @@ impl Picker<'_> {
         (inputs, below)
     }
 
-    /// The oldest files of level 0 that overlap neither each other nor the base level (`TryPickL0TrivialMove`).
+    /// The oldest files of level 0 that overlap neither each other nor the base level (`TryPickL0TrivialMove`). RocksDB
+    /// leaves this out where levels have their own codecs.
     fn move_from_level0(&self, output_level: usize) -> Option<Pick> {
-        if self.shape.levels[output_level].is_empty() {
+        if self.shape.levels[output_level].is_empty() || !self.options.compression_per_level.is_empty() {
             return None;
         }
         let mut moved: Vec<Arc<FileMeta>> = Vec::new();

@@ -5,7 +5,7 @@
 //! case what holds
 //! L0 9[a-f]:100 8[c-k]:100*     number[smallest-largest]:bytes, * while being compacted, ~sequence, d for tombstones
 //! running L3 a-f                a compaction under way into a level
-//! > targets                     targets | scores | pending | pick
+//! > targets                     targets | scores | pending | pick | codecs
 //! base 3: …                     expected answer
 //! ```
 
@@ -107,7 +107,8 @@ fn answer(question: &str, tree: &Tree, options: &Options) -> String {
         "pending" => pending_compaction_bytes(&shape, &targets, options).to_string(),
         "pick" => {
             let parsed = options.parse().unwrap();
-            let same = |_: usize, output: usize| parsed.bottommost.is_none() || output < shape.last_level();
+            let codec = |level: usize| parsed.codecs.at(level, targets.base_level, shape.last_level());
+            let same = |from: usize, to: usize| codec(from) == codec(to);
             match pick_compaction(&shape, &targets, options, parsed.priority, &same) {
                 None => "nothing".into(),
                 Some(pick) => {
@@ -123,6 +124,14 @@ fn answer(question: &str, tree: &Tree, options: &Options) -> String {
                     if pick.bottommost { out + ", bottommost" } else { out }
                 }
             }
+        }
+        "codecs" => {
+            let codecs = options.parse().unwrap().codecs;
+            let mut out = format!("flush {:?}, base {}:", codecs.flushed(), targets.base_level);
+            for level in 0..tree.levels.len() {
+                write!(out, " {:?}", codecs.at(level, targets.base_level, shape.last_level())).unwrap();
+            }
+            out
         }
         other => panic!("no question {other}"),
     }
@@ -165,6 +174,11 @@ fn level_targets_follow_the_tree() {
 #[test]
 fn scores_tell_the_neediest_level() {
     run(include_str!("testdata/scores.txt"));
+}
+
+#[test]
+fn each_level_has_its_codec() {
+    run(include_str!("testdata/codecs.txt"));
 }
 
 #[test]

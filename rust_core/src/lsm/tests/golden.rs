@@ -20,6 +20,7 @@ fn a_table_of_200_000_keys_has_rocksdbs_blocks() {
     let (storage, mut task) = (memory(), Task::wall(0));
     let shape = TableShape {
         compression: Compression::None,
+        compression_level: None,
         block_bytes: 4096,
         restart_interval: 16,
         bloom: BloomPolicy::new(10.0),

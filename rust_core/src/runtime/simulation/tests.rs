@@ -7,6 +7,7 @@ use crate::engine::{Commit, EngineIterator, EngineStats, WriteBatch};
 use crate::metrics::{Meters, Purpose};
 use crate::runtime::JobKind;
 use crate::storage::{SimulatedStorage, Storage};
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 const SLOTS: u64 = 4;
@@ -131,8 +132,27 @@ impl Client for Seated<'_> {
 struct Ticks(Vec<u64>);
 
 impl Observer for Ticks {
+    fn check(&self) -> Result<()> {
+        Ok(())
+    }
+
     fn tick(&mut self, now_ns: u64) -> Result<()> {
         self.0.push(now_ns);
+        Ok(())
+    }
+}
+
+/// Stops the simulation after so many events.
+struct Stop(Cell<u32>);
+
+impl Observer for Stop {
+    fn check(&self) -> Result<()> {
+        let left = self.0.get().checked_sub(1).ok_or(Error::Cancelled)?;
+        self.0.set(left);
+        Ok(())
+    }
+
+    fn tick(&mut self, _now_ns: u64) -> Result<()> {
         Ok(())
     }
 }
@@ -143,6 +163,13 @@ fn simulate(writers: &mut [Writer]) -> (Simulation, Ticks) {
 }
 
 fn simulate_until(writers: &mut [Writer], until_ns: u64) -> (Simulation, Ticks) {
+    let mut ticks = Ticks::default();
+    let (simulation, result) = simulate_under(writers, until_ns, &mut ticks);
+    result.unwrap();
+    (simulation, ticks)
+}
+
+fn simulate_under(writers: &mut [Writer], until_ns: u64, observer: &mut dyn Observer) -> (Simulation, Result<()>) {
     let volume = CloudVolume::new(CloudVolumeSpec {
         capacity_bytes: 1 << 40,
         iops: 1e9,
@@ -162,9 +189,8 @@ fn simulate_until(writers: &mut [Writer], until_ns: u64) -> (Simulation, Ticks) 
     let mut seated: Vec<Seated<'_>> =
         writers.iter_mut().map(|writer| Seated { writer, engine: engine.clone() }).collect();
     let mut clients: Vec<&mut dyn Client> = seated.iter_mut().map(|one| one as &mut dyn Client).collect();
-    let mut ticks = Ticks::default();
-    simulation.run(&mut clients, until_ns, 1_000_000, &mut ticks).unwrap();
-    (simulation, ticks)
+    let result = simulation.run(&mut clients, until_ns, 1_000_000, observer);
+    (simulation, result)
 }
 
 #[test]
@@ -201,6 +227,14 @@ fn a_phase_that_ends_between_two_ticks_is_not_ticked_after_its_end() {
     let (simulation, ticks) = simulate_until(&mut writers, 2_500_000);
     assert_eq!(ticks.0, [1_000_000, 2_000_000]);
     assert_eq!(simulation.now_ns(), 2_500_000);
+}
+
+#[test]
+fn a_simulation_that_is_stopped_carries_out_no_further_event() {
+    let mut writers = [Writer { left: 6, ..Writer::default() }];
+    let (_, result) = simulate_under(&mut writers, u64::MAX, &mut Stop(Cell::new(3)));
+    assert!(matches!(result, Err(Error::Cancelled)));
+    assert_eq!(writers[0].ended.len(), 3);
 }
 
 #[test]

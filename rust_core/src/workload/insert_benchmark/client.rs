@@ -43,11 +43,11 @@ impl<T: Table> Loader<T> {
 impl<T: Table> Client for Loader<T> {
     fn plan(&mut self, _now_ns: u64) -> Option<Plan> {
         let parameters = &self.shared.parameters;
-        let first = self.shared.next_load_id.fetch_add(parameters.rows_per_commit, Ordering::Relaxed);
-        let operations = (parameters.rows + 1).saturating_sub(first).min(parameters.rows_per_commit);
-        let mut random = Random::derive(self.shared.seed, Stream::LoadChunk(first));
+        let ids = self.shared.load_rows.take(parameters.rows_per_commit);
+        let operations = ids.end - ids.start;
+        let mut random = Random::derive(self.shared.seed, Stream::LoadChunk(ids.start));
         let mut rows: Vec<_> = (0..operations).map(|_| T::draw(&mut random)).collect();
-        number_rows(&mut rows, first);
+        number_rows(&mut rows, ids.start);
         for row in &rows {
             self.change.add::<T>(row);
         }

@@ -1,0 +1,31 @@
+"""Why a run is not yet steady, in words: the core names the series that still changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from advisor.core import Report
+
+NOT_YET = "not yet steady"
+
+
+def unsteady_notes(report: Report) -> Iterator[str]:
+    """What kept a run from being steady; nothing for one that was, or that was not judged."""
+    seen = report.get("steadiness")
+    if report.get("steady") is not False or seen is None:
+        return
+    if not seen["is_warm"]:
+        yield f"{NOT_YET} when the warm-up's budget ended: {_changes(seen['changed_in_warmup'])}"
+    if seen["changed_in_run"] != []:
+        yield f"{NOT_YET} while it was measured: {_changes(seen['changed_in_run'])}"
+
+
+def _changes(changes: list[dict[str, Any]] | None) -> str:
+    if changes is None:
+        return "too short to tell"
+    return ", ".join(_change(one) for one in changes) or "too short to be sure"
+
+
+def _change(change: dict[str, Any]) -> str:
+    return f"{change['series']} went from {change['from']:.3g} to {change['to']:.3g}"

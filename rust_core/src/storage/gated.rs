@@ -1,0 +1,161 @@
+//! A storage with a gate before its accesses: the gate lets an access through, leaves it out, or answers with an error.
+
+use super::{Storage, StorageFile};
+use crate::error::Result;
+use crate::metrics::{Meters, Purpose};
+use crate::runtime::Task;
+use std::sync::Arc;
+
+/// What is about to be done to a file, or to the directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    /// Create a file.
+    Create,
+    /// Open a file.
+    Open,
+    /// Remove a file.
+    Remove,
+    /// Rename a file.
+    Rename,
+    /// Read from a file.
+    Read,
+    /// Write so many bytes into a file.
+    Write {
+        /// Length in bytes.
+        bytes: u64,
+    },
+    /// Make a file, or the directory, durable.
+    Sync,
+    /// Set the length of a file.
+    Resize,
+    /// Give the space of a range back.
+    PunchHole,
+}
+
+/// How an operation goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pass {
+    /// It is done.
+    Through,
+    /// It is left out, and answered as if it had been done. Only syncs can be.
+    LeftOut,
+}
+
+/// Looks at operations before they are done; its error takes their place.
+pub trait Gate: Send + Sync + 'static {
+    /// `name` is the file, or `.` for the directory.
+    fn before(&self, operation: Operation, name: &str) -> Result<Pass>;
+}
+
+/// The name under which a gate sees the directory.
+const DIRECTORY: &str = ".";
+
+/// A storage behind a gate.
+pub struct GatedStorage<G> {
+    inner: Arc<dyn Storage>,
+    gate: Arc<G>,
+}
+
+impl<G: Gate> GatedStorage<G> {
+    /// Puts `gate` in front of `inner`.
+    pub fn behind(gate: G, inner: Arc<dyn Storage>) -> Self {
+        Self { inner, gate: Arc::new(gate) }
+    }
+
+    /// The gate.
+    pub fn gate(&self) -> &G {
+        &self.gate
+    }
+
+    fn wrap(&self, name: &str, inner: Arc<dyn StorageFile>) -> Arc<dyn StorageFile> {
+        Arc::new(GatedFile { name: name.to_owned(), inner, gate: self.gate.clone() })
+    }
+}
+
+impl<G: Gate> Storage for GatedStorage<G> {
+    fn create(&self, task: &mut Task, name: &str) -> Result<Arc<dyn StorageFile>> {
+        self.gate.before(Operation::Create, name)?;
+        Ok(self.wrap(name, self.inner.create(task, name)?))
+    }
+
+    fn open(&self, task: &mut Task, name: &str) -> Result<Arc<dyn StorageFile>> {
+        self.gate.before(Operation::Open, name)?;
+        Ok(self.wrap(name, self.inner.open(task, name)?))
+    }
+
+    fn remove(&self, task: &mut Task, name: &str) -> Result<()> {
+        self.gate.before(Operation::Remove, name)?;
+        self.inner.remove(task, name)
+    }
+
+    fn rename(&self, task: &mut Task, from: &str, to: &str) -> Result<()> {
+        self.gate.before(Operation::Rename, from)?;
+        self.inner.rename(task, from, to)
+    }
+
+    fn list(&self) -> Result<Vec<String>> {
+        self.inner.list()
+    }
+
+    fn sync_directory(&self, task: &mut Task) -> Result<()> {
+        match self.gate.before(Operation::Sync, DIRECTORY)? {
+            Pass::Through => self.inner.sync_directory(task),
+            Pass::LeftOut => Ok(()),
+        }
+    }
+
+    fn meters(&self) -> &Arc<Meters> {
+        self.inner.meters()
+    }
+
+    fn used_bytes(&self) -> Result<u64> {
+        self.inner.used_bytes()
+    }
+
+    fn written_bytes(&self) -> u64 {
+        self.inner.written_bytes()
+    }
+
+    fn read_bytes(&self) -> u64 {
+        self.inner.read_bytes()
+    }
+}
+
+struct GatedFile<G> {
+    name: String,
+    inner: Arc<dyn StorageFile>,
+    gate: Arc<G>,
+}
+
+impl<G: Gate> StorageFile for GatedFile<G> {
+    fn read_at(&self, task: &mut Task, purpose: Purpose, offset: u64, buffer: &mut [u8]) -> Result<()> {
+        self.gate.before(Operation::Read, &self.name)?;
+        self.inner.read_at(task, purpose, offset, buffer)
+    }
+
+    fn write_at(&self, task: &mut Task, purpose: Purpose, offset: u64, data: &[u8]) -> Result<()> {
+        self.gate.before(Operation::Write { bytes: data.len() as u64 }, &self.name)?;
+        self.inner.write_at(task, purpose, offset, data)
+    }
+
+    fn sync(&self, task: &mut Task, purpose: Purpose) -> Result<()> {
+        match self.gate.before(Operation::Sync, &self.name)? {
+            Pass::Through => self.inner.sync(task, purpose),
+            Pass::LeftOut => Ok(()),
+        }
+    }
+
+    fn len(&self) -> u64 {
+        self.inner.len()
+    }
+
+    fn set_len(&self, task: &mut Task, bytes: u64) -> Result<()> {
+        self.gate.before(Operation::Resize, &self.name)?;
+        self.inner.set_len(task, bytes)
+    }
+
+    fn punch_hole(&self, task: &mut Task, offset: u64, bytes: u64) -> Result<()> {
+        self.gate.before(Operation::PunchHole, &self.name)?;
+        self.inner.punch_hole(task, offset, bytes)
+    }
+}
