@@ -28,6 +28,7 @@ from advisor.scale import MIB, Scale
 from advisor.sizes import format_size
 from advisor.steadiness import unsteady_notes
 from advisor.trial import THIS_MACHINE, Clock, Role, Trial
+from advisor.workload import Workload
 
 MOST_WARMUP = 2.0
 """A run that is not steady by then is measured all the same: warm-up / measured phase, in seconds
@@ -63,7 +64,9 @@ def choose_scale(profile: Profile) -> Scale:
     """The scale for a profile. It does not depend on the settings tried, so that trials can be
     compared."""
     return Scale.choose(
-        profile.data_bytes, {engine: knobs.defaults(engine) for engine in profile.engines}
+        profile.data_bytes,
+        {engine: knobs.defaults(engine) for engine in profile.engines},
+        profile.workload.unit_bytes,
     )
 
 
@@ -74,7 +77,7 @@ def needed_memory(profile: Profile, engine: Engine, settings: Settings) -> int:
         settings,
         clients=profile.clients,
         data_bytes=profile.data_bytes,
-        keys=profile.units,
+        keys=profile.keys,
     )
 
 
@@ -87,7 +90,7 @@ def largest_cache(profile: Profile, engine: Engine, settings: Settings) -> int |
         budget=profile.memory_bytes,
         clients=profile.clients,
         data_bytes=profile.data_bytes,
-        keys=profile.units,
+        keys=profile.keys,
     )
 
 
@@ -158,14 +161,22 @@ def _run(
     return _measured(trial, report, setup, time.monotonic() - began)
 
 
-def _workload(profile: Profile, scale: Scale, data_bytes: int) -> dict[str, Any]:
+def scaled_workload(workload: Workload, scale: Scale, data_bytes: int) -> dict[str, Any]:
     """The workload at scale. Its load commits fewer rows at once where the log shrank: batches of
-    full size would fill it, which no full-size load does."""
-    workload = profile.workload.spec(data_bytes)
-    batch = profile.workload.info.parameters.get("load_batch_rows")
-    if batch is not None and scale.factor < 1:
-        workload.setdefault("load_batch_rows", min(batch.default, SCALED_LOAD_BATCH_ROWS))
-    return workload
+    full size would fill it, which no full-size load does. Skewed requests keep the skew of the full
+    size, and clients meet on a row as seldom as there."""
+    spec = workload.spec(scale.size(data_bytes))
+    if scale.factor == 1:
+        return spec
+    parameters = workload.info.parameters
+    batch = parameters.get("load_batch_rows")
+    if batch is not None:
+        spec.setdefault("load_batch_rows", min(batch.default, SCALED_LOAD_BATCH_ROWS))
+    if "stands_for" in parameters:
+        spec.setdefault("stands_for", 1 / scale.factor)
+    if "row_waits" in parameters:
+        spec.setdefault("row_waits", False)
+    return spec
 
 
 def _spec(trial: Trial, setup: Setup, options: Settings, directory: Path | None) -> Spec:
@@ -176,13 +187,13 @@ def _spec(trial: Trial, setup: Setup, options: Settings, directory: Path | None)
         options,
         clients=profile.clients,
         data_bytes=data_bytes,
-        keys=profile.workload.units(data_bytes),
+        keys=profile.workload.keys(data_bytes),
     )
     budget = max(scale.size(profile.memory_bytes), needed)
     spec: dict[str, Any] = {
         "engine": trial.engine,
         "options": dict(options),
-        "workload": _workload(profile, scale, data_bytes),
+        "workload": scaled_workload(profile.workload, scale, profile.data_bytes),
         "clients": profile.clients,
         "seed": trial.seed,
         "seconds": trial.seconds,

@@ -20,12 +20,15 @@ from advisor.knobs import Engine, Knob, Setting, Settings
 MIB = 1 << 20
 SMALLEST_DATA, LARGEST_DATA = 24 * MIB, 32 * MIB
 """Data of a scaled run: enough for several levels, little enough to load and run in about two
-seconds."""
+seconds. At a quarter of it, pages of 16 KiB in extents of a mebibyte made the space of the B-tree
+15% larger; the LSM kept its ratios."""
 
 MEMTABLE_BLOCKS = 200
 CACHE_BLOCKS = 2000
-"""A memtable that holds fewer blocks, or a cache fewer, behaves by chance; where the data allows,
-runs are larger."""
+"""What a run should have where the data allows. The property of the scale, within 10% in write and
+space amplification and in reads per operation, is tested down to memtables of 16 blocks (64 KiB)
+and caches of 512; the reads of the B-tree, however, grow in pools below 2048 pages. Further down,
+each file costs a growing share of syncs and of reads beside its data."""
 
 _MULTIPLIED = ("disk_bytes", "memory_bytes")
 _UNIT_KNOB: Mapping[Engine, str] = {"lsm": "block_size", "btree": "innodb_page_size"}
@@ -47,16 +50,23 @@ class Scale:
     factor: float
 
     @classmethod
-    def choose(cls, data_bytes: int, settings: Mapping[Engine, Settings]) -> Scale:
+    def choose(
+        cls, data_bytes: int, settings: Mapping[Engine, Settings], unit_bytes: int = 1
+    ) -> Scale:
         """The factor for this much data: as small as keeps memtables and caches of these settings
         meaningful, between `SMALLEST_DATA` and `LARGEST_DATA` of scaled data. Data smaller than
-        that runs at full size."""
-        if data_bytes <= SMALLEST_DATA:
+        that runs at full size.
+
+        At least one unit of the workload stays whole: half a warehouse has as many rows that
+        everybody writes to as a whole one, and so needs more than half of its cache.
+        """
+        smallest = max(SMALLEST_DATA, unit_bytes)
+        if data_bytes <= smallest:
             return cls(1.0)
         wanted = max(
             (_meaningful_factor(engine, given) for engine, given in settings.items()), default=0.0
         )
-        low, high = SMALLEST_DATA / data_bytes, min(1.0, LARGEST_DATA / data_bytes)
+        low, high = smallest / data_bytes, min(1.0, max(smallest, LARGEST_DATA) / data_bytes)
         return cls(min(max(wanted, low), high))
 
     def size(self, full: float) -> int:

@@ -75,6 +75,8 @@ class WorkloadKind:
     clients: int
     """How many clients are usual."""
     parameters: Mapping[str, ParameterInfo]
+    divided: tuple[str, ...] = ()
+    """Counts that make up a unit: they shrink where there is less data than one."""
 
 
 @cache
@@ -95,6 +97,7 @@ def kinds() -> Mapping[str, WorkloadKind]:
             unit_keys=tuple(map(tuple, table["unit_keys"])),
             clients=table["clients"],
             parameters=parameters,
+            divided=tuple(table.get("divided", ())),
         )
     return found
 
@@ -161,11 +164,16 @@ class Workload(BaseModel):
 
     def keys(self, data_bytes: int) -> int:
         """How many keys the engine holds for this much data, index entries included."""
-        return self.units(data_bytes) * self._sum(self.info.unit_keys)
+        part = min(1.0, data_bytes / self.unit_bytes) if self.info.divided else 1.0
+        return max(1, round(self.units(data_bytes) * self._sum(self.info.unit_keys) * part))
 
     def spec(self, data_bytes: int) -> dict[str, Any]:
         """The workload as the core takes it, for this much data."""
-        return {"kind": self.kind, self.info.sized_by: self.units(data_bytes), **self.parameters}
+        spec = {"kind": self.kind, self.info.sized_by: self.units(data_bytes), **self.parameters}
+        part = data_bytes / self.unit_bytes
+        if part < 1:
+            spec |= {name: max(1, round(self._factor(name) * part)) for name in self.info.divided}
+        return spec
 
     def _sum(self, products: Products) -> int:
         return max(1, sum(math.prod(map(self._factor, product)) for product in products))

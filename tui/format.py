@@ -140,6 +140,13 @@ def value(name: str, number: float | None) -> str:
     return metric.write(number) if metric else count(number)
 
 
+def scale(factor: float) -> str:
+    """How much smaller a run was than what it speaks for."""
+    if factor == 1:
+        return "at full size"
+    return f"at 1/{1 / factor:,.0f} of the full size; sizes are multiplied back"
+
+
 def difference(before: float | None, after: float | None) -> str:
     """`after` against `before`: `+112 %`, `-8 %`, `3.4x` when it more than tripled."""
     if before is None or after is None or before <= 0:

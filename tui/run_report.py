@@ -14,6 +14,7 @@ def print_trial(trial: Trial) -> None:
     engine = fmt.ENGINE_TITLES[trial.engine]
     head = f"{trial.workload} on the {engine} engine, {fmt.clock_words(trial)}"
     typer.echo(typer.style(head, bold=True))
+    typer.echo(fmt.scale(trial.scale))
     if trial.error:
         typer.echo(f"{trial.outcome}: {trial.error}")
     if trial.steady is not None:

@@ -52,6 +52,7 @@ class Replay:
         """The replay as the one JSON shape that it has."""
         return {
             "name": self.experiment.name,
+            "scale": self.factor,
             "rows": [
                 {
                     "metric": row.metric,

@@ -14,6 +14,7 @@ from advisor.core import Spec
 from advisor.hardware import Hardware
 from advisor.published.experiment import Experiment, Run
 from advisor.scale import MIB, Scale
+from advisor.workload import kinds
 
 SEED = 1
 INTERVALS = 100
@@ -76,6 +77,8 @@ def scaled_run(experiment: Experiment, run: Run, factor: float, machine: Hardwar
         workload[experiment.sized_by] = scale.size(experiment.units)
         if experiment.shrinks:
             workload["load_batch_rows"] = LOAD_BATCH_ROWS
+            if "stands_for" in kinds()[workload["kind"]].parameters:
+                workload["stands_for"] = 1 / factor
     spec: Spec = {
         "engine": engine,
         "options": dict(settings.values),

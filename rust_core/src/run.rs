@@ -72,7 +72,7 @@ impl Plan {
     fn run(&self, halt: &Arc<Halt>, on_interval: &mut dyn FnMut(Value)) -> Result<Value> {
         match &self.spec.clock {
             Clock::Measured { directory } => measured::run(self, directory, halt, on_interval),
-            Clock::Simulated(hardware) => simulated::run(self, hardware, halt, on_interval),
+            Clock::Simulated(hardware) => simulated::run(self, hardware, halt, on_interval).map(|end| end.report),
         }
     }
 }
@@ -184,5 +184,7 @@ fn again(error: &Error) -> Error {
     }
 }
 
+#[cfg(test)]
+mod same_again;
 #[cfg(test)]
 mod tests;

@@ -6,6 +6,8 @@ import pytest
 
 from advisor import dialects, report
 from advisor.errors import InputError, WorkError
+from advisor.evaluate import largest_cache
+from advisor.knobs import Setting
 from advisor.recommend import Recommendation, recommend
 from advisor.search import Question, Study
 from tests.support.fake_core import FakeCore
@@ -125,12 +127,14 @@ def test_the_difference_is_told_against_the_users_settings(tmp_path: Path) -> No
 
 
 def test_settings_that_are_good_already_are_kept(tmp_path: Path) -> None:
-    current = {
-        "block_cache": 3724 * MIB,
+    current: dict[str, Setting] = {
         "filter_policy": "bloomfilter:10:false",
         "compression": "kLZ4Compression",
         "max_background_jobs": 16,
     }
+    cache = largest_cache(problem(), "lsm", current)
+    assert cache is not None
+    current["block_cache"] = cache
     question = Question(problem(), engines=("lsm",), current={"lsm": current})
     _, found = run(tmp_path, question=question, core=FakeCore(noise=0.04))
     assert found.changes == ()
@@ -141,7 +145,13 @@ def test_settings_that_are_good_already_are_kept(tmp_path: Path) -> None:
 
 def test_a_hair_of_difference_is_not_credited(tmp_path: Path) -> None:
     # What fills the memory is 0.6% more than what the user has.
-    current = {"block_cache": 3700 * MIB}
+    tuned: dict[str, Setting] = {
+        "filter_policy": "bloomfilter:10:false",
+        "max_background_jobs": 16,
+    }
+    filled = largest_cache(problem(), "lsm", tuned)
+    assert filled is not None
+    current = {"block_cache": int(filled / 1.006)}
     question = Question(problem(), engines=("lsm",), current={"lsm": current})
     made, found = run(tmp_path, question=question, trials=40)
     winner = made.best()

@@ -20,7 +20,7 @@ from typing import Any
 WORK_NS = {"call": 200.0, "compare": 8.0, "copy_byte": 0.1}
 """What work costs on the machine of the model; its defaults are half as much again."""
 
-UNIT_BYTES = {"ids": 800, "records": 1023, "keys": 116}
+UNIT_BYTES = {"ids": 800, "records": 1023, "keys": 116, "warehouses": 75_000_000}
 
 
 class SpecError(ValueError):

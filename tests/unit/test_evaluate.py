@@ -8,7 +8,7 @@ import pytest
 
 from advisor.core import DiskFull
 from advisor.errors import InputError
-from advisor.evaluate import Setup, evaluate
+from advisor.evaluate import Setup, evaluate, needed_memory
 from advisor.scale import Scale
 from tests.support.fake_core import FakeCore, RunError
 from tests.support.problems import GIB, problem
@@ -36,6 +36,26 @@ def test_the_spec_is_scaled_and_the_trial_is_not(tmp_path: Path) -> None:
     ids = 20 * GIB // 256 // 800
     assert spec["workload"] == {"kind": "linkbench", "ids": ids, "load_batch_rows": 64}
     assert (spec["seed"], spec["clients"], spec["seconds"]) == (7, 4, 1.0)
+
+
+def test_filters_are_reckoned_by_keys_and_not_by_ids() -> None:
+    bare, filtered = (
+        needed_memory(problem(), "lsm", {"filter_policy": policy})
+        for policy in ("nullptr", "bloomfilter:10:false")
+    )
+    assert filtered - bare == problem().keys * 10 // 8
+    assert problem().keys == 11 * problem().units
+
+
+def test_a_scaled_trial_keeps_the_skew_and_the_contention_of_the_full_size(tmp_path: Path) -> None:
+    core = FakeCore()
+    for kind in ("ycsb", "tpcc"):
+        one = problem(workload={"kind": kind})
+        evaluate(setup(tmp_path, core, profile=one, scale=Scale(1 / 512)), "lsm", {}, seed=1)
+    ycsb, tpcc = (spec["workload"] for spec in core.specs)
+    assert ycsb["stands_for"] == 512
+    assert tpcc["row_waits"] is False
+    assert (tpcc["warehouses"], tpcc["items"], tpcc["customers_per_district"]) == (1, 56816, 1704)
 
 
 UNSTEADY = {

@@ -74,7 +74,7 @@ def test_a_ratio_stands_beside_the_published_one() -> None:
 
 def test_the_document_has_the_shape_that_is_promised() -> None:
     document = of("linkbench-24h").document()
-    assert set(document) == {"name", "rows", "claims"}
+    assert set(document) == {"name", "scale", "rows", "claims"}
     assert all(
         set(row) == {"metric", "published", "simulated", "ratio"} for row in document["rows"]
     )

@@ -28,9 +28,9 @@ def test_blocks_and_pages_keep_their_size() -> None:
 
 
 def test_a_size_that_hits_its_floor_is_kept_there_and_reported() -> None:
-    scaled = Scale(1 / 1024).settings("lsm", {"write_buffer_size": 16 * MIB})
-    assert scaled.values["write_buffer_size"] == 64 * KIB
-    assert scaled.notes == ("write_buffer_size: 16MiB hits the floor of the scale, ran as 64MiB",)
+    scaled = Scale(1 / 1024).settings("lsm", {"write_buffer_size": 8 * MIB})
+    assert scaled.values["write_buffer_size"] == 16 * KIB
+    assert scaled.notes == ("write_buffer_size: 8MiB hits the floor of the scale, ran as 16MiB",)
 
 
 def test_zero_stays_zero_because_it_means_none_or_derived() -> None:
@@ -66,6 +66,12 @@ def test_the_chosen_scale_keeps_the_data_in_its_bounds() -> None:
         assert SMALLEST_DATA <= scaled <= LARGEST_DATA, data
 
 
+def test_a_warehouse_stays_whole() -> None:
+    given = {"lsm": knobs.defaults("lsm")}
+    assert Scale.choose(100 * GIB, given, unit_bytes=75 * MIB).size(100 * GIB) == 75 * MIB
+    assert Scale.choose(50 * MIB, given, unit_bytes=75 * MIB).factor == 1.0
+
+
 def test_small_data_runs_at_full_size() -> None:
     assert Scale.choose(SMALLEST_DATA, {"lsm": knobs.defaults("lsm")}).factor == 1.0
 
@@ -79,5 +85,5 @@ def test_large_memtables_and_caches_allow_a_smaller_run() -> None:
 
 def test_a_value_below_the_floor_of_the_scale_cannot_be_told_from_the_floor() -> None:
     knob = knobs.catalogue("lsm")["write_buffer_size"]
-    assert Scale(1 / 1024).holds(knob, 64 * MIB)
-    assert not Scale(1 / 1024).holds(knob, 63 * MIB)
+    assert Scale(1 / 1024).holds(knob, 16 * MIB)
+    assert not Scale(1 / 1024).holds(knob, 15 * MIB)

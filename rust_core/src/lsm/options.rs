@@ -38,16 +38,16 @@ const fn bytes(low: u64) -> Accepts {
 engine_options! {
     /// Settings of an LSM engine.
     Options {
-        write_buffer_size: u64 = 64 * MIB, Accepts::Range(65536.0, 17179869184.0), "Bytes of a memtable before it is flushed.";
+        write_buffer_size: u64 = 64 * MIB, Accepts::Range(16384.0, 17179869184.0), "Bytes of a memtable before it is flushed.";
         max_write_buffer_number: u64 = 2u64, Accepts::Range(2.0, 64.0), "Memtables, the active one not counted, at which writes stop.";
         min_write_buffer_number_to_merge: u64 = 1u64, Accepts::Range(1.0, 63.0), "Full memtables that are merged into one flush.";
         level0_file_num_compaction_trigger: u64 = 4u64, Accepts::Range(1.0, 1000.0), "Level-0 files that start a compaction.";
         level0_slowdown_writes_trigger: u64 = 20u64, Accepts::Range(1.0, 10000.0), "Level-0 files at which writes are delayed.";
         level0_stop_writes_trigger: u64 = 36u64, Accepts::Range(1.0, 10000.0), "Level-0 files at which writes stop.";
-        max_bytes_for_level_base: u64 = 256 * MIB, bytes(64 * KIB), "Target bytes of the base level.";
+        max_bytes_for_level_base: u64 = 256 * MIB, bytes(16 * KIB), "Target bytes of the base level.";
         max_bytes_for_level_multiplier: f64 = 10.0, Accepts::Range(1.1, 1000.0), "Ratio of the targets of adjacent levels.";
         level_compaction_dynamic_level_bytes: bool = true, Accepts::Switch, "Derive level targets from the size of the last level.";
-        target_file_size_base: u64 = 64 * MIB, bytes(64 * KIB), "Bytes of a table file at the base level.";
+        target_file_size_base: u64 = 64 * MIB, bytes(16 * KIB), "Bytes of a table file at the base level.";
         target_file_size_multiplier: u64 = 1u64, Accepts::Range(1.0, 100.0), "Growth of the file size from level to level.";
         num_levels: u64 = 7u64, Accepts::Range(2.0, 12.0), "Levels, level 0 included.";
         max_compaction_bytes: u64 = 0u64, bytes(0), "Bound on the bytes of one compaction; 0 means 25 target files.";

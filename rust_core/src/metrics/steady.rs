@@ -309,7 +309,7 @@ fn pettitt(values: &[f64]) -> Option<(usize, f64)> {
         }
     }
     let (n, largest) = (values.len() as f64, largest as f64);
-    Some((position, (2.0 * (-6.0 * largest * largest / (n * n * n + n * n)).exp()).min(1.0)))
+    Some((position, (2.0 * libm::exp(-6.0 * largest * largest / (n * n * n + n * n))).min(1.0)))
 }
 
 #[cfg(test)]

@@ -48,7 +48,7 @@ fn run_in(
     let result = phases::run(plan, &mut driver, on_interval);
     let WallDriver { stage, workers, mut task, .. } = driver;
     workers.stop();
-    let report = result?;
+    let (report, _) = result?;
     halt.check()?;
     task.now_ns = stage.clock.now_ns();
     stage.engine.close(&mut task)?;

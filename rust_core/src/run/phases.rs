@@ -41,8 +41,8 @@ pub trait Driver {
     fn device(&self) -> Option<DeviceStats>;
 }
 
-/// Runs all phases of `plan` and reports them.
-pub fn run(plan: &Plan, driver: &mut dyn Driver, on_interval: &mut dyn FnMut(Value)) -> Result<Value> {
+/// Runs all phases of `plan` and reports them. The clients come back as the measured phase left them.
+pub fn run(plan: &Plan, driver: &mut dyn Driver, on_interval: &mut dyn FnMut(Value)) -> Result<(Value, Clients)> {
     let mut intervals = Vec::new();
     let mut keep = |interval: Value| {
         intervals.push(interval.clone());
@@ -51,7 +51,7 @@ pub fn run(plan: &Plan, driver: &mut dyn Driver, on_interval: &mut dyn FnMut(Val
     let loaded = load(plan, driver, &mut keep)?;
     let clients = (0..plan.spec.clients).map(|index| plan.workload.client(index)).collect();
     let (clients, warmup) = warm_up(plan, driver, clients, &mut keep)?;
-    let (measured, scored) = measure(plan, driver, clients, &mut keep)?;
+    let (measured, scored, clients) = measure(plan, driver, clients, &mut keep)?;
     let header = Header {
         clock: driver.clock(),
         engine: plan.spec.engine.name(),
@@ -60,7 +60,7 @@ pub fn run(plan: &Plan, driver: &mut dyn Driver, on_interval: &mut dyn FnMut(Val
         seed: plan.spec.seed,
         steady: warmup.zip(scored).map(|(warmup, scored)| Steady::judged(&warmup, &scored, planned(plan))),
     };
-    Ok(report(header, loaded, &measured, intervals))
+    Ok((report(header, loaded, &measured, intervals), clients))
 }
 
 /// Loads, and lets background work drain, so that every run starts from the same state.
@@ -101,7 +101,7 @@ fn measure(
     driver: &mut dyn Driver,
     clients: Clients,
     on_interval: &mut dyn FnMut(Value),
-) -> Result<(Measured, Option<Steadiness>)> {
+) -> Result<(Measured, Option<Steadiness>, Clients)> {
     let watch = match plan.spec.warmup {
         Warmup::Seconds(_) => Watch::Unwatched,
         Warmup::UntilSteady { .. } => Watch::Judged,
@@ -131,7 +131,7 @@ fn measure(
         memory_bytes: outcome.memory_bytes,
         flash,
     };
-    Ok((measured, outcome.steadiness))
+    Ok((measured, outcome.steadiness, outcome.clients))
 }
 
 /// What the flash of the simulated machine is rated to take; `None` without flash.

@@ -28,13 +28,18 @@ const INTERVALS_OF_ONE_LENGTH: u32 = 400;
 /// The first intervals that a phase is judged by, in operations; they grow with it.
 const SHORTEST_JUDGED: u64 = 16;
 
-/// Runs the plan on `hardware` to its report. Intervals go to `on_interval` as they end.
-pub fn run(
-    plan: &Plan,
-    hardware: &HardwareSpec,
-    halt: &Arc<Halt>,
-    on_interval: &mut dyn FnMut(Value),
-) -> Result<Value> {
+/// How a run ended: what the same spec must give again, all of it.
+pub struct End {
+    /// The report.
+    pub report: Value,
+    /// The virtual clock when the engine was closed.
+    pub now_ns: u64,
+    /// The clients as the measured phase left them.
+    pub clients: Vec<Box<dyn Client>>,
+}
+
+/// Runs the plan on `hardware` to its end. Intervals go to `on_interval` as they end.
+pub fn run(plan: &Plan, hardware: &HardwareSpec, halt: &Arc<Halt>, on_interval: &mut dyn FnMut(Value)) -> Result<End> {
     let world = Arc::new(Mutex::new(hardware.world()?));
     let device = SimulatedStorage::new(Arc::default(), hardware.device.free_bytes());
     let storage: Arc<dyn Storage> = Arc::new(HaltingStorage::new(Arc::new(device), halt.clone()));
@@ -47,12 +52,12 @@ pub fn run(
     let mut driver = VirtualDriver { simulation, world, engine, storage, halt: halt.clone(), kinds };
     let result = phases::run(plan, &mut driver, on_interval);
     halt.check()?;
-    let mut report = result?;
+    let (mut report, clients) = result?;
     report["hardware"] = json!(hardware);
     report["device"] = driver.device_json();
     let mut task = Simulation::task(&driver.world, DRIVER_TASK, driver.simulation.now_ns());
     driver.engine.close(&mut task)?;
-    Ok(report)
+    Ok(End { report, now_ns: task.now_ns, clients })
 }
 
 struct VirtualDriver {

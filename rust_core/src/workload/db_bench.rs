@@ -307,6 +307,11 @@ impl Client for Looper {
             Role::Seek => self.seek(engine, task),
         }
     }
+
+    #[cfg(test)]
+    fn next_random(&self) -> Option<u64> {
+        Some(self.random.clone().bits())
+    }
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ pub struct LogNormal {
 impl LogNormal {
     /// A random size.
     pub fn draw(&self, random: &mut Random) -> u64 {
-        let size = (random.gaussian() * self.sigma + self.median.ln()).exp().round();
+        let size = libm::exp(random.gaussian() * self.sigma + libm::log(self.median)).round();
         (size as u64).min(self.max)
     }
 }
@@ -34,7 +34,7 @@ pub struct Geometric {
 impl Geometric {
     /// A random count.
     pub fn draw(&self, random: &mut Random) -> u64 {
-        let failures = (1.0 - random.unit()).ln() / (1.0 - self.p).ln();
+        let failures = libm::log(1.0 - random.unit()) / libm::log(1.0 - self.p);
         (failures as u64 + 1).min(self.max)
     }
 }
@@ -82,6 +82,8 @@ fn links_of_lowest(share: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload::zipf::Zipf;
+    use xxhash_rust::xxh3::Xxh3;
 
     fn mean(draws: u32, draw: impl FnMut(u32) -> u64) -> f64 {
         (0..draws).map(draw).sum::<u64>() as f64 / f64::from(draws)
@@ -115,6 +117,20 @@ mod tests {
             let found = mean(n, |rank| out_degree(u64::from(rank), u64::from(n)));
             assert!((found - 4.1).abs() < 0.15, "{n} nodes: {found}");
         }
+    }
+
+    #[test]
+    fn draws_have_the_same_bits_on_every_machine() {
+        let (mut random, zipf, mut hash) = (Random::from_seed(1), Zipf::new(1_000_003, 0.99), Xxh3::new());
+        let (sizes, counts) = (LogNormal { median: 128.0, sigma: 1.0, max: 1 << 20 }, Geometric { p: 0.382, max: 128 });
+        for _ in 0..100_000 {
+            let drawn = [zipf.draw(&mut random), sizes.draw(&mut random), counts.draw(&mut random)];
+            for one in drawn {
+                hash.update(&one.to_le_bytes());
+            }
+            hash.update(&random.gaussian().to_bits().to_le_bytes());
+        }
+        assert_eq!(hash.digest(), 18093939128699546493);
     }
 
     #[test]

@@ -64,6 +64,12 @@ pub trait Client: Send {
 
     /// Carries the planned operation out. Called once after each plan, when the engine has admitted its bytes.
     fn execute(&mut self, engine: &dyn Engine, task: &mut Task) -> Result<()>;
+
+    /// The random number that it would draw next, if it draws any.
+    #[cfg(test)]
+    fn next_random(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// What all clients of one run share.

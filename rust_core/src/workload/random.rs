@@ -70,8 +70,8 @@ impl Random {
 
     /// Normal with mean 0 and standard deviation 1 (Box and Muller).
     pub fn gaussian(&mut self) -> f64 {
-        let radius = (-2.0 * (1.0 - self.unit()).ln()).sqrt();
-        radius * (TAU * self.unit()).cos()
+        let radius = (-2.0 * libm::log(1.0 - self.unit())).sqrt();
+        radius * libm::cos(TAU * self.unit())
     }
 }
 

@@ -34,6 +34,8 @@ engine_options! {
             "Bytes of a field (fieldlength).";
         zipf_shape: f64 = 0.99, Accepts::Range(0.01, 0.9999),
             "Skew of the requests (zipfian constant).";
+        stands_for: f64 = 1.0, Accepts::Range(1.0, 1e9),
+            "Records of full size that each record stands for in a scaled trial: it gets the requests to all of them.";
         scan_most: u64 = 100u64, Accepts::Range(1.0, 100_000.0),
             "Most records of a scan; lengths are uniform from 1 (maxscanlength).";
         load_batch_rows: u64 = 100u64, Accepts::Range(1.0, 100_000.0),
@@ -86,10 +88,15 @@ impl Shared {
         (0..self.parameters.fields).for_each(|_| push_ycsb_field(random, self.parameters.field_bytes as usize, value));
     }
 
+    /// How many records are asked for more often than the one that a request is about.
+    fn draw_rank(&self, random: &mut Random) -> u64 {
+        (self.zipf.draw(random) as f64 / self.parameters.stands_for) as u64
+    }
+
     /// The record that a request is about. D goes by distance from the newest record; the others scatter the ranks of the
     /// loaded records by a hash.
     fn choose(&self, random: &mut Random) -> u64 {
-        let rank = self.zipf.draw(random);
+        let rank = self.draw_rank(random);
         if self.parameters.mix == "D" {
             return self.inserted.load(Ordering::Relaxed).saturating_sub(rank + 1);
         }
@@ -116,12 +123,14 @@ pub fn build(parameters: &Map<String, Value>, _clients: u32, seed: u64) -> Resul
 impl Ycsb {
     /// A table that is not loaded yet.
     pub fn new(parameters: Parameters, seed: u64) -> Self {
-        let records = parameters.records;
+        let (records, stands_for) = (parameters.records, parameters.stands_for);
         let shared = Shared {
-            zipf: Zipf::new(records, parameters.zipf_shape),
+            // At a shape near 1 the share of the hottest hundredth grows with the number of records: a trial draws from as
+            // many as there are at full size.
+            zipf: Zipf::new((records as f64 * stands_for) as u64, parameters.zipf_shape),
             parameters,
             seed,
-            locks: RowLocks::default(),
+            locks: if stands_for > 1.0 { RowLocks::instant() } else { RowLocks::default() },
             load_rows: LoadRows::new(0..records),
             next_number: AtomicU64::new(records),
             inserted: AtomicU64::new(records),
@@ -312,6 +321,11 @@ impl Client for Requester {
             Operation::Scan { number, records } => self.scan(engine, task, number, records),
         }
     }
+
+    #[cfg(test)]
+    fn next_random(&self) -> Option<u64> {
+        Some(self.random.clone().bits())
+    }
 }
 
 #[cfg(test)]
@@ -364,6 +378,18 @@ mod tests {
                 assert!((f64::from(count) / 2e5 - share).abs() < 0.005, "{mix}: {counts:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_scaled_trial_keeps_the_share_of_the_hottest_tenth() {
+        let share = |records: u64, stands_for: f64| {
+            let workload = Ycsb::new(Parameters { records, stands_for, ..Parameters::default() }, 1);
+            let mut random = Random::from_seed(1);
+            (0..200_000).filter(|_| workload.shared.draw_rank(&mut random) < records / 10).count() as f64 / 2e5
+        };
+        let (full, folded, drawn_anew) = (share(10_000, 1.0), share(500, 20.0), share(500, 1.0));
+        assert!((folded - full).abs() < 0.005, "{folded} against {full}");
+        assert!((drawn_anew - full).abs() > 0.05, "{drawn_anew} against {full}");
     }
 
     #[test]

@@ -19,9 +19,8 @@ pub fn level_targets(level_bytes: &[u64], options: &Options) -> LevelTargets {
         dynamic(level_bytes, options)
     } else {
         let (base, multiplier) = (options.max_bytes_for_level_base, options.max_bytes_for_level_multiplier);
-        let bytes = (0..level_bytes.len())
-            .map(|level| multiplied(base, multiplier.powi(level.saturating_sub(1) as i32)))
-            .collect();
+        let targets = std::iter::successors(Some(base), |target| Some(multiplied(*target, multiplier)));
+        let bytes = std::iter::once(base).chain(targets).take(level_bytes.len()).collect();
         LevelTargets { base_level: 1, bytes, lowest_unnecessary: None }
     }
 }

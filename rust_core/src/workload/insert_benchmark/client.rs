@@ -149,6 +149,11 @@ impl<T: Table> Client for Inserter<T> {
         self.shared.grew(grown);
         Ok(())
     }
+
+    #[cfg(test)]
+    fn next_random(&self) -> Option<u64> {
+        Some(self.random.clone().bits())
+    }
 }
 
 /// Scans a secondary index from a random value of its first column on.
@@ -189,5 +194,10 @@ impl<T: Table> Client for Query<T> {
             entries.next(task)?;
         }
         Ok(())
+    }
+
+    #[cfg(test)]
+    fn next_random(&self) -> Option<u64> {
+        Some(self.random.clone().bits())
     }
 }

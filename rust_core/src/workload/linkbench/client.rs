@@ -351,15 +351,15 @@ impl Client for Requester {
             }
         }
     }
+
+    #[cfg(test)]
+    fn next_random(&self) -> Option<u64> {
+        Some(self.random.clone().bits())
+    }
 }
 
 #[cfg(test)]
 impl Requester {
-    /// The next random number of this requester.
-    pub fn peek_random(&self) -> u64 {
-        self.random.clone().bits()
-    }
-
     /// Lists that this requester remembers.
     pub fn remembered_lists(&self) -> usize {
         self.tails.len()

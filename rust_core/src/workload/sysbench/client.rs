@@ -219,6 +219,11 @@ impl Client for Thread {
         reads.iter().try_for_each(|statement| self.read(engine, task, statement))?;
         if writes.is_empty() { Ok(()) } else { self.write(engine, task, writes) }
     }
+
+    #[cfg(test)]
+    fn next_random(&self) -> Option<u64> {
+        Some(self.random.clone().bits())
+    }
 }
 
 /// The writes of a transaction. Engines show what is committed, so it remembers the rows that it read or changed itself, by

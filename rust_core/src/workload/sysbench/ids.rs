@@ -39,7 +39,7 @@ impl Ids {
     pub fn new(distribution: &str, rows: u64) -> Self {
         let shape = match distribution {
             "special" => Shape::Special,
-            "pareto" => Shape::Pareto { power: PARETO_H.ln() / (1.0 - PARETO_H).ln() },
+            "pareto" => Shape::Pareto { power: libm::log(PARETO_H) / libm::log(1.0 - PARETO_H) },
             "gaussian" => Shape::Gaussian,
             "zipfian" => Shape::Zipfian(Zipf::new(rows, ZIPFIAN_EXPONENT)),
             _ => Shape::Uniform,
@@ -53,7 +53,7 @@ impl Ids {
         let position = match &self.shape {
             Shape::Uniform => random.below(self.rows),
             Shape::Special => special(random, rows - 1.0) as u64,
-            Shape::Pareto { power } => (rows * random.unit().powf(*power)) as u64,
+            Shape::Pareto { power } => (rows * libm::pow(random.unit(), *power)) as u64,
             Shape::Gaussian => (rows * mean_of_uniforms(random)) as u64,
             Shape::Zipfian(zipf) => zipf.draw(random),
         };

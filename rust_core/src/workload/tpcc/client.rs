@@ -66,4 +66,9 @@ impl Client for Terminal {
             Ok(())
         })
     }
+
+    #[cfg(test)]
+    fn next_random(&self) -> Option<u64> {
+        Some(self.random.clone().bits())
+    }
 }

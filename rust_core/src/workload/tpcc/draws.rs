@@ -17,8 +17,10 @@ pub struct Scale {
     pub sets: u32,
     /// Warehouses of a table set.
     pub warehouses: u16,
-    /// Items of a table set.
+    /// Items that a warehouse has in stock.
     pub items: u32,
+    /// Rows of the items of a table set. Where they are fewer, several items share one.
+    pub item_rows: u32,
     /// Customers of a district, and orders that it is loaded with.
     pub customers: u32,
     /// The constants C of customers, items and names; without them, each draw has one of its own.
@@ -41,6 +43,7 @@ impl Scale {
             sets: parameters.table_sets as u32,
             warehouses: parameters.warehouses as u16,
             items: parameters.items as u32,
+            item_rows: (parameters.items as f64 / parameters.stands_for).ceil() as u32,
             customers: parameters.customers_per_district as u32,
             constants,
         }
@@ -49,6 +52,11 @@ impl Scale {
     /// Last names: with fewer customers fewer, so that a name still finds three of them.
     pub fn names(&self) -> u64 {
         (u64::from(self.customers) / CUSTOMERS_PER_NAME).clamp(1, MOST_NAMES)
+    }
+
+    /// The row that describes an item; none for number 0, which no item has.
+    pub fn item_row(&self, item: u32) -> u32 {
+        item.checked_sub(1).map_or(0, |index| index % self.item_rows + 1)
     }
 
     /// The last loaded order that is delivered; the 30% behind it are not.
@@ -143,6 +151,16 @@ mod tests {
                 assert!(!seen[0] && seen[1..].iter().all(|&seen| seen), "{nurand} {items}");
             }
         }
+    }
+
+    #[test]
+    fn a_scaled_trial_has_fewer_rows_of_items_and_finds_one_for_each() {
+        let parameters = Parameters { items: 100, stands_for: 16.0, ..Parameters::default() };
+        let scale = Scale::new(&parameters, 1);
+        let rows: std::collections::BTreeSet<u32> = (1..=scale.items).map(|item| scale.item_row(item)).collect();
+        assert_eq!((scale.items, rows.first(), rows.last(), rows.len()), (100, Some(&1), Some(&7), 7));
+        assert_eq!(scale.item_row(0), 0);
+        assert_eq!(self::scale("effective", 100).item_row(100), 100);
     }
 
     #[test]

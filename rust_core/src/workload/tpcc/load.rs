@@ -65,7 +65,8 @@ impl Piece {
     /// Numbers of its rows.
     fn rows(self, scale: &Scale) -> RangeInclusive<u32> {
         match self {
-            Self::Items { .. } | Self::Stock { .. } => 1..=scale.items,
+            Self::Items { .. } => 1..=scale.item_rows,
+            Self::Stock { .. } => 1..=scale.items,
             Self::Warehouse { .. } => 1..=1,
             Self::Customers { .. } | Self::Orders { .. } => 1..=scale.customers,
         }

@@ -40,6 +40,8 @@ engine_options! {
             "Customers of a district, and orders that it is loaded with.";
         nurand: String = "effective", Accepts::Words(&["effective", "specified"]),
             "Skew of customers and items: as the script draws them (nearly uniform), or as TPC-C specifies.";
+        stands_for: f64 = 1.0, Accepts::Range(1.0, 1e6),
+            "How many times larger the database is that a scaled trial speaks for: the items, which all warehouses share, shrink.";
         row_waits: bool = true, Accepts::Switch,
             "Whether simulated clients wait for one another's rows; off for few warehouses that stand for many.";
         load_batch_rows: u64 = 1000u64, Accepts::Range(1.0, 100_000.0),

@@ -94,7 +94,7 @@ impl Request for NewOrder {
         stocks.chain([Districts::key(self.district)]).collect()
     }
 
-    fn run(&self, _shared: &Shared, session: &mut Session) -> Result<Outcome> {
+    fn run(&self, shared: &Shared, session: &mut Session) -> Result<Outcome> {
         let Self { district, customer, .. } = *self;
         let discount = session.select::<Customers>(CustomerId { district, customer })?.discount;
         let warehouse_tax = session.select::<Warehouses>(district.home)?.tax;
@@ -110,7 +110,8 @@ impl Request for NewOrder {
         let factor = taxed * (1.0 - f64::from(discount) / 100.0);
         let mut taken = BTreeMap::new();
         for (number, line) in (1..).zip(&self.lines) {
-            let Some(item) = session.find::<Items>(ItemId { set: district.home.set, item: line.item })? else {
+            let described = ItemId { set: district.home.set, item: shared.scale.item_row(line.item) };
+            let Some(item) = session.find::<Items>(described)? else {
                 return Ok(Outcome::RollBack);
             };
             let stock = self.take(session, line, &mut taken)?;

@@ -1,0 +1,112 @@
+"""At 1/2, 1/4 and 1/8 of a size, write amplification, reads per operation and space amplification
+stay within 10%: both engines, four workloads, simulated, but for what `KNOWN` lists.
+
+The smallest of these runs has memtables of 64 KiB, table files of 128 KiB, and caches of 512
+blocks or pages. What only writes is left out: its reads are those of compactions, which count by
+file and by read-ahead, and files of 64 KiB already cost a tenth more of them.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import pytest
+
+from advisor import core, knobs
+from advisor.evaluate import scaled_workload
+from advisor.knobs import Engine, Setting
+from advisor.profile import hardware
+from advisor.scale import Scale
+from advisor.workload import Workload
+
+MIB, KIB = 1 << 20, 1 << 10
+CLIENTS = 4
+FACTORS = (1 / 2, 1 / 4, 1 / 8)
+TOLERANCE = 0.10
+KNOWN = {("linkbench", "btree", "reads_per_op"), ("ycsb", "btree", "reads_per_op")}
+"""Reads grow by 11 to 23% in one step between pools of 2048 and 1024 pages: not explained yet."""
+
+SETTINGS: Mapping[Engine, Mapping[str, Setting]] = {
+    "lsm": {
+        "write_buffer_size": 512 * KIB,
+        "max_bytes_for_level_base": 2 * MIB,
+        "target_file_size_base": 1 * MIB,
+        "soft_pending_compaction_bytes_limit": 64 * MIB,
+        "hard_pending_compaction_bytes_limit": 256 * MIB,
+        "block_cache": 16 * MIB,
+        "filter_policy": "bloomfilter:10:false",
+        "compression": "kNoCompression",
+        "max_background_jobs": 4,
+        # A larger read-ahead would read the smallest files whole, and so more often per byte.
+        "compaction_readahead_size": 16 * KIB,
+    },
+    "btree": {
+        "innodb_buffer_pool_size": 16 * MIB,
+        "innodb_page_size": 4 * KIB,
+        "innodb_redo_log_capacity": 16 * MIB,
+        "innodb_log_buffer_size": 2 * MIB,
+        "innodb_io_capacity": 4_000,
+        "innodb_io_capacity_max": 20_000,
+    },
+}
+
+WORKLOADS: Mapping[str, tuple[Workload, int]] = {
+    "linkbench": (Workload(kind="linkbench"), 800_000),
+    "ycsb": (Workload(kind="ycsb"), 100_000),
+    "sysbench": (
+        Workload.model_validate({"kind": "sysbench", "script": "oltp_write_only"}),
+        80_000,
+    ),
+    # Small warehouses, so that a whole number of them makes up each size.
+    "tpcc": (
+        Workload.model_validate({"kind": "tpcc", "items": 10_000, "customers_per_district": 300}),
+        8_000,
+    ),
+}
+"""With the operations of the largest run: enough to write its data about once."""
+
+DATA = {
+    name: 64 * MIB // (8 * one.unit_bytes) * 8 * one.unit_bytes
+    for name, (one, _) in WORKLOADS.items()
+}
+"""About 64 MiB, and whole units at each factor."""
+
+
+@cache
+def measured(name: str, engine: Engine, factor: float) -> Mapping[str, float]:
+    workload, operations = WORKLOADS[name]
+    scale = Scale(factor)
+    settings = scale.settings(engine, knobs.defaults(engine) | SETTINGS[engine])
+    assert settings.notes == ()
+    # What a smaller trial does to the workload is done to the largest too: only sizes differ.
+    spec: dict[str, Any] = {
+        "engine": engine,
+        "options": dict(settings.values),
+        "workload": scaled_workload(workload, scale, DATA[name]) | {"load_batch_rows": 64},
+        "clients": CLIENTS,
+        "seed": 1,
+        "operations": scale.size(operations),
+        "interval_ms": 10,
+        "clock": "simulated",
+        "hardware": hardware("pcie-flash-2016").to_spec(factor),
+    }
+    if "row_waits" in workload.info.parameters:
+        spec["workload"]["row_waits"] = False
+    metrics: Mapping[str, float] = core.run(spec)["metrics"]
+    return metrics
+
+
+@pytest.mark.parametrize("metric", ["write_amp", "reads_per_op", "space_amp"])
+@pytest.mark.parametrize("engine", ["lsm", "btree"])
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_ratios_carry_over_from_smaller_runs(
+    name: str, engine: Engine, metric: str, request: pytest.FixtureRequest
+) -> None:
+    if (name, engine, metric) in KNOWN:
+        request.applymarker(pytest.mark.xfail(strict=True, raises=AssertionError))
+    full = measured(name, engine, 1.0)[metric]
+    deviations = {
+        f"1/{1 / factor:.0f}": measured(name, engine, factor)[metric] / full - 1
+        for factor in FACTORS
+    }
+    assert all(abs(one) <= TOLERANCE for one in deviations.values()), deviations
