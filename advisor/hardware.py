@@ -194,6 +194,8 @@ class Hardware(Table):
         default_factory=dict
     )
     """CPU time per unit of work, where it differs from the core's own figures."""
+    slowdown: Annotated[float, Field(ge=0.01, le=100)] = 1.0
+    """How much longer than the core's own figures all other work takes."""
     device: Device
 
     @model_validator(mode="before")
@@ -228,6 +230,7 @@ class Hardware(Table):
         return {
             "cores": self.cpu_cores,
             "work_ns": dict(self.work_ns),
+            "slowdown": self.slowdown,
             "device": self.device.scaled(factor),
         }
 

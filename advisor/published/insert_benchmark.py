@@ -70,6 +70,7 @@ def disk_array() -> Experiment:
             "rows": 0,
             "rows_per_commit": ROWS_PER_COMMIT,
         },
+        seconds=20.0,
         binary_log=BINARY_LOG_2016,
         units=ROWS,
         sized_by=None,

@@ -65,11 +65,7 @@ def sweep() -> Experiment:
             *(measured("ops_per_s", at_megabytes(megabytes)) for megabytes in MEGABYTES),
         ),
         claims=("E1", "E2", "E3", "E4", "E5"),
-        caveats=(
-            "the rates stand only in a chart; rows of 116 bytes and the machine are assumed",
-            "the model charges a fixed time per step through the memtable: that larger memtables"
-            " miss the processor's caches more often is not in it",
-        ),
+        caveats=("the rates stand only in a chart; rows of 116 bytes and the machine are assumed",),
     )
 
 

@@ -151,7 +151,7 @@ def test_a_hair_of_difference_is_not_credited(tmp_path: Path) -> None:
     }
     filled = largest_cache(problem(), "lsm", tuned)
     assert filled is not None
-    current = {"block_cache": int(filled / 1.006)}
+    current = {**tuned, "block_cache": int(filled / 1.006)}
     question = Question(problem(), engines=("lsm",), current={"lsm": current})
     made, found = run(tmp_path, question=question, trials=40)
     winner = made.best()

@@ -54,7 +54,7 @@ def test_a_volume_keeps_its_limits_for_any_data() -> None:
 
 def test_the_spec_of_the_core_says_cores_work_and_device_and_nothing_else() -> None:
     spec = FLASH.to_spec()
-    assert set(spec) == {"cores", "work_ns", "device"}
+    assert set(spec) == {"cores", "work_ns", "slowdown", "device"}
     assert spec["cores"] == 40
     assert set(spec["device"]) == set(Flash.model_fields) - {"source"}
 

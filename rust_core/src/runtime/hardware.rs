@@ -17,8 +17,15 @@ pub struct HardwareSpec {
     /// Nanoseconds per unit of work by the names of [`Work`]; absent ones take [`default_work_ns`].
     #[serde(default)]
     pub work_ns: BTreeMap<String, f64>,
+    /// How much longer than [`default_work_ns`] work takes that `work_ns` does not name.
+    #[serde(default = "no_slowdown")]
+    pub slowdown: f64,
     /// Where the files are.
     pub device: DeviceSpec,
+}
+
+fn no_slowdown() -> f64 {
+    1.0
 }
 
 impl HardwareSpec {
@@ -38,13 +45,17 @@ impl HardwareSpec {
                 return Err(Error::invalid(format!("hardware.work_ns.{name}"), cost, "nanoseconds from 0 to 1e9"));
             }
         }
+        if !(0.01..=100.0).contains(&spec.slowdown) {
+            return Err(Error::invalid("hardware.slowdown", spec.slowdown, "a factor from 0.01 to 100"));
+        }
         spec.device.check()?;
         Ok(spec)
     }
 
     /// The idle machine.
     pub fn world(&self) -> Result<World> {
-        let cost_ns = Work::ALL.map(|work| self.work_ns.get(work.name()).copied().unwrap_or(default_work_ns(work)));
+        let cost_ns = Work::ALL
+            .map(|work| self.work_ns.get(work.name()).copied().unwrap_or(default_work_ns(work) * self.slowdown));
         Ok(World::new(self.cores, cost_ns, self.device.build()?))
     }
 }
