@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 /// Intervals that ended this long before the newest request are forgotten. It bounds how far a client can lag.
-const MEMORY_NS: u64 = 2_000_000_000;
+pub const MEMORY_NS: u64 = 2_000_000_000;
 
 /// Most intervals that one server keeps; beyond, the oldest gaps are given up.
 const MAX_INTERVALS: usize = 256;
