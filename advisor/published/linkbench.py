@@ -72,8 +72,8 @@ CAVEATS = (
     " shrink to whole blocks of 4 KiB) where the post compressed into pages of a fixed size",
     "MyRocks compresses from the third level below level 0 on; its cache holds uncompressed blocks"
     " only",
-    "the three column families of the post's schema lie in one, which has memtables and a base level"
-    " of three times the size",
+    "the three column families of MyRocks lie in one, which has memtables and a base level of three"
+    " times the size",
     BINARY_LOG_CAVEAT,
     STATEMENT_CAVEAT,
     "a day, two days and a week differ by no more than how long a run may take to become steady",
