@@ -62,7 +62,7 @@ METRICS = (
     "max_us",
     "loaded_bytes",
     "load_ops_per_s",
-    "disk_bytes",
+    "database_bytes",
     "speed_up",
 )
 
@@ -115,7 +115,7 @@ def day() -> Experiment:
         runs=_runs(24),
         rows=(
             *(compared("write_kb_per_op", name, "myrocks", writes[name]) for name in BOTH_INNODB),
-            compared("disk_bytes", "innodb.zlib", "myrocks", size),
+            compared("database_bytes", "innodb.zlib", "myrocks", size),
             *_rows("myrocks", *BOTH_INNODB),
         ),
         claims=("G1", "G2", "G3", "G4", "G5", "G6", "G7", "G8"),
@@ -150,7 +150,7 @@ def week() -> Experiment:
         runs=_runs(168),
         rows=(
             *(compared("write_kb_per_op", name, "myrocks", writes[name]) for name in BOTH_INNODB),
-            *(compared("disk_bytes", name, "myrocks", sizes[name]) for name in BOTH_INNODB),
+            *(compared("database_bytes", name, "myrocks", sizes[name]) for name in BOTH_INNODB),
             compared("ops_per_s", "myrocks", "innodb.zlib", rate),
             compared("ops_per_s", "myrocks", "innodb.none"),
             *(compared("device_write_kb_per_op", name, "myrocks") for name in BOTH_INNODB),
@@ -216,7 +216,7 @@ def flash_waf() -> Experiment:
                 for name in BOTH_INNODB
             ),
             *(measured("write_mb_per_s", name) for name in published),
-            *(measured("disk_bytes", name) for name in published),
+            *(measured("database_bytes", name) for name in published),
         ),
         claims=("F1", "F2", "F3"),
         caveats=(

@@ -51,7 +51,7 @@ def innodb_rows() -> Experiment:
                 "reads_per_op", u128, figure(TABLE, "disk_reads_per_query", config="inno-u-8")
             ),
             compared("ops_per_s", z64, u64, _over("qps", "inno-z-8", "inno-u-8", 64)),
-            compared("disk_bytes", z64, u64, _over("db_size", "inno-z-8", "inno-u-8")),
+            compared("database_bytes", z64, u64, _over("db_size", "inno-z-8", "inno-u-8")),
             *(_size(name) for name in CLIENTS),
         ),
         claims=("I1", "I2", "I3", "I4", "I5", "I6", "I7", "I8", "I9", "I10", "I11", "I12"),
@@ -77,4 +77,4 @@ def _over(metric: str, above: str, below: str, clients: int | None = None) -> Fi
 
 def _size(name: str) -> RowPlan:
     gigabytes = figure(TABLE, "db_size", config=name)
-    return measured("disk_bytes", at_clients(name, 64), Figure(gigabytes.value * 1e9))
+    return measured("database_bytes", at_clients(name, 64), Figure(gigabytes.value * 1e9))

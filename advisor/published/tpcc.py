@@ -125,7 +125,7 @@ def memory_sweep() -> Experiment:
             ),
             *(measured("p99_us", at_cache(engine, LARGEST)) for engine in ENGINES),
             *(
-                measured("disk_bytes", at_cache(engine, LARGEST), Figure(size * 1e9, "approx"))
+                measured("database_bytes", at_cache(engine, LARGEST), Figure(size * 1e9, "approx"))
                 for engine, size in (("innodb", 90.0), ("myrocks", 26.0))
             ),
         ),
