@@ -83,6 +83,12 @@ def test_only_flash_wears() -> None:
     assert volume.carry_back({"ops_per_s": 5.0}, 0.01) == {"ops_per_s": 5.0}
 
 
+def test_nothing_is_said_about_the_wear_of_this_machine() -> None:
+    own = hardware("this-machine")
+    assert own.carry_back({"ops_per_s": 5.0, "drive_years": 3.0}, 0.1) == {"ops_per_s": 5.0}
+    assert "drive_years" in FLASH.carry_back({"drive_years": 3.0}, 0.1)
+
+
 def test_an_unknown_figure_is_refused_by_its_place() -> None:
     table = {"cpu_cores": 4, "memory": "1GiB", "device": {"kind": "cloud_volume", "speed": 3}}
     with pytest.raises(InputError) as refusal:

@@ -62,8 +62,9 @@ impl HardwareSpec {
 
 /// Nanoseconds per unit of work where a machine does not say. `tunebench doctor --calibrate` replaces them by figures of the
 /// user's own CPU; these are rounded from calibrations on a virtual machine with two cores of an Intel Xeon of 2023 at
-/// 2 GHz. Calls, comparisons, lookups, copies, pages and operations come with other work there and are assumed to be what
-/// they were before. So is a sync: on that machine it took 60 microseconds of CPU time, most of them for a virtual disk.
+/// 2 GHz. Calls, comparisons, lookups, copies, pages and operations always come with other work there, so that a calibration
+/// tells only their sum: how it is shared among them is an assumption. So is a sync: on that machine it took 60 microseconds
+/// of CPU time, most of them for a virtual disk.
 pub fn default_work_ns(work: Work) -> f64 {
     match work {
         Work::Call => 150.0,

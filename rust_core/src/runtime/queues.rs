@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 /// Intervals that ended this long before the newest request are forgotten. It bounds how far a client can lag.
-const MEMORY_NS: u64 = 2_000_000_000;
+pub const MEMORY_NS: u64 = 2_000_000_000;
 
 /// Most intervals that one server keeps; beyond, the oldest gaps are given up, and a client that lags behind them waits for
 /// nothing real. Operations of 50 ms while a link serves 100,000 requests per second need some thousands.
