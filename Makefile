@@ -59,7 +59,7 @@ scorecard: setup  ## replays all published experiments and writes what README an
 soak:  ## the property and crash tests of the core, 50 times as many cases
 	PROPTEST_CASES=12800 $(CARGO) test --release --manifest-path $(CORE)
 
-calibrate-check: $(VENV)/.developer  ## calibrate, then simulated beside measured runs on this machine, minutes
+calibrate-check: $(VENV)/.developer  ## calibrates, then puts simulated beside measured runs; takes minutes
 	$(BIN)/python -m tests.calibration.compare
 
 verify: $(VENV)/.developer  ## the exported files on the real engines

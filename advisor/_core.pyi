@@ -20,6 +20,9 @@ def engine_options(engine: str) -> list[dict[str, Any]]:
 def workload_kinds() -> list[dict[str, Any]]:
     """Every kind of workload: name, text, parameters."""
 
+def work_kinds() -> list[dict[str, Any]]:
+    """Every kind of CPU work: name, and the nanoseconds of a unit where a machine does not say."""
+
 @final
 class Run:
     """One run of a workload on an engine, described by a spec."""

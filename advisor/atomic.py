@@ -5,31 +5,47 @@ from __future__ import annotations
 import errno
 import os
 import secrets
+import tempfile
 from pathlib import Path
 
-from advisor.errors import InputError, WorkError
+from advisor.errors import InputError, TunebenchError, WorkError
 
 
-def write_text(path: Path | str, text: str, force: bool) -> None:
-    """Writes `text` as UTF-8 to `path`.
+def check_target(path: Path | str, force: bool) -> None:
+    """Refuses what `write_text` would refuse, before long work whose result it is to keep.
 
-    Raises `InputError` if the file exists and `force` is false, or if the path cannot be written;
-    `WorkError` if the disk is full. In every case the old content, or its absence, is kept.
+    Raises `InputError` if `path` is a folder, exists while `force` is false, or lies where nothing
+    can be written.
     """
     target = Path(path)
     if target.is_dir():
         raise InputError(target, None, "a folder", "the name of a file")
     if target.exists() and not force:
         raise InputError(target, None, "a file that exists already", "a new name, or --force")
+    folder = target.resolve().parent
+    while not folder.exists():
+        folder = folder.parent
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise _failure(path, error) from error
+
+
+def write_text(path: Path | str, text: str, force: bool) -> None:
+    """Writes `text` as UTF-8 to `path`.
+
+    Raises `InputError` as `check_target` does, `WorkError` if the disk is full. In every case the
+    old content, or its absence, is kept.
+    """
+    check_target(path, force)
     # A link keeps pointing where it pointed: its target is replaced.
-    target = target.resolve()
+    target = Path(path).resolve()
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         _replace(target, text.encode())
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-            raise WorkError(f"{path}: {_reason(error)}") from error
-        raise InputError(path, None, _reason(error), "a path that can be written") from error
+        raise _failure(path, error) from error
 
 
 def _replace(target: Path, content: bytes) -> None:
@@ -47,5 +63,8 @@ def _replace(target: Path, content: bytes) -> None:
         raise
 
 
-def _reason(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()
+def _failure(path: Path | str, error: OSError) -> TunebenchError:
+    reason = (error.strerror or str(error)).lower()
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return WorkError(f"{path}: {reason}")
+    return InputError(path, None, reason, "a path that can be written")

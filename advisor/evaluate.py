@@ -231,8 +231,8 @@ def _scratch(setup: Setup) -> Iterator[Path | None]:
 
 
 def _measured(trial: Trial, report: Report, setup: Setup, wall_seconds: float) -> Trial:
-    scale, device = setup.scale, setup.profile.hardware.device
-    metrics = device.carry_back(_numbers(report["metrics"]), scale.factor)
+    scale = setup.scale
+    metrics = setup.profile.hardware.carry_back(_numbers(report["metrics"]), scale.factor)
     return replace(
         trial,
         metrics=scale.carry_back(metrics),

@@ -18,6 +18,7 @@ from pydantic import Field, model_validator
 
 from advisor.data import data_path
 from advisor.documents import Count, Ratio, Size, Table, find, read, validated
+from advisor.goal import FLASH_METRICS
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
@@ -194,6 +195,8 @@ class Hardware(Table):
         default_factory=dict
     )
     """CPU time per unit of work, where it differs from the core's own figures."""
+    slowdown: Annotated[float, Field(ge=0.01, le=100)] = 1.0
+    """How much longer than the core's own figures all other work takes."""
     device: Device
 
     @model_validator(mode="before")
@@ -215,6 +218,13 @@ class Hardware(Table):
             return f"this machine, calibrated on another processor ({self.processor})"
         return ""
 
+    def carry_back(self, metrics: Mapping[str, float], factor: float) -> dict[str, float]:
+        """Metrics of a run on the machine of `to_spec(factor)`, as of the machine itself. Nobody
+        knows how the drive of a calibrated machine wears, so nothing is said about it."""
+        unknown = FLASH_METRICS if self.detect else ()
+        told = {name: value for name, value in metrics.items() if name not in unknown}
+        return self.device.carry_back(told, factor)
+
     def filled(self, fullness: float) -> Hardware:
         """The same machine with this share of its flash taken by data of others; a device that does
         not wear is the same however full."""
@@ -228,6 +238,7 @@ class Hardware(Table):
         return {
             "cores": self.cpu_cores,
             "work_ns": dict(self.work_ns),
+            "slowdown": self.slowdown,
             "device": self.device.scaled(factor),
         }
 

@@ -12,7 +12,7 @@ from advisor.goal import FLASH_METRICS, METRICS
 from advisor.knobs import Engine, Setting
 from advisor.published import shipped_summary
 from advisor.recommend import COMPARED_METRICS, Column, Recommendation, wording
-from advisor.sizes import format_size
+from advisor.sizes import format_factor, format_size
 from advisor.steadiness import NOT_YET
 from advisor.trial import Trial
 
@@ -111,7 +111,7 @@ def _question(r: Recommendation) -> str:
 def _method(r: Recommendation) -> str:
     finished = sum(trial.finished for trial in r.trials)
     basis = "assumed: nothing was repeated" if r.noise.degrees == 0 else "from repeated runs"
-    scale = "full size" if r.scale == 1 else f"1/{1 / r.scale:,.0f} of the full size"
+    scale = "full size" if r.scale == 1 else f"{format_factor(r.scale)} of the full size"
     hosts = sorted({trial.host for trial in r.trials if trial.host})
     versions = sorted({trial.core_version for trial in r.trials if trial.core_version})
     rows = [

@@ -41,6 +41,12 @@ def format_size(size: int) -> str:
     return f"{round(number) if number >= 100 else float(f'{number:.3g}'):g}{UNITS[power]}iB"
 
 
+def format_factor(factor: float) -> str:
+    """How large a scaled run is, such as `1/32,000` or `1/1.33`."""
+    times = 1 / factor
+    return f"1/{times:,.0f}" if times >= 10 else f"1/{times:.3g}"
+
+
 def exact_suffix(size: int, units: str = "KMG") -> str:
     """The shortest form that means exactly this many bytes, in the products' own suffixes: `16M`,
     `1000`.

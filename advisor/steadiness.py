@@ -28,4 +28,8 @@ def _changes(changes: list[dict[str, Any]] | None) -> str:
 
 
 def _change(change: dict[str, Any]) -> str:
-    return f"{change['series']} went from {change['from']:.3g} to {change['to']:.3g}"
+    return f"{change['series']} went from {_number(change['from'])} to {_number(change['to'])}"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"

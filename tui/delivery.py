@@ -7,7 +7,7 @@ from typing import Any
 import typer
 
 from advisor import dialects, imports
-from advisor.atomic import write_text
+from advisor.atomic import check_target, write_text
 from advisor.errors import InputError
 from advisor.knobs import Engine, catalogue
 from advisor.recommend import Column as NumberColumn
@@ -42,10 +42,7 @@ def checked_target(
                 raise InputError(option, None, "no -o", "-o with the file to write")
         return None
     for file in (path, path.with_name(REPORT)):
-        if file.is_dir():
-            raise InputError("-o", None, f"{file}, a folder", "the name of a file")
-        if file.exists() and not force:
-            raise InputError("-o", None, f"{file}, which exists", "a new name, or --force")
+        check_target(file, force)
     return Target(dialect, path, force)
 
 

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from math import isfinite
 
 from advisor import goal
-from advisor.sizes import format_size
+from advisor.sizes import format_factor, format_size
 from advisor.trial import Trial
 
-NOT_YET_STEADY = "not yet steady"
 NOT_MEASURED = "-"
 ENGINE_TITLES = {"lsm": "LSM", "btree": "B-tree"}
 CLOCK_TITLES = {"measured": "measured on this machine", "simulated": "simulated"}
@@ -144,7 +143,7 @@ def scale(factor: float) -> str:
     """How much smaller a run was than what it speaks for."""
     if factor == 1:
         return "at full size"
-    return f"at 1/{1 / factor:,.0f} of the full size; sizes are multiplied back"
+    return f"at {format_factor(factor)} of the full size; sizes are multiplied back"
 
 
 def difference(before: float | None, after: float | None) -> str:

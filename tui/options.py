@@ -67,7 +67,8 @@ HARDWARE = Annotated[
     typer.Option(
         "--hardware",
         metavar="NAME",
-        help="Hardware, in place of the profile's: a shipped name or a file.",
+        help="Hardware, in place of the profile's: a shipped name, one of your own (`doctor "
+        "--calibrate` makes this-machine), or a file.",
     ),
 ]
 CLIENTS = Annotated[

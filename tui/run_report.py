@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import typer
 
+from advisor.steadiness import NOT_YET
 from advisor.trial import Trial
 from tui import format as fmt
 from tui.output import Column, print_table
@@ -18,7 +19,7 @@ def print_trial(trial: Trial) -> None:
     if trial.error:
         typer.echo(f"{trial.outcome}: {trial.error}")
     if trial.steady is not None:
-        typer.echo("steady" if trial.steady else fmt.NOT_YET_STEADY)
+        typer.echo("steady" if trial.steady else NOT_YET)
     typer.echo()
     print_table(
         [Column("metric"), Column("value", right=True)],

@@ -5,6 +5,7 @@ from typing import Self
 
 from advisor.goal import Goal
 from advisor.search import BestChanged, Event, IntervalSeen, TrialFinished, TrialStarted
+from advisor.steadiness import NOT_YET
 from tui import format as fmt
 from tui.narration import LiveLine, interval_words
 from tui.output import narrate
@@ -58,7 +59,7 @@ class StudyNarration:
         if self._best:
             words.append(f"best so far {self._best}")
         if trial.steady is False:
-            words.append(fmt.NOT_YET_STEADY)
+            words.append(NOT_YET)
         words += [f"breaks {limit}" for limit in self._goal.broken(trial.metrics)]
         self._say(f"{self._trial}  {'  '.join(words)}")
 

@@ -59,11 +59,6 @@ class Fit:
         }
 
 
-def predicted_ns(work: Mapping[str, int], work_ns: Mapping[str, float]) -> float:
-    """CPU time of this work at these costs."""
-    return sum(units * work_ns[name] for name, units in work.items())
-
-
 def fit(observations: Sequence[Observation], default_ns: Mapping[str, float]) -> Fit:
     """The costs that are most likely given the runs and the defaults."""
     import numpy as np

@@ -51,6 +51,9 @@ MYROCKS_2016: dict[str, Setting] = {
 # keeps the binary log on and does not sync it (recalled). Its size is MySQL's default.
 BINARY_LOG_2016 = {"sync_binlog": 0, "max_binlog_size": GIB}
 
+STATEMENT_CAVEAT = "the time of a statement is that of MySQL 5.7 on another machine"
+BINARY_LOG_CAVEAT = "that the binary log was on is an assumption"
+
 # Assumption throughout: the posts of 2016 name no settings of InnoDB. The redo log is 4 GB, the
 # largest that every version of those years takes.
 INNODB_2016: dict[str, Setting] = {

@@ -67,8 +67,8 @@ def sweep() -> Experiment:
         claims=("E1", "E2", "E3", "E4", "E5"),
         caveats=(
             "the rates stand only in a chart; rows of 116 bytes and the machine are assumed",
-            "the model charges a fixed time per step through the memtable: that larger memtables"
-            " miss the processor's caches more often is not in it",
+            "how much dearer a step is in a memtable that outgrows the processor's caches follows a"
+            " formula that was measured on another machine",
         ),
     )
 

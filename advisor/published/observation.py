@@ -10,6 +10,7 @@ from typing import Any
 from advisor.core import Interval, Report
 
 KB, MB = 1024, 1e6
+LOGS = ("redo_file_bytes", "wal_bytes", "binary_log_bytes")
 LAST_SHARE = 0.05
 """The end of a run, as a share of its operations. The posts take the last 100,000 of a billion
 inserts; at a thousandth of the size that would be a handful."""
@@ -55,11 +56,23 @@ def _disk_bytes(run: Observation) -> float | None:
     return None if size is None else size / run.factor
 
 
+def _database_bytes(run: Observation) -> float | None:
+    """What the posts call the size of a database: its files without the logs."""
+    size = _number(run.report.get("metrics", {}).get("disk_bytes"))
+    return None if size is None else (size - _log_bytes(run)) / run.factor
+
+
+def _log_bytes(run: Observation) -> float:
+    """Redo, write-ahead and binary logs at the end of the run. They are as large after the load."""
+    details = run.report.get("engine_details", {})
+    return float(sum(details.get(name, 0.0) for name in LOGS))
+
+
 def _loaded_bytes(run: Observation) -> float | None:
     # The load ends before its compactions do: what follows begins with the settled size.
     after = run.intervals("load")[-1:] + run.intervals("warmup", "run")[:1]
     size = _number(after[-1].get("disk_bytes")) if after else None
-    return None if size is None else size / run.factor
+    return None if size is None else (size - _log_bytes(run)) / run.factor
 
 
 def _load_ops_per_s(run: Observation) -> float | None:
@@ -102,7 +115,9 @@ def _speed_up(run: Observation) -> float | None:
 def _peak_over_start(run: Observation) -> float | None:
     start = _loaded_bytes(run)
     sizes = [row["disk_bytes"] for row in run.intervals("warmup", "run") if row.get("disk_bytes")]
-    return None if not start or not sizes else max(sizes) / run.factor / start
+    if not start or not sizes:
+        return None
+    return float((max(sizes) - _log_bytes(run)) / run.factor / start)
 
 
 def _last(rows: list[Interval], share: float) -> list[Interval]:
@@ -123,6 +138,7 @@ def _rate(rows: list[Interval]) -> float | None:
 
 DERIVED: Mapping[str, Callable[[Observation], float | None]] = {
     "disk_bytes": _disk_bytes,
+    "database_bytes": _database_bytes,
     "loaded_bytes": _loaded_bytes,
     "load_ops_per_s": _load_ops_per_s,
     "write_mb_per_s": _per_second("write_kb_per_op", KB / MB),

@@ -15,6 +15,7 @@ from advisor.published.observation import Observation, Observed
 from advisor.published.runs import WORKERS, Carry, Failure, Outcome, Runs, in_processes
 from advisor.published.spec import Budget, ScaledRun, choose_factor, scaled_run
 from advisor.published.tables import Figure
+from advisor.steadiness import NOT_YET
 
 EMPTIEST, FULLEST = 0.0, 0.95
 """Other data on a device that is filled up; full to the brim it could not take the database."""
@@ -164,7 +165,7 @@ def _notes(scaled: Mapping[str, ScaledRun], outcomes: Mapping[str, Outcome]) -> 
             told.setdefault(f"no result: {outcome.reason}", []).append(name)
             continue
         if outcome.get("steady") is False:
-            told.setdefault("not yet steady when the run ended", []).append(name)
+            told.setdefault(f"{NOT_YET} when the run ended", []).append(name)
         if _cut_short(scaled[name].spec, outcome):
             told.setdefault(f"ended after {outcome['operations']:,} operations", []).append(name)
     for name, one in scaled.items():

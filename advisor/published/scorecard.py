@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from advisor.data import data_path
 from advisor.published.replay import Replay, Row
+from advisor.sizes import format_factor
 
 ANSWERS = {True: "holds", False: "fails", None: "no answer"}
 ABSENT = "-"
@@ -96,7 +97,7 @@ def _number(value: float | None) -> str:
 
 
 def _shrunk(factor: float) -> str:
-    return "full size" if factor == 1 else f"1/{1 / factor:.0f}"
+    return "full size" if factor == 1 else format_factor(factor)
 
 
 def _list(lines: Iterable[str]) -> str:

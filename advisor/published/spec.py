@@ -60,9 +60,10 @@ def choose_factor(experiment: Experiment, budget: Budget) -> float:
     """Data of the replay / data of the post: as much as the budget allows, in whole units."""
     if not experiment.shrinks:
         return 1.0
-    load = budget.seconds * LOAD_BYTES_PER_S / experiment.data_bytes
-    requests = budget.seconds * OPERATIONS_PER_S / experiment.operations
-    wanted = min(1.0, max(min(load, requests), SMALLEST_DATA / experiment.data_bytes))
+    wanted = budget.seconds * LOAD_BYTES_PER_S / experiment.data_bytes
+    if experiment.sized_by is None:
+        wanted = min(wanted, budget.seconds * OPERATIONS_PER_S / experiment.operations)
+    wanted = min(1.0, max(wanted, SMALLEST_DATA / experiment.data_bytes))
     return max(1, round(experiment.units * wanted)) / experiment.units
 
 

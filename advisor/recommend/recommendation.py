@@ -22,6 +22,7 @@ from advisor.recommend.verdict import Comparison, EngineVerdict, compare, engine
 from advisor.search import Candidate, Study
 from advisor.search.ranking import best, candidates, noise_of, ranked
 from advisor.search.rules import machine, rules
+from advisor.sizes import format_factor
 from advisor.steadiness import NOT_YET
 from advisor.trial import Clock, Trial
 
@@ -337,8 +338,8 @@ def _notes(study: Study, final: Candidate) -> list[str]:
     notes = []
     if study.scale < 1.0:
         notes.append(
-            f"every trial ran at 1/{1 / study.scale:,.0f} of the data, caches, memtables and logs; "
-            "sizes here are for the full data"
+            f"every trial ran at {format_factor(study.scale)} of the data, caches, memtables and "
+            "logs; sizes here are for the full data"
         )
     notes += final.trials[-1].notes
     unsteady = sum(trial.steady is False for trial in final.trials)

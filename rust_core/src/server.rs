@@ -150,7 +150,9 @@ impl Engine for Server {
     }
 
     fn stats(&self) -> EngineStats {
-        self.engine.stats()
+        let mut stats = self.engine.stats();
+        stats.details.insert("binary_log_bytes".to_owned(), self.log.peek(|log| log.bytes) as f64);
+        stats
     }
 }
 

@@ -361,6 +361,7 @@ def test_doctor_describes_the_machine(fake: FakeCore) -> None:
     found = {one["what"]: one for one in document("doctor")["findings"]}
     assert found["core"]["state"] == "ok"
     assert "usable" in found["processors"]["text"]
+    assert "--calibrate" in found["calibration"]["text"]
 
 
 def test_a_calibration_is_kept_as_this_machine(
@@ -372,6 +373,8 @@ def test_a_calibration_is_kept_as_this_machine(
     path = own_config / "tunebench" / "hardware" / "this-machine.toml"
     assert told["file"] == str(path)
     assert set(told["determined"]) <= set(told["work_ns"])
+    found = {one["what"]: one for one in document("doctor")["findings"]}
+    assert found["calibration"]["state"] == "ok"
     assert "--force" in refused("doctor", "--calibrate")
     assert invoke("doctor", "--calibrate", "--force").exit_code == 0
     monkeypatch.setattr(core, "load", FakeCore)
@@ -394,6 +397,14 @@ def test_an_interrupted_calibration_writes_nothing(
 
 def test_a_file_of_a_calibration_needs_a_calibration(tmp_path: Path) -> None:
     assert "--calibrate" in refused("doctor", "-o", tmp_path / "x.toml")
+
+
+def test_a_place_that_cannot_be_written_is_refused_before_the_work(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    below = tmp_path / "file" / "x"
+    for work in (("doctor", "--calibrate"), ("published", "--all")):
+        assert "can be written" in refused(*work, "-o", below)
+        assert "a folder" in refused(*work, "--force", "-o", tmp_path)
 
 
 def test_doctor_fails_without_a_core(monkeypatch: pytest.MonkeyPatch) -> None:

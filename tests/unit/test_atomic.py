@@ -44,6 +44,22 @@ def test_a_path_below_a_file_is_refused(tmp_path: Path) -> None:
         atomic.write_text(tmp_path / "file" / "my.cnf", "text", force=False)
 
 
+def test_a_target_is_refused_before_the_work_as_it_would_be_after_it(tmp_path: Path) -> None:
+    path = tmp_path / "my.cnf"
+    path.write_text("old")
+    for refused, force in ((tmp_path, True), (path, False), (path / "below", True)):
+        with pytest.raises(InputError) as before:
+            atomic.check_target(refused, force)
+        with pytest.raises(InputError) as after:
+            atomic.write_text(refused, "new", force)
+        assert str(before.value) == str(after.value)
+
+
+def test_a_target_that_is_looked_at_leaves_nothing_behind(tmp_path: Path) -> None:
+    atomic.check_target(tmp_path / "new" / "my.cnf", force=False)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_full_disk_leaves_the_old_file_and_no_litter(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

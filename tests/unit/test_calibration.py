@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from advisor.calibration import calibrate, to_toml
-from advisor.calibration.fit import Observation, fit, predicted_ns
+from advisor.calibration.fit import Observation, fit
 from advisor.calibration.runs import FIXED, RUNS
 from advisor.core import Cancelled
 from advisor.errors import InputError
@@ -26,7 +26,7 @@ WORK = [
 
 
 def observed(work: dict[str, int]) -> Observation:
-    return Observation(str(work), work, predicted_ns(work, TRUE))
+    return Observation(str(work), work, sum(units * TRUE[name] for name, units in work.items()))
 
 
 def test_known_costs_are_found_again() -> None:

@@ -80,7 +80,7 @@ def test_a_trial_warms_up_until_it_is_steady_within_twice_its_length(tmp_path: P
 
 def test_a_trial_that_is_not_yet_steady_says_what_changed(tmp_path: Path) -> None:
     trial = evaluate(setup(tmp_path, FakeCore(steadiness=UNSTEADY)), "lsm", {}, seed=1)
-    changed = "ops_per_s went from 1.23e+03 to 999"
+    changed = "ops_per_s went from 1,235 to 999"
     assert trial.steady is False
     assert f"not yet steady when the warm-up's budget ended: {changed}" in trial.notes
 

@@ -54,7 +54,7 @@ def test_a_volume_keeps_its_limits_for_any_data() -> None:
 
 def test_the_spec_of_the_core_says_cores_work_and_device_and_nothing_else() -> None:
     spec = FLASH.to_spec()
-    assert set(spec) == {"cores", "work_ns", "device"}
+    assert set(spec) == {"cores", "work_ns", "slowdown", "device"}
     assert spec["cores"] == 40
     assert set(spec["device"]) == set(Flash.model_fields) - {"source"}
 
@@ -81,6 +81,12 @@ def test_a_drive_lasts_as_much_longer_as_it_is_larger() -> None:
 def test_only_flash_wears() -> None:
     volume = hardware("cloud-volume").device
     assert volume.carry_back({"ops_per_s": 5.0}, 0.01) == {"ops_per_s": 5.0}
+
+
+def test_nothing_is_said_about_the_wear_of_this_machine() -> None:
+    own = hardware("this-machine")
+    assert own.carry_back({"ops_per_s": 5.0, "drive_years": 3.0}, 0.1) == {"ops_per_s": 5.0}
+    assert "drive_years" in FLASH.carry_back({"drive_years": 3.0}, 0.1)
 
 
 def test_an_unknown_figure_is_refused_by_its_place() -> None:

@@ -148,7 +148,7 @@ def test_the_device_is_filled_beside_the_database() -> None:
 
 def test_sizes_are_carried_back_to_full_size() -> None:
     one = of("linkbench-24h")
-    assert simulated(one, "disk_bytes myrocks") == pytest.approx(1e6 / one.factor)
+    assert simulated(one, "database_bytes myrocks") == pytest.approx(1e6 / one.factor)
 
 
 def test_the_crossover_is_where_the_curves_meet() -> None:

@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from advisor.sizes import exact_suffix, format_size, parse_size
+from advisor.sizes import exact_suffix, format_factor, format_size, parse_size
 
 
 @pytest.mark.parametrize(
@@ -40,6 +40,11 @@ def test_shown_sizes_are_within_half_a_percent() -> None:
     for _ in range(2000):
         size = int(2 ** draw.uniform(0, 50))
         assert abs(parse_size(format_size(size)) - size) <= size * 0.005 + 1
+
+
+def test_a_factor_near_one_is_not_shown_as_one() -> None:
+    shown = [format_factor(factor) for factor in (0.75, 1 / 8, 0.03, 1 / 32_000)]
+    assert shown == ["1/1.33", "1/8", "1/33", "1/32,000"]
 
 
 def test_a_suffix_is_used_only_where_it_is_exact() -> None:

@@ -16,17 +16,14 @@ BUSY_RATIO = 0.9
 def calibrate(path: Path | None, force: bool, as_json: bool) -> None:
     """Measure, write the profile, and say what was found."""
     from advisor import calibration
-    from advisor.atomic import write_text
-    from advisor.errors import InputError
+    from advisor.atomic import check_target, write_text
     from advisor.hardware import user_folder
+    from advisor.trial import THIS_MACHINE
     from tui.narration import LiveLine
     from tui.output import narrate, print_json
 
-    target = path or user_folder() / "this-machine.toml"
-    if target.is_dir():
-        raise InputError("-o", None, f"{target}, a folder", "the name of a file")
-    if target.exists() and not force:
-        raise InputError("-o", None, f"{target}, which exists", "a new name, or --force")
+    target = path or user_folder() / f"{THIS_MACHINE}.toml"
+    check_target(target, force)
     narrate("calibrating: about a minute; other programs should rest meanwhile")
     with LiveLine() as line:
         found = calibration.calibrate(

@@ -78,7 +78,8 @@ def doctor(
             from advisor.errors import InputError
 
             raise InputError(option, None, "no --calibrate", "--calibrate, which writes a file")
-    findings = [_core(), _processors(), _memory(), *_disk(), _results(results), *_real_engines()]
+    findings = [_core(), _processors(), _calibration(), _memory(), *_disk(), _results(results)]
+    findings += _real_engines()
     if as_json:
         print_json({"findings": findings})
     else:
@@ -113,6 +114,22 @@ def _core() -> Finding:
 def _processors() -> Finding:
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return Finding("processors", "ok", f"{usable} usable of {os.cpu_count()}")
+
+
+def _calibration() -> Finding:
+    """Whether this machine can be simulated."""
+    from advisor.errors import TunebenchError
+    from advisor.hardware import hardware
+    from advisor.trial import THIS_MACHINE
+
+    try:
+        machine = hardware(THIS_MACHINE)
+    except TunebenchError as error:
+        return Finding("calibration", "missing", str(error))
+    if machine.unfit:
+        text = "none of this processor: --calibrate, and this machine can be simulated"
+        return Finding("calibration", "note", text)
+    return Finding("calibration", "ok", f"of {machine.calibrated}, for {machine.processor}")
 
 
 def _memory() -> Finding:

@@ -31,6 +31,7 @@ def published(
 
     The scorecard goes to a file with -o, else to stdout.
     """
+    from advisor import atomic
     from advisor.errors import InputError
     from advisor.published import experiment, experiments
 
@@ -41,9 +42,10 @@ def published(
             raise InputError("-o", None, "no experiment", "-o with the name of one, or with --all")
         _list(experiments(), as_json)
         return
-    if output is not None and output.exists() and not force:
-        raise InputError(output, None, "a file that exists already", "a new name, or --force")
-    _replay([experiment(name)] if name is not None else experiments(), as_json, output, force)
+    chosen = [experiment(name)] if name is not None else experiments()
+    if output is not None:
+        atomic.check_target(output, force)
+    _replay(chosen, as_json, output, force)
 
 
 def _list(known: "Sequence[Experiment]", as_json: bool) -> None:

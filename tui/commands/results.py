@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from advisor.steadiness import NOT_YET
 from tui import format as fmt
 from tui.options import JSON, RESULTS
 
@@ -128,7 +129,7 @@ def _document(trial: "Trial") -> dict[str, object]:
 
 
 def _remark(trial: "Trial") -> str:
-    return trial.error or (fmt.NOT_YET_STEADY if trial.steady is False else "")
+    return trial.error or (NOT_YET if trial.steady is False else "")
 
 
 def _print_trials(trials: list["Trial"], title: str, identify: Callable[["Trial"], str]) -> None:

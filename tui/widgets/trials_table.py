@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from rich.text import Text
 from textual.widgets import DataTable
 
+from advisor.steadiness import NOT_YET
 from tui import format as fmt
 from tui.theme import colour
 from tui.views import TrialView
@@ -79,7 +80,7 @@ class TrialsTable(DataTable[Text]):
 
 def _remark(row: TrialView) -> str:
     remark = row.note or row.changed
-    return f"{fmt.NOT_YET_STEADY}: {remark}" if row.steady is False else remark
+    return f"{NOT_YET}: {remark}" if row.steady is False else remark
 
 
 def _best_first(row: TrialView) -> tuple[bool, float, int]:

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const SECOND_NS: u64 = 1_000_000_000;
 /// Pages that one flush job writes at most: few enough that they soon count as clean.
 const JOB_PAGES: u64 = 128;
-/// Pages that one flush job writes at least, when there is so much to do: a sync should serve several.
+/// Assumption: pages that one flush job writes at least, when there is so much to do: a sync should serve several.
 const FEWEST_JOB_PAGES: u64 = 8;
 /// Shorter LRU lists are not emptied for the free list (`BUF_LRU_MIN_LEN`), except in small pools.
 const LRU_MIN_LEN: usize = 256;

@@ -219,6 +219,7 @@ impl Btree {
         let mut details = BTreeMap::from(
             [
                 ("checkpoint_age", redo.checkpoint_age() as f64),
+                ("redo_file_bytes", redo.file_bytes() as f64),
                 ("checkpoint_max_age", redo.thresholds.limit_for_free_check as f64),
                 ("dirty_pages", pool.dirty.len() as f64),
                 ("pool_pages", pool.frames() as f64),

@@ -289,6 +289,11 @@ impl Redo {
         self.checkpoint_lsn.load(Ordering::Acquire)
     }
 
+    /// Bytes of the log's file.
+    pub fn file_bytes(&self) -> u64 {
+        self.file.len()
+    }
+
     /// Bytes since the last checkpoint.
     pub fn checkpoint_age(&self) -> u64 {
         let checkpoint = self.checkpoint_lsn();

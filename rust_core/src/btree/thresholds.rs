@@ -26,7 +26,7 @@ const KEPT_BACK: u64 = 31 * 2048 + 128 * 1024;
 /// Pages that each thread may log without asking, and threads that always exist.
 const PAGES_PER_THREAD: u64 = 4;
 const EXTRA_THREADS: u64 = 10;
-/// Pages that are left to the threads of the smallest log: images of splits and merges that nobody reserved.
+/// Assumption: pages that are left to the threads of the smallest log: images of splits and merges that nobody reserved.
 const KEPT_PAGES: u64 = 16;
 
 impl Thresholds {

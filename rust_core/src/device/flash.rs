@@ -89,8 +89,7 @@ impl Flash {
 
     fn on_link(&mut self, now_ns: u64, bytes: u64) -> u64 {
         let service = transfer_ns(bytes, self.spec.link_mb_per_s);
-        let start = self.link.earliest(now_ns, service);
-        self.link.serve(start, service)
+        self.link.fill(now_ns, service)
     }
 
     /// Bytes that one channel moves in one piece.
@@ -112,7 +111,15 @@ impl Flash {
     }
 }
 
+/// A flash device works on many commands at once and interleaves their data: a short read never waits for a long write as
+/// a whole. Assumption: pieces of 128 KiB, what drivers usually tell the operating system to prefer at most.
+const TURN_BYTES: u64 = 128 << 10;
+
 impl Device for Flash {
+    fn turn_bytes(&self) -> u64 {
+        TURN_BYTES
+    }
+
     fn read(&mut self, now_ns: u64, _address: u64, bytes: u64) -> u64 {
         self.stats.read_bytes += bytes;
         let piece = self.piece_bytes();

@@ -38,6 +38,10 @@ pub trait Device: Send {
     fn sync(&mut self, now_ns: u64) -> u64;
     /// A range holds no data any more.
     fn trim(&mut self, address: u64, bytes: u64);
+    /// Bytes of a long transfer after which others get their turn.
+    fn turn_bytes(&self) -> u64 {
+        1 << 20
+    }
     /// Counters.
     fn stats(&self) -> DeviceStats;
 }

@@ -84,7 +84,8 @@ struct Entry {
     begins_at: [usize; 2],
 }
 
-/// Bytes that an entry is charged for beside its block: its key and counters, its bucket and its place in a queue.
+/// Bytes that an entry is charged for beside its block: what a cache of linked lists keeps of one, as RocksDB's is. Its line,
+/// its bucket and its places in a queue take some more here.
 const ENTRY_BYTES: usize = 60;
 
 /// Entries from the oldest on. A block that is asked for again joins at the end without being taken out of its old place,

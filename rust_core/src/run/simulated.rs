@@ -10,7 +10,7 @@ use crate::runtime::hardware::HardwareSpec;
 use crate::runtime::simulation::{self, Observer, Simulation, Turn, World};
 use crate::runtime::{CpuUse, Signal, Task, Work};
 use crate::storage::{SimulatedStorage, Storage};
-use crate::workload::driver::{Limits, Outcome, Watch};
+use crate::workload::driver::{Limits, Outcome, Watch, snapshot};
 use crate::workload::halt::{Halt, HaltingStorage};
 use crate::workload::recorder::Recorder;
 use crate::workload::{self, Client};
@@ -70,15 +70,6 @@ struct VirtualDriver {
 }
 
 impl VirtualDriver {
-    fn snapshot_at(&self, at_ns: u64) -> Result<Snapshot> {
-        Ok(Snapshot {
-            at_ns,
-            meters: self.storage.meters().snapshot(),
-            engine: self.engine.stats(),
-            disk_bytes: self.storage.used_bytes()?,
-        })
-    }
-
     /// What the device counted since the run began.
     fn device_json(&self) -> Value {
         let stats = self.world.lock().device_stats();
@@ -104,7 +95,7 @@ impl Driver for VirtualDriver {
         limits: Limits,
         on_interval: &mut dyn FnMut(Value),
     ) -> Result<Outcome> {
-        let before = self.snapshot_at(self.simulation.now_ns())?;
+        let before = self.snapshot()?;
         let cpu = self.world.lock().cpu_use();
         let shared = Shared {
             engine: self.engine.clone(),
@@ -164,7 +155,7 @@ impl Driver for VirtualDriver {
     }
 
     fn snapshot(&self) -> Result<Snapshot> {
-        self.snapshot_at(self.simulation.now_ns())
+        snapshot(&*self.engine, &*self.storage, self.simulation.now_ns())
     }
 
     /// The cores do not tell clients from jobs; [`Outcome::cpu`] holds both.
@@ -199,12 +190,7 @@ impl Shared {
     }
 
     fn snapshot_at(&self, at_ns: u64) -> Result<Snapshot> {
-        Ok(Snapshot {
-            at_ns,
-            meters: self.storage.meters().snapshot(),
-            engine: self.engine.stats(),
-            disk_bytes: self.storage.used_bytes()?,
-        })
+        snapshot(&*self.engine, &*self.storage, at_ns)
     }
 
     /// Ends an interval of the judge if one is due before an operation that starts now. Operations start in the order of

@@ -1,12 +1,10 @@
 //! Group commit: tasks that need a log position durable share the syncs of the log.
 
 use super::Task;
+use super::queues::MEMORY_NS;
 use crate::error::Result;
 use parking_lot::Mutex;
 use std::collections::VecDeque;
-
-/// Syncs that virtual time has left behind this far are forgotten.
-const MEMORY_NS: u64 = 2_000_000_000;
 
 #[derive(Debug, Default)]
 struct State {

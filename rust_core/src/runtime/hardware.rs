@@ -17,8 +17,15 @@ pub struct HardwareSpec {
     /// Nanoseconds per unit of work by the names of [`Work`]; absent ones take [`default_work_ns`].
     #[serde(default)]
     pub work_ns: BTreeMap<String, f64>,
+    /// How much longer than [`default_work_ns`] work takes that `work_ns` does not name.
+    #[serde(default = "no_slowdown")]
+    pub slowdown: f64,
     /// Where the files are.
     pub device: DeviceSpec,
+}
+
+fn no_slowdown() -> f64 {
+    1.0
 }
 
 impl HardwareSpec {
@@ -38,21 +45,26 @@ impl HardwareSpec {
                 return Err(Error::invalid(format!("hardware.work_ns.{name}"), cost, "nanoseconds from 0 to 1e9"));
             }
         }
+        if !(0.01..=100.0).contains(&spec.slowdown) {
+            return Err(Error::invalid("hardware.slowdown", spec.slowdown, "a factor from 0.01 to 100"));
+        }
         spec.device.check()?;
         Ok(spec)
     }
 
     /// The idle machine.
     pub fn world(&self) -> Result<World> {
-        let cost_ns = Work::ALL.map(|work| self.work_ns.get(work.name()).copied().unwrap_or(default_work_ns(work)));
+        let cost_ns = Work::ALL
+            .map(|work| self.work_ns.get(work.name()).copied().unwrap_or(default_work_ns(work) * self.slowdown));
         Ok(World::new(self.cores, cost_ns, self.device.build()?))
     }
 }
 
 /// Nanoseconds per unit of work where a machine does not say. `tunebench doctor --calibrate` replaces them by figures of the
 /// user's own CPU; these are rounded from calibrations on a virtual machine with two cores of an Intel Xeon of 2023 at
-/// 2 GHz. Calls, comparisons, lookups, copies, pages and operations come with other work there and are assumed to be what
-/// they were before. So is a sync: on that machine it took 60 microseconds of CPU time, most of them for a virtual disk.
+/// 2 GHz. Calls, comparisons, lookups, copies, pages and operations always come with other work there, so that a calibration
+/// tells only their sum: how it is shared among them is an assumption. So is a sync: on that machine it took 60 microseconds
+/// of CPU time, most of them for a virtual disk.
 pub fn default_work_ns(work: Work) -> f64 {
     match work {
         Work::Call => 150.0,

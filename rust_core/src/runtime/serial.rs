@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 #[derive(Debug, Default)]
 pub struct Serial<T> {
     inner: Mutex<Inner<T>>,
+    is_instant: bool,
 }
 
 #[derive(Debug, Default)]
@@ -20,14 +21,19 @@ struct Inner<T> {
 impl<T> Serial<T> {
     /// Guards `value`.
     pub fn new(value: T) -> Self {
-        Self { inner: Mutex::new(Inner { line: Server::default(), value }) }
+        Self { inner: Mutex::new(Inner { line: Server::default(), value }), is_instant: false }
+    }
+
+    /// Guards `value` from other threads, and lets no simulated task wait: its operation executes whole in any case.
+    pub fn instant(value: T) -> Self {
+        Self { is_instant: true, ..Self::new(value) }
     }
 
     /// Uses the value alone. Under the virtual clock the task takes the first gap between other holders that is long enough:
     /// operations execute whole, so one that executed earlier may hold the resource later.
     pub fn with<R>(&self, task: &mut Task, f: impl FnOnce(&mut Task, &mut T) -> R) -> R {
         let mut inner = self.inner.lock();
-        if !task.is_simulated() {
+        if self.is_instant || !task.is_simulated() {
             return f(task, &mut inner.value);
         }
         task.settle();

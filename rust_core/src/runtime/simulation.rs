@@ -12,9 +12,6 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 
-/// A replayed job holds the device for at most this many bytes at once.
-const CHUNK_BYTES: u64 = 1 << 20;
-
 /// A replayed job holds a core for at most this long at once, as a scheduler's time slice would.
 const SLICE_NS: u64 = 500_000;
 
@@ -31,6 +28,8 @@ pub struct World {
     /// What the cores did so far.
     done: WorkCounts,
     device: Box<dyn Device>,
+    /// A replayed job holds the device for at most this many bytes at once.
+    turn_bytes: u64,
     /// When the device will have all bytes that the operating system took.
     written_back_ns: u64,
 }
@@ -38,7 +37,9 @@ pub struct World {
 impl World {
     /// `cores` idle cores that need `cost_ns` per unit of each kind of work, and an idle device.
     pub fn new(cores: usize, cost_ns: [f64; Work::COUNT], device: Box<dyn Device>) -> Self {
-        Self { cores: Pool::new(cores), cost_ns, done: WorkCounts::default(), device, written_back_ns: 0 }
+        let turn_bytes = device.turn_bytes();
+        let (cores, done) = (Pool::new(cores), WorkCounts::default());
+        Self { cores, cost_ns, done, device, turn_bytes, written_back_ns: 0 }
     }
 
     fn work_ns(&self, work: &WorkCounts) -> u64 {
@@ -404,15 +405,17 @@ fn replay(world: &mut World, now_ns: u64, step: Step, queued_ns: &mut u64) -> (u
             }
             (world.cpu(now_ns, &slice, slice_ns), Some(Step::Cpu(rest)))
         }
-        Step::Io(Access::Read { address, bytes }) if bytes > CHUNK_BYTES => {
-            let now_ns = world.io(now_ns, Access::Read { address, bytes: CHUNK_BYTES }, queued_ns);
-            let rest = Access::Read { address: address + CHUNK_BYTES, bytes: bytes - CHUNK_BYTES };
+        Step::Io(Access::Read { address, bytes }) if bytes > world.turn_bytes => {
+            let turn = world.turn_bytes;
+            let now_ns = world.io(now_ns, Access::Read { address, bytes: turn }, queued_ns);
+            let rest = Access::Read { address: address + turn, bytes: bytes - turn };
             (now_ns, Some(Step::Io(rest)))
         }
-        Step::Io(Access::Write { address, bytes, pace }) if bytes > CHUNK_BYTES => {
-            let now_ns = world.io(now_ns, Access::Write { address, bytes: CHUNK_BYTES, pace }, queued_ns);
-            let (address, bytes) = (address + CHUNK_BYTES, bytes - CHUNK_BYTES);
-            (now_ns, Some(Step::Io(Access::Write { address, bytes, pace })))
+        Step::Io(Access::Write { address, bytes, pace }) if bytes > world.turn_bytes => {
+            let turn = world.turn_bytes;
+            let now_ns = world.io(now_ns, Access::Write { address, bytes: turn, pace }, queued_ns);
+            let rest = Access::Write { address: address + turn, bytes: bytes - turn, pace };
+            (now_ns, Some(Step::Io(rest)))
         }
         Step::Io(access) => (world.io(now_ns, access, queued_ns), None),
     }

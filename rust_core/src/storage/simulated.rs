@@ -15,7 +15,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The operating system writes buffered bytes back in pieces of this size.
+/// Assumption: the operating system writes buffered bytes back in pieces of this size.
 const WRITE_BACK_BYTES: u64 = 1 << 20;
 
 /// Blocks of a journal commit: descriptor, the block with the inode, commit (Linux kernel documentation, ext4, "Journal

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 /// Unit of allocation, and of the operating system's page cache.
 pub const BLOCK_BYTES: u64 = 4096;
 
-/// A growing file is given up to this many blocks more than it needs, at most an eighth of its size: 256 KiB.
+/// Assumption: a growing file is given up to this many blocks (256 KiB) more than it needs, at most an eighth of its
+/// size.
 const MOST_AHEAD: u64 = 64;
 
 /// Blocks in a row.

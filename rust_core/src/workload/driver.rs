@@ -40,13 +40,18 @@ pub struct Stage {
 impl Stage {
     /// All counters now.
     pub fn snapshot(&self) -> Result<Snapshot> {
-        Ok(Snapshot {
-            at_ns: self.clock.now_ns(),
-            meters: self.storage.meters().snapshot(),
-            engine: self.engine.stats(),
-            disk_bytes: self.storage.used_bytes()?,
-        })
+        snapshot(&*self.engine, &*self.storage, self.clock.now_ns())
     }
+}
+
+/// All counters of a run, as of `at_ns`.
+pub fn snapshot(engine: &dyn Engine, storage: &dyn Storage, at_ns: u64) -> Result<Snapshot> {
+    Ok(Snapshot {
+        at_ns,
+        meters: storage.meters().snapshot(),
+        engine: engine.stats(),
+        disk_bytes: storage.used_bytes()?,
+    })
 }
 
 /// When a phase ends, besides when all its clients end.
