@@ -61,12 +61,9 @@ pub enum Toward<'k> {
     Before(&'k [u8]),
 }
 
-/// One end of a leaf's range, as its ancestors said during the descent: the first key behind it, or the first key of it.
-/// It keeps its allocation.
+/// One end of a leaf's range; it keeps its allocation.
 #[derive(Debug, Default)]
 pub struct Bound {
-    /// Which end is wanted.
-    pub upper: bool,
     key: Vec<u8>,
     set: bool,
 }
@@ -77,16 +74,18 @@ impl Bound {
         self.set.then_some(&self.key)
     }
 
-    /// The descent takes the child at `slot`.
-    #[inline]
-    fn narrow(&mut self, view: View, slot: usize) {
-        let (at, set) = if self.upper { (slot + 1, slot + 1 < view.count()) } else { (slot, slot > 0) };
-        if set {
-            self.key.clear();
-            self.key.extend_from_slice(view.key(at));
-            self.set = true;
-        }
+    fn keep(&mut self, key: &[u8]) {
+        self.key.clear();
+        self.key.extend_from_slice(key);
+        self.set = true;
     }
+}
+
+/// The range of keys of a leaf, as its ancestors said during the descent: first key of it, and first key behind it.
+#[derive(Debug, Default)]
+pub struct Bounds {
+    pub lower: Bound,
+    pub upper: Bound,
 }
 
 impl Forest {
@@ -199,19 +198,19 @@ impl Forest {
         self.counters.hits.fetch_add(depth.saturating_sub(misses), Ordering::Relaxed);
     }
 
-    /// The leaf for a key under its shared latch, and one end of its range if a `bound` is wanted.
+    /// The leaf for a key under its shared latch, and its range if `bounds` are wanted.
     #[inline]
     pub fn leaf_for_read(
         &self,
         task: &mut Task,
         tree: Tree,
         toward: Toward,
-        mut bound: Option<&mut Bound>,
+        mut bounds: Option<&mut Bounds>,
     ) -> Result<ReadPage<'_>> {
         let mut misses = 0;
         'descent: loop {
-            if let Some(bound) = bound.as_deref_mut() {
-                bound.set = false;
+            if let Some(bounds) = bounds.as_deref_mut() {
+                (bounds.lower.set, bounds.upper.set) = (false, false);
             }
             let Some(mut page) = self.pool.read_resident(task, tree.root) else {
                 misses += 1;
@@ -220,7 +219,7 @@ impl Forest {
             };
             let mut depth = 1;
             while !page.view().is_leaf() {
-                let slot = choose_child(task, page.view(), toward, bound.as_deref_mut());
+                let slot = choose_child(task, page.view(), toward, bounds.as_deref_mut());
                 let child = page.view().child(slot);
                 page = match self.pool.read_resident(task, child) {
                     Some(child) => child,
@@ -314,13 +313,18 @@ impl Forest {
 }
 
 #[inline]
-fn choose_child(task: &mut Task, view: View, toward: Toward, bound: Option<&mut Bound>) -> usize {
+fn choose_child(task: &mut Task, view: View, toward: Toward, bounds: Option<&mut Bounds>) -> usize {
     let slot = match toward {
         Toward::At(key) => view.child_slot(task, key),
         Toward::Before(key) => view.child_slot_before(task, key),
     };
-    if let Some(bound) = bound {
-        bound.narrow(view, slot);
+    if let Some(bounds) = bounds {
+        if slot > 0 {
+            bounds.lower.keep(view.key(slot));
+        }
+        if slot + 1 < view.count() {
+            bounds.upper.keep(view.key(slot + 1));
+        }
     }
     slot
 }

@@ -37,9 +37,10 @@ impl Forest {
         growth.finish(task, origin)
     }
 
-    /// Appends a stored value to `out`. The caller holds the latch of its leaf, so the chain cannot change.
+    /// Reads a stored value into `out`. The caller holds the latch of its leaf, so the chain cannot change.
     #[inline]
     pub fn read_value(&self, task: &mut Task, stored: Stored, out: &mut Vec<u8>) -> Result<()> {
+        out.clear();
         match stored {
             Stored::Inline(value) => {
                 task.charge(Work::CopyByte, value.len() as u64);
@@ -52,11 +53,9 @@ impl Forest {
 
     fn read_long(&self, task: &mut Task, pointer: &[u8], out: &mut Vec<u8>) -> Result<()> {
         let len = get_u32(pointer, 0) as usize;
-        let before = out.len();
         self.walk(task, pointer, |_, chunk| out.extend_from_slice(chunk))?;
-        let read = out.len() - before;
-        task.charge(Work::CopyByte, read as u64);
-        if read == len { Ok(()) } else { Err(broken(get_u32(pointer, 4), self.pool.page_bytes())) }
+        task.charge(Work::CopyByte, out.len() as u64);
+        if out.len() == len { Ok(()) } else { Err(broken(get_u32(pointer, 4), self.pool.page_bytes())) }
     }
 
     /// The pages of a long value.

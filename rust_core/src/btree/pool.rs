@@ -48,22 +48,10 @@ struct Frame {
     young_clock: AtomicU32,
     /// The page in the frame, to be confirmed under the latch.
     page_hint: AtomicU32,
-    /// Times that the exclusive latch was taken on a page in the frame. While this stands still, so does the page.
-    changes: AtomicU64,
-}
-
-impl Frame {
-    /// The exclusive latch has been taken, and nothing is changed yet. Only its holder writes, so no increment is lost.
-    #[inline]
-    fn note_change(&self) {
-        self.changes.store(self.changes.load(Ordering::Relaxed) + 1, Ordering::Release);
-    }
 }
 
 /// A page under its shared latch.
 pub struct ReadPage<'a> {
-    /// The frame's number.
-    pub frame: u32,
     guard: RwLockReadGuard<'a, Body>,
 }
 
@@ -217,7 +205,7 @@ impl BufferPool {
             let Some(guard) = latch.try_read().or_else(|| latch.try_read_for(LATCH_WAIT)) else { continue };
             if guard.page_no == page_no {
                 self.touch(task, frame, page_no);
-                return Some(ReadPage { frame, guard });
+                return Some(ReadPage { guard });
             }
         }
     }
@@ -231,7 +219,6 @@ impl BufferPool {
             let latch = &self.frames[frame as usize].latch;
             let Some(guard) = latch.try_write().or_else(|| latch.try_write_for(LATCH_WAIT)) else { continue };
             if guard.page_no == page_no {
-                self.frames[frame as usize].note_change();
                 self.touch(task, frame, page_no);
                 return Some(WritePage { frame, guard });
             }
@@ -370,13 +357,6 @@ impl BufferPool {
         self.lru.lock().give_free(frame);
     }
 
-    /// A count that moves before the page in a frame changes or leaves it. Who read it under the page's latch can tell
-    /// later, without the latch, that what was copied then is still so.
-    #[inline]
-    pub fn changes(&self, frame: u32) -> u64 {
-        self.frames[frame as usize].changes.load(Ordering::Acquire)
-    }
-
     /// The page that a frame holds, perhaps.
     pub fn page_hint(&self, frame: u32) -> u32 {
         self.frames[frame as usize].page_hint.load(Ordering::Acquire)
@@ -506,7 +486,6 @@ impl BufferPool {
         if self.dirty.is_dirty(frame) {
             return None;
         }
-        self.frames[frame as usize].note_change();
         self.table.entry(guard.page_no).release();
         guard.page_no = NO_PAGE;
         self.clock.fetch_add(1, Ordering::Relaxed);
@@ -535,7 +514,6 @@ impl Default for Frame {
             first_access_ns: AtomicU64::new(0),
             young_clock: AtomicU32::new(0),
             page_hint: AtomicU32::new(NO_PAGE),
-            changes: AtomicU64::new(0),
         }
     }
 }
