@@ -298,11 +298,10 @@ fn on_flash(engine: &str) -> Value {
     })
 }
 
-/// Opens the real engines and keeps the storage under the last one.
-#[derive(Default)]
-struct KeepingOpener(Mutex<Option<Arc<dyn Storage>>>);
+/// Opens the real engines on the storage that it makes of the run's own.
+struct On<F>(F);
 
-impl Opener for KeepingOpener {
+impl<F: Fn(Arc<dyn Storage>) -> Arc<dyn Storage> + Send + Sync> Opener for On<F> {
     fn options(&self, kind: EngineKind, given: &Map<String, Value>) -> Result<Map<String, Value>> {
         Engines.options(kind, given)
     }
@@ -316,19 +315,20 @@ impl Opener for KeepingOpener {
         signal: Arc<Signal>,
         task: &mut Task,
     ) -> Result<Arc<dyn Engine>> {
-        *self.0.lock() = Some(storage.clone());
-        Engines.open(kind, options, layout, storage, signal, task)
+        Engines.open(kind, options, layout, (self.0)(storage), signal, task)
     }
 }
 
 #[test]
 fn every_byte_of_a_simulated_run_has_a_purpose_and_reaches_the_flash() {
     for engine in ["lsm", "btree"] {
-        let opener = Arc::new(KeepingOpener::default());
-        let run = Run::with_opener(on_flash(engine), opener.clone()).unwrap();
+        let kept = Arc::<Mutex<Option<Arc<dyn Storage>>>>::default();
+        let keeps = kept.clone();
+        let keep = move |storage: Arc<dyn Storage>| keeps.lock().insert(storage).clone();
+        let run = Run::with_opener(on_flash(engine), Arc::new(On(keep))).unwrap();
         run.start();
         let report = run.report().unwrap();
-        let storage = opener.0.lock().take().unwrap();
+        let storage = kept.lock().take().unwrap();
         let total = storage.meters().snapshot().total();
         assert_eq!((total.written_bytes, total.read_bytes), (storage.written_bytes(), storage.read_bytes()));
         // What the operating system still holds back of a log has not reached the device yet.
@@ -368,29 +368,12 @@ impl Gate for Stopper {
     }
 }
 
-impl Opener for Stopper {
-    fn options(&self, kind: EngineKind, given: &Map<String, Value>) -> Result<Map<String, Value>> {
-        Engines.options(kind, given)
-    }
-
-    fn open(
-        &self,
-        kind: EngineKind,
-        options: &Map<String, Value>,
-        layout: KeyLayout,
-        storage: Arc<dyn Storage>,
-        signal: Arc<Signal>,
-        task: &mut Task,
-    ) -> Result<Arc<dyn Engine>> {
-        let counted = Arc::new(GatedStorage::behind(self.clone(), storage));
-        Engines.open(kind, options, layout, counted, signal, task)
-    }
-}
-
 /// Runs on flash until access `stops_at`, and returns the result and how many accesses there were.
 fn stopped_at(engine: &str, stops_at: u64) -> (Result<Value>, u64) {
     let stopper = Stopper { halt: Arc::default(), seen: Arc::default(), stops_at };
-    let plan = Plan::new(on_flash(engine), Arc::new(stopper.clone())).unwrap();
+    let gate = stopper.clone();
+    let counted = move |storage| Arc::new(GatedStorage::behind(gate.clone(), storage)) as Arc<dyn Storage>;
+    let plan = Plan::new(on_flash(engine), Arc::new(On(counted))).unwrap();
     let Clock::Simulated(hardware) = &plan.spec.clock else { panic!("not simulated") };
     let result = simulated::run(&plan, hardware, &stopper.halt, &mut |_| {});
     (result.map(|end| end.report), stopper.seen.load(Ordering::Relaxed))

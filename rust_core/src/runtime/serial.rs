@@ -55,12 +55,13 @@ impl<T> Serial<T> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::runtime::task::Access;
     use crate::runtime::{Charge, Work, WorkCounts};
 
-    struct OneNanosecondPerCall;
+    /// The simplest clock: only calls take time.
+    pub struct OneNanosecondPerCall;
 
     impl Charge for OneNanosecondPerCall {
         fn cpu(&mut self, now_ns: u64, work: &WorkCounts) -> u64 {

@@ -46,20 +46,9 @@ impl RowLocks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runtime::task::Access;
-    use crate::runtime::{Charge, Work, WorkCounts};
+    use crate::runtime::Work;
+    use crate::runtime::serial::tests::OneNanosecondPerCall;
     use std::sync::atomic::{AtomicU64, Ordering};
-
-    struct OneNanosecondPerCall;
-
-    impl Charge for OneNanosecondPerCall {
-        fn cpu(&mut self, now_ns: u64, work: &WorkCounts) -> u64 {
-            now_ns + work.get(Work::Call)
-        }
-        fn io(&mut self, now_ns: u64, _access: Access) -> u64 {
-            now_ns
-        }
-    }
 
     #[test]
     fn a_simulated_task_queues_behind_the_holder_of_its_row() {
