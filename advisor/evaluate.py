@@ -8,20 +8,18 @@ what stops everything (a full disk, a refused spec, a cancellation) is raised.
 from __future__ import annotations
 
 import platform
-import shutil
-import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from advisor import core as bridge
-from advisor import knobs
+from advisor import knobs, scratch
 from advisor.core import Core, DiskFull, Interval, Report, Spec
-from advisor.errors import InputError, WorkError
+from advisor.errors import WorkError
 from advisor.knobs import Engine, Settings
 from advisor.profile import Profile
 from advisor.scale import MIB, Scale
@@ -212,22 +210,9 @@ def _spec(trial: Trial, setup: Setup, options: Settings, directory: Path | None)
     return spec
 
 
-@contextmanager
-def _scratch(setup: Setup) -> Iterator[Path | None]:
-    """A folder of its own for one run, removed whatever happens. The simulation needs none."""
-    if setup.clock == "simulated":
-        yield None
-        return
-    try:
-        made = Path(tempfile.mkdtemp(prefix="tunebench-", dir=setup.directory))
-    except OSError as error:
-        place = setup.directory or tempfile.gettempdir()
-        reason = error.strerror or str(error)
-        raise InputError(place, None, reason, "a folder for temporary files") from error
-    try:
-        yield made
-    finally:
-        shutil.rmtree(made, ignore_errors=True)
+def _scratch(setup: Setup) -> AbstractContextManager[Path | None]:
+    """A folder for a measured run. The simulation needs none."""
+    return nullcontext() if setup.clock == "simulated" else scratch.folder(setup.directory)
 
 
 def _measured(trial: Trial, report: Report, setup: Setup, wall_seconds: float) -> Trial:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import platform
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from advisor import core as bridge
+from advisor import scratch
 from advisor.calibration.device import Storage, probe
 from advisor.calibration.fit import Fit, Observation, fit
 from advisor.calibration.runs import RUNS, Run, observed
 from advisor.core import Cancelled, Core
-from advisor.errors import InputError
 from advisor.hardware import processor
 
 PROGRESS = Callable[[int, int, str], None]
@@ -63,8 +60,8 @@ def calibrate(
     for number, run in enumerate(runs, 1):
         if on_run is not None:
             on_run(number, len(runs) + 1, f"{run.engine}: {run.name}")
-        with _scratch(directory) as scratch:
-            report = bridge.run(run.spec(str(scratch)), cancelled=cancelled, core=core)
+        with scratch.folder(directory) as folder:
+            report = bridge.run(run.spec(str(folder)), cancelled=cancelled, core=core)
         observations.append(observed(run, report))
         if run.only_computes:
             busy.append(observations[-1].cpu_ns / 1e9 / report["seconds"])
@@ -83,20 +80,6 @@ def calibrate(
         storage=storage,
         busy_ratio=sum(busy) / len(busy) if busy else 1.0,
     )
-
-
-@contextmanager
-def _scratch(directory: Path | None) -> Iterator[Path]:
-    try:
-        made = Path(tempfile.mkdtemp(prefix="tunebench-", dir=directory))
-    except OSError as error:
-        place = directory or tempfile.gettempdir()
-        reason = error.strerror or str(error)
-        raise InputError(place, None, reason, "a folder for temporary files") from error
-    try:
-        yield made
-    finally:
-        shutil.rmtree(made, ignore_errors=True)
 
 
 def to_toml(calibration: Calibration) -> str:
