@@ -202,7 +202,9 @@ def _spec(trial: Trial, setup: Setup, options: Settings, directory: Path | None)
     warmup: dict[str, Any] = {"most_seconds": trial.seconds * MOST_WARMUP}
     spec["warmup"] = warmup
     if directory is None:
-        spec["hardware"] = profile.hardware.to_spec(scale.factor)
+        # What the settings leave of the memory holds pages of files, as in a container it would.
+        left = profile.memory_bytes - needed_memory(profile, trial.engine, trial.settings)
+        spec["hardware"] = profile.hardware.to_spec(scale.factor, left)
         spec["operations"] = SIMULATED_OPERATIONS
         warmup["most_operations"] = int(SIMULATED_OPERATIONS * MOST_WARMUP)
     else:

@@ -22,6 +22,18 @@ from advisor.goal import FLASH_METRICS
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
+Call = Literal[
+    "point_read",
+    "range_start",
+    "range_step",
+    "row_change",
+    "key_change",
+    "commit",
+    "memtable_switch",
+    "merged_entry",
+]
+"""Pieces of CPU work that are calls of a product."""
+
 Work = Literal[
     "call",
     "compare",
@@ -39,6 +51,7 @@ Work = Literal[
     "decompress_zstd_byte",
     "decompress_zlib_byte",
     "cache_miss",
+    "memory_miss",
     "page_touch",
     "storage_call",
     "storage_write",
@@ -47,8 +60,11 @@ Work = Literal[
     "storage_write_byte",
     "operation",
     "statement",
+    Call,
 ]
 """Named pieces of CPU work, as the core counts them."""
+
+Costs = dict[Call, Annotated[float, Field(ge=0, allow_inf_nan=False)]]
 
 PAGES_PER_SUPERBLOCK = 64
 """Below this, garbage collection gets coarse: 64-page blocks already stay 1.5 to 3% under the
@@ -130,6 +146,8 @@ class Flash(_Device):
     """What is erased together."""
     victim: Literal["greedy", "cost_benefit"]
     """How garbage collection picks."""
+    moved_pages: Literal["apart", "together"] = "apart"
+    """Whether it writes what it moves into superblocks of their own, or behind the host's pages."""
     rated_cycles: Positive
     """Times that each superblock can be programmed and erased."""
 
@@ -176,6 +194,17 @@ class CloudVolume(_Device):
 Device = Annotated[DiskArray | Flash | CloudVolume, Field(discriminator="kind")]
 
 
+class Calls(Table):
+    """What calls of real products cost beyond the core's own work, in nanoseconds where the core's
+    own figures hold: a file of `profiles/calls/`."""
+
+    source: str
+    """How they were measured."""
+    rocksdb: Costs
+    myrocks: Costs
+    innodb: Costs
+
+
 class Hardware(Table):
     """A machine: its cores as the operating system counts them, its memory and its device."""
 
@@ -197,6 +226,9 @@ class Hardware(Table):
     """CPU time per unit of work, where it differs from the core's own figures."""
     slowdown: Annotated[float, Field(ge=0.01, le=100)] = 1.0
     """How much longer than the core's own figures all other work takes."""
+    calls: str = ""
+    """The products that the machine speaks for, as a file of `profiles/calls/`; empty where it
+    speaks for the core's own engines. The slowdown counts for them too."""
     device: Device
 
     @model_validator(mode="before")
@@ -233,14 +265,26 @@ class Hardware(Table):
         device = self.device.model_copy(update={"fullness": fullness})
         return self.model_copy(update={"device": device})
 
-    def to_spec(self, factor: float = 1.0) -> dict[str, Any]:
-        """The `hardware` of a spec for the core, for data shrunk by `factor` (1 is full size)."""
+    def to_spec(self, factor: float = 1.0, page_cache_bytes: float = 0) -> dict[str, Any]:
+        """The `hardware` of a spec for the core, for data shrunk by `factor` (1 is full size), with
+        this much memory for the page cache at full size. The device of a calibrated machine was
+        measured through its page cache and gets none of its own."""
+        page_cache = 0 if self.detect else round(max(0, page_cache_bytes) * factor)
         return {
             "cores": self.cpu_cores,
             "work_ns": dict(self.work_ns),
             "slowdown": self.slowdown,
+            "page_cache_bytes": page_cache,
+            "stands_for": 1 / factor,
+            "calls": calls(self.calls).model_dump(exclude={"source"}) if self.calls else {},
             "device": self.device.scaled(factor),
         }
+
+
+def calls(name: str) -> Calls:
+    """The calls of products by the name of their file. Raises `InputError`."""
+    path = find(name, data_path("profiles", "calls"), "calls")
+    return validated(Calls, read(path), str(path))
 
 
 def user_folder() -> Path:

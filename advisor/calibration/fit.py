@@ -25,6 +25,9 @@ RUN_SPREAD = 0.05
 """Assumption: a short run repeats to 5%."""
 PRIOR_SPREAD = log(3)
 """Assumption: a default is right within a factor of three."""
+PRIOR_NS: Mapping[str, float] = {"memory_miss": 30.0}
+"""Assumption: where the core assumes nothing, because the processor that its defaults come from did
+not show it, and another one may."""
 DETERMINED = 0.5
 """A cost is determined where the runs leave at most this part of what the prior leaves open."""
 STEPS = 100
@@ -63,6 +66,7 @@ def fit(observations: Sequence[Observation], default_ns: Mapping[str, float]) ->
     """The costs that are most likely given the runs and the defaults."""
     import numpy as np
 
+    default_ns = {**default_ns, **PRIOR_NS}
     kinds = sorted({name for one in observations for name, units in one.work.items() if units > 0})
     kinds = [name for name in kinds if default_ns[name] > 0]
     # Rows are runs, columns kinds: the share of a run's time that a kind takes at its default.

@@ -129,8 +129,8 @@ def _device_source(storage: Storage) -> str:
         "time (in work_ns) and next to no waiting: read_latency_us, write_latency_us,\n"
         "read_mb_per_s, link_mb_per_s. No figures of the disk itself. capacity_bytes: of\n"
         "the file system. over_provisioning, fullness, channels, buffer_bytes, page_bytes,\n"
-        "superblock_bytes, victim, rated_cycles: not measured; assumptions, usual for flash, with\n"
-        "next to no buffer, because a write counts when it is durable.\n"
+        "superblock_bytes, victim, moved_pages, rated_cycles: not measured; assumptions, usual\n"
+        "for flash, with next to no buffer, because a write counts when it is durable.\n"
     ).replace("\\", "/")
 
 
@@ -150,6 +150,7 @@ def _device(storage: Storage) -> Mapping[str, object]:
         "page_bytes": "4KiB",
         "superblock_bytes": "256MiB",
         "victim": "greedy",
+        "moved_pages": "apart",
         "rated_cycles": 3000,
     }
 

@@ -75,12 +75,20 @@ def _page_size(entry: Entry) -> list[str]:
 def _tables(entry: Entry, group: str) -> list[str]:
     """The statements for what belongs to tables and indexes rather than to the server."""
     value = entry.value
-    if group != "mysqld" or entry.refusal != entry.spelling.absent or value == entry.knob.default:
+    if group != "mysqld" and entry.knob.name != "key_block_size":
+        return []
+    if entry.refusal != entry.spelling.absent or value == entry.knob.default:
         return []
     if entry.knob.name == "merge_threshold":
         return [
             f"#   whole table: ALTER TABLE t COMMENT='MERGE_THRESHOLD={value}';",
             f"#   one index: CREATE INDEX i ON t (c) COMMENT 'MERGE_THRESHOLD={value}';",
+        ]
+    if entry.knob.name == "key_block_size":
+        layout = f"ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE={int(value) // 1024}"
+        return [
+            f"#   new tables: CREATE TABLE t (...) {layout};",
+            f"#   existing tables: ALTER TABLE t {layout};",
         ]
     return [
         f"#   new tables: CREATE TABLE t (...) COMPRESSION='{value}';",

@@ -12,21 +12,29 @@ from advisor.published.experiment import Configuration
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 GB = 1_000_000_000
 
-CACHE_SHARE = 0.8
+CACHE_SHARE = 0.75
 """Assumption: memory for the cache of pages or blocks, as a share of the machine's. The posts of
-2014 and 2016 do not state it. MyRocks then read through the page cache of the operating system,
-which holds compressed blocks; here all of it is block cache."""
+2014 and 2016 do not state it; the author's settings of 2017 have pools of 12 GB of 16 and 6 GB of 8
+(mdcallag/mytools, bench/conf/corei5 and corei3). InnoDB reads its pages past the page cache of the
+operating system, so all of it is buffer pool. MyRocks reads through the page cache, which holds
+compressed blocks: there it is block cache and page cache together."""
+BLOCK_CACHE_SHARE = 0.2
+"""The block cache of MyRocks: what the author of the posts of 2016 advised in September of that
+year for data that fits into neither cache (M. Callaghan, "Tuning the RocksDB block cache"): about a
+fifth of the memory, sometimes a quarter or 30%, and the page cache has the rest."""
 
 
-def cache_bytes(memory_gb: float) -> int:
-    """The cache of a machine with this much memory."""
-    return int(CACHE_SHARE * memory_gb * GB)
+def cache_bytes(memory_gb: float, share: float = CACHE_SHARE) -> int:
+    """This share of the memory of a machine."""
+    return int(share * memory_gb * GB)
 
 
 # The settings that Facebook recommended for MyRocks in 2016, recalled; 128 MB memtables are said in
 # the load post. Compression is that of the MyRocks wiki's sample my.cnf for LinkBench, 2015/16,
 # recalled: compression_per_level=kNoCompression:kNoCompression:kNoCompression:kZlibCompression:...
 # and compression_opts=-14:1:0. Assumption: no sync at each commit, for either engine.
+# RocksDB of January 2016 was 4.2 to 4.4: kMinOverlappingRatio came after 4.5.0 of February 2016
+# (its HISTORY.md), and files of a compaction end at boundaries of the level below only since 7.8.
 MYROCKS_2016: dict[str, Setting] = {
     "write_buffer_size": 128 * MIB,
     "max_write_buffer_number": 4,
@@ -36,6 +44,8 @@ MYROCKS_2016: dict[str, Setting] = {
     "level0_slowdown_writes_trigger": 10,
     "level0_stop_writes_trigger": 15,
     "level_compaction_dynamic_level_bytes": True,
+    "compaction_pri": "kByCompensatedSize",
+    "level_compaction_dynamic_file_size": False,
     "max_background_jobs": 12,
     "block_size": 16 * KIB,
     "filter_policy": "bloomfilter:10:false",
@@ -47,15 +57,16 @@ MYROCKS_2016: dict[str, Setting] = {
     "sync": False,
 }
 
-# Assumption: the posts of 2016 do not say it, but in those of the following year the same author
-# keeps the binary log on and does not sync it (recalled). Its size is MySQL's default.
+# Assumption: the posts of 2016 do not say it, but the author's settings of 2017 (as above) keep the
+# binary log and do not sync it. Its size is MySQL's default.
 BINARY_LOG_2016 = {"sync_binlog": 0, "max_binlog_size": GIB}
 
 STATEMENT_CAVEAT = "the time of a statement is that of MySQL 5.7 on another machine"
 BINARY_LOG_CAVEAT = "that the binary log was on is an assumption"
 
-# Assumption throughout: the posts of 2016 name no settings of InnoDB. The redo log is 4 GB, the
-# largest that every version of those years takes.
+# Assumption throughout: the posts of 2016 name no settings of InnoDB. When the log is flushed, the
+# doublewrite buffer, neighbours and FAST_FLUSHING are the author's of 2017 (as above). The redo log
+# is 4 GB, the largest that every version of those years takes.
 INNODB_2016: dict[str, Setting] = {
     "innodb_page_size": 16 * KIB,
     "innodb_redo_log_capacity": 4 * GIB,
@@ -68,15 +79,22 @@ INNODB_2016: dict[str, Setting] = {
 }
 
 FAST_FLUSHING: dict[str, Setting] = {"innodb_io_capacity": 10_000, "innodb_io_capacity_max": 20_000}
-"""Assumption, for a flash card."""
+"""Assumption: the author's settings of 2017 for SSDs."""
 DISK_FLUSHING: dict[str, Setting] = {"innodb_io_capacity": 2_000, "innodb_io_capacity_max": 4_000}
 """Assumption: what 14 or 15 disks write per second."""
 
 
+# The posts do not say into how large pages tables were compressed; the author's schema of April
+# 2016 does (mdcallag/mytools, bench/run_linkbench/lb.sql.inno.c: key_block_size 8).
+COMPRESSED_TABLES: dict[str, Setting] = {"key_block_size": 8 * KIB}
+KEY_BLOCK_CAVEAT = "that compressed InnoDB had pages of 8 KB is taken from a later schema"
+
+
 def myrocks(name: str, memory_gb: float, **settings: Setting) -> Configuration:
     """MyRocks of 2016 on a machine with this much memory."""
-    own: dict[str, Setting] = {"block_cache": cache_bytes(memory_gb)}
-    return Configuration(name, "lsm", MYROCKS_2016 | own | settings)
+    own: dict[str, Setting] = {"block_cache": cache_bytes(memory_gb, BLOCK_CACHE_SHARE)}
+    page_cache = cache_bytes(memory_gb, CACHE_SHARE - BLOCK_CACHE_SHARE)
+    return Configuration(name, "lsm", MYROCKS_2016 | own | settings, page_cache)
 
 
 def innodb(name: str, memory_gb: float, **settings: Setting) -> Configuration:

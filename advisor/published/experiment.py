@@ -6,7 +6,7 @@ All of it is data. Sizes are those of the post; `spec.py` shrinks them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from advisor.knobs import Engine, Setting
@@ -24,10 +24,12 @@ class Configuration:
     name: str
     engine: Engine
     settings: Mapping[str, Setting]
+    page_cache_bytes: int = 0
+    """Memory that is left to the operating system's page cache."""
 
     def but(self, **settings: Setting) -> Configuration:
         """The same with other settings."""
-        return Configuration(self.name, self.engine, {**self.settings, **settings})
+        return replace(self, settings={**self.settings, **settings})
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,8 @@ class Experiment:
     """False where the effect lies in an absolute size, so that only full size shows it."""
     seconds: float = 2.0
     """Seconds of a laptop's core that one run may take, about: the more, the larger the replay."""
+    least_operations: int = 60_000
+    """Of the warm-up, at most, and of the measured part of a timed run: fewer say little."""
     binary_log: Mapping[str, int] | None = None
     """MySQL's settings of the binary log at full size, where the post says that it was on."""
     caveats: tuple[str, ...] = ()

@@ -69,6 +69,8 @@ def sweep() -> Experiment:
             "the rates stand only in a chart; rows of 116 bytes and the machine are assumed",
             "how much dearer a step is in a memtable that outgrows the processor's caches follows a"
             " formula that was measured on another machine",
+            "db_bench of RocksDB 7.8 on a processor of 2024 has its best rate at 1 MB as well: 1.27"
+            " million inserts per second, 1.18 at 2 MB, 0.84 at 16 MB, 0.53 at 64 MB",
         ),
     )
 

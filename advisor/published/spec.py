@@ -7,6 +7,7 @@ affordable.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from advisor import knobs
@@ -25,10 +26,10 @@ SHORTEST_S = 2.0
 """A disk array carries out some hundred operations per second and flushes rarely at that rate: in
 fewer seconds a run would see no writes at all. Where more happens, its operations end it."""
 
-FEWEST_OPERATIONS, MOST_OPERATIONS = 60_000, 300_000
+MOST_OPERATIONS = 300_000
 """A timed run ends after its scaled part of the post's operations if its seconds last longer; so
 does the warm-up of one that the post warmed up, if it is not steady before. Both bounds lie between
-these two: fewer say little, more are not affordable."""
+the least of the experiment and this: more are not affordable."""
 LOAD_BATCH_ROWS = 64
 """Rows of one load batch: a thousand would not fit into a redo log of a mebibyte."""
 
@@ -57,13 +58,21 @@ class ScaledRun:
 
 
 def choose_factor(experiment: Experiment, budget: Budget) -> float:
-    """Data of the replay / data of the post: as much as the budget allows, in whole units."""
+    """Data of the replay / data of the post: as much as the budget allows, in whole units.
+
+    What grows from nothing is halved instead. Pages of a B-tree that fill together split together,
+    so the space of its indexes goes up in waves, one for each doubling of the rows: at any other
+    part of the rows they would be up to a third emptier or fuller than those of the post.
+    """
     if not experiment.shrinks:
         return 1.0
     wanted = budget.seconds * LOAD_BYTES_PER_S / experiment.data_bytes
+    least = SMALLEST_DATA / experiment.data_bytes
     if experiment.sized_by is None:
-        wanted = min(wanted, budget.seconds * OPERATIONS_PER_S / experiment.operations)
-    wanted = min(1.0, max(wanted, SMALLEST_DATA / experiment.data_bytes))
+        wanted = min(1.0, wanted, budget.seconds * OPERATIONS_PER_S / experiment.operations)
+        halvings = min(math.ceil(-math.log2(wanted)), math.floor(-math.log2(min(1.0, least))))
+        return 2.0**-halvings
+    wanted = min(1.0, max(wanted, least))
     return max(1, round(experiment.units * wanted)) / experiment.units
 
 
@@ -88,7 +97,7 @@ def scaled_run(experiment: Experiment, run: Run, factor: float, machine: Hardwar
         "seed": SEED,
         "interval_ms": INTERVAL_MS,
         "clock": "simulated",
-        "hardware": machine.to_spec(factor),
+        "hardware": machine.to_spec(factor, run.configuration.page_cache_bytes),
     }
     if run.phase.warmup_s:
         spec["warmup"] = {"most_operations": _bound(experiment, run.phase.warmup_s, run, factor)}
@@ -116,4 +125,4 @@ def _bound(experiment: Experiment, seconds: float, run: Run, factor: float) -> i
     """Most operations of these seconds of a run."""
     share = seconds / (run.phase.warmup_s + (run.phase.seconds or 0.0))
     scaled = round(experiment.operations * share * factor)
-    return min(MOST_OPERATIONS, max(FEWEST_OPERATIONS, scaled))
+    return min(MOST_OPERATIONS, max(experiment.least_operations, scaled))

@@ -48,6 +48,7 @@ MYROCKS: dict[str, Setting] = {
     "level0_stop_writes_trigger": 30,
     "level_compaction_dynamic_level_bytes": True,
     "compaction_pri": "kMinOverlappingRatio",
+    "level_compaction_dynamic_file_size": False,  # RocksDB's since 7.8
     "compaction_readahead_size": 16 * MIB,
     "max_background_jobs": 8,
     "block_size": 16 * KIB,
@@ -57,6 +58,8 @@ MYROCKS: dict[str, Setting] = {
     "optimize_filters_for_hits": True,
     "cache_index_and_filter_blocks": True,
     "compression": "kLZ4Compression",
+    "use_direct_reads": True,
+    "use_direct_io_for_flush_and_compaction": True,
     "sync": True,
 }
 INNODB: dict[str, Setting] = {

@@ -92,7 +92,7 @@ fn spec(case: &Case, clients: u32) -> Value {
             "kind": "flash", "capacity_bytes": 16u64 << 30, "over_provisioning": 0.145, "fullness": 0.0,
             "channels": 80, "read_latency_us": 80, "write_latency_us": 15, "sync_us": 15,
             "read_mb_per_s": 6800, "write_mb_per_s": 5300, "link_mb_per_s": 7000, "buffer_bytes": 64 << 20,
-            "page_bytes": 4096, "superblock_bytes": 64 << 20, "victim": "greedy", "rated_cycles": 7000,
+            "page_bytes": 4096, "superblock_bytes": 64 << 20, "victim": "greedy", "moved_pages": "apart", "rated_cycles": 7000,
         }},
     })
 }

@@ -44,6 +44,15 @@ pub enum Change<'a> {
     },
 }
 
+impl<'a> Change<'a> {
+    /// The key that it is about.
+    pub fn key(&self) -> &'a [u8] {
+        match self {
+            Self::Put { key, .. } | Self::Delete { key } => key,
+        }
+    }
+}
+
 /// Changes that take effect together. The bytes are those of a RocksDB write batch: 8 bytes of sequence number and 4 of
 /// count, then for each change a tag, a varint length and the key, and for a put a varint length and the value.
 #[derive(Debug, Clone)]
@@ -235,7 +244,9 @@ pub trait Engine: Send + Sync {
     /// Applies a batch atomically. The driver has asked [`Engine::admit`] before.
     fn write(&self, task: &mut Task, batch: &mut WriteBatch, commit: Commit) -> Result<()>;
 
-    /// A cursor over a state that holds at least all writes acknowledged before this call.
+    /// A cursor. It shows every key that was there before this call and stays, and no key that was gone before and stays away.
+    /// Of what changes later, the LSM shows nothing: its cursor is a snapshot. The B-tree, which keeps no versions, shows what
+    /// is there when the cursor comes to it: all writes acknowledged before that step, perhaps a part of a batch under way.
     fn iterator<'a>(&'a self, task: &mut Task) -> Result<Box<dyn EngineIterator + 'a>>;
 
     /// Whether a client may write `bytes` now.
@@ -270,6 +281,48 @@ pub trait Engine: Send + Sync {
     /// Counters and gauges.
     fn stats(&self) -> EngineStats;
 }
+
+/// What an engine around another one, its field `engine`, leaves to that: all but reads, writes, its end and its counters.
+macro_rules! forward_to_engine {
+    () => {
+        fn admit(
+            &self,
+            task: &mut $crate::runtime::Task,
+            bytes: u64,
+        ) -> $crate::error::Result<$crate::runtime::Admission> {
+            self.engine.admit(task, bytes)
+        }
+
+        fn next_job(&self, now_ns: u64) -> Option<Box<dyn $crate::runtime::Job>> {
+            self.engine.next_job(now_ns)
+        }
+
+        fn next_timer(&self, now_ns: u64) -> Option<u64> {
+            self.engine.next_timer(now_ns)
+        }
+
+        fn background_threads(&self) -> usize {
+            self.engine.background_threads()
+        }
+
+        fn begin_settle(&self, task: &mut $crate::runtime::Task) -> $crate::error::Result<()> {
+            self.engine.begin_settle(task)
+        }
+
+        fn is_settled(&self) -> bool {
+            self.engine.is_settled()
+        }
+
+        fn poison(&self, error: &$crate::error::Error) {
+            self.engine.poison(error);
+        }
+
+        fn check(&self) -> $crate::error::Result<()> {
+            self.engine.check()
+        }
+    };
+}
+pub(crate) use forward_to_engine;
 
 /// A background error kept for all later callers.
 #[derive(Debug, Default)]

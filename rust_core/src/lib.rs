@@ -9,6 +9,7 @@ pub mod error;
 pub mod lsm;
 pub mod metrics;
 pub mod options;
+pub mod product;
 #[cfg(feature = "python")]
 mod python;
 pub mod run;

@@ -51,10 +51,24 @@ pub struct Plan {
     pub opener: Arc<dyn Opener>,
 }
 
+/// Options under the virtual clock alone. Real files are read and written through the page cache: direct I/O wants aligned
+/// buffers and lengths, which no engine here keeps.
+const DIRECT_IO: [&str; 2] = ["use_direct_reads", "use_direct_io_for_flush_and_compaction"];
+
+fn refuse_direct_io(options: &Map<String, Value>) -> Result<()> {
+    match DIRECT_IO.into_iter().find(|name| options.get(*name) == Some(&Value::Bool(true))) {
+        None => Ok(()),
+        Some(name) => Err(Error::invalid(format!("options.{name}"), true, "false under the measured clock")),
+    }
+}
+
 impl Plan {
     fn new(spec: Value, opener: Arc<dyn Opener>) -> Result<Self> {
         let spec = Spec::from_json(spec)?;
         let options = opener.options(spec.engine, &spec.options)?;
+        if matches!(spec.clock, Clock::Measured { .. }) {
+            refuse_direct_io(&options)?;
+        }
         let workload = workload::build(&spec.workload, spec.clients, spec.seed)?;
         Ok(Self { spec, options, workload, opener })
     }

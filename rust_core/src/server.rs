@@ -1,9 +1,9 @@
 //! What a SQL server puts around its engine: the binary log. Statements are charged by the workloads, who know them.
 
-use crate::engine::{Commit, Engine, EngineIterator, EngineStats, WriteBatch};
+use crate::engine::{Commit, Engine, EngineIterator, EngineStats, WriteBatch, forward_to_engine};
 use crate::error::{Error, Result};
 use crate::metrics::Purpose;
-use crate::runtime::{Admission, Job, Serial, Task, Work};
+use crate::runtime::{Serial, Task, Work};
 use crate::storage::{Storage, StorageFile};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -112,41 +112,11 @@ impl Engine for Server {
         self.engine.iterator(task)
     }
 
-    fn admit(&self, task: &mut Task, bytes: u64) -> Result<Admission> {
-        self.engine.admit(task, bytes)
-    }
-
-    fn next_job(&self, now_ns: u64) -> Option<Box<dyn Job>> {
-        self.engine.next_job(now_ns)
-    }
-
-    fn next_timer(&self, now_ns: u64) -> Option<u64> {
-        self.engine.next_timer(now_ns)
-    }
-
-    fn background_threads(&self) -> usize {
-        self.engine.background_threads()
-    }
-
-    fn begin_settle(&self, task: &mut Task) -> Result<()> {
-        self.engine.begin_settle(task)
-    }
-
-    fn is_settled(&self) -> bool {
-        self.engine.is_settled()
-    }
+    forward_to_engine!();
 
     fn close(&self, task: &mut Task) -> Result<()> {
         self.engine.close(task)?;
         self.log.with(task, |task, log| log.file.sync(task, Purpose::BinaryLog))
-    }
-
-    fn poison(&self, error: &Error) {
-        self.engine.poison(error);
-    }
-
-    fn check(&self) -> Result<()> {
-        self.engine.check()
     }
 
     fn stats(&self) -> EngineStats {

@@ -37,6 +37,8 @@ LSM: dict[str, Setting] = {
     "block_restart_interval": 8,
     "whole_key_filtering": False,
     "optimize_filters_for_hits": True,
+    "use_direct_reads": True,
+    "use_direct_io_for_flush_and_compaction": True,
     "soft_pending_compaction_bytes_limit": 1 << 30,
     "hard_pending_compaction_bytes_limit": 2 << 30,
     "delayed_write_rate": 3 * MIB,

@@ -11,7 +11,7 @@ from advisor.calibration.fit import Observation, fit
 from advisor.calibration.runs import FIXED, RUNS
 from advisor.core import Cancelled
 from advisor.errors import InputError
-from advisor.hardware import Hardware, Work, hardware, processor
+from advisor.hardware import Call, Hardware, Work, hardware, processor
 from advisor.knobs import catalogue
 from tests.support.calibration_core import WorkingCore
 from tests.support.fake_core import WORK_NS
@@ -112,6 +112,16 @@ def test_no_two_runs_have_one_name() -> None:
 def test_hardware_profiles_know_the_kinds_of_work_of_the_core() -> None:
     core = pytest.importorskip("advisor._core", reason="the Rust core is not built")
     assert {kind["name"] for kind in core.work_kinds()} == set(typing.get_args(Work))
+
+
+def test_the_core_takes_every_call_of_every_product() -> None:
+    core = pytest.importorskip("advisor._core", reason="the Rust core is not built")
+    every = dict.fromkeys(typing.get_args(Call), 1.0)
+    machine = hardware("pcie-flash-2016").to_spec()
+    machine["calls"] = dict.fromkeys(machine["calls"], every)
+    workload = {"kind": "db_bench", "keys": 1000}
+    spec = {"engine": "lsm", "workload": workload, "clock": "simulated", "operations": 1}
+    assert core.Run({**spec, "hardware": machine})
 
 
 def test_the_core_takes_every_run() -> None:

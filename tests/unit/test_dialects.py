@@ -152,6 +152,13 @@ def test_table_properties_come_with_their_statements() -> None:
     assert "CREATE INDEX i ON t (c) COMMENT 'MERGE_THRESHOLD=40';" in text
 
 
+@pytest.mark.parametrize("dialect", ["mysql-8.4", "mariadb-10.11"])
+def test_compressed_tables_are_statements_and_no_setting(dialect: str) -> None:
+    text = dialects.write(dialect, [line("btree", "key_block_size", 8192)])
+    assert "ALTER TABLE t ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=8;" in text
+    assert settings_of(text) == [{"mysql-8.4": "[mysqld]"}.get(dialect, "[mariadbd]")]
+
+
 def test_page_compression_in_mariadb_brings_its_plugin() -> None:
     text = dialects.write("mariadb-10.11", [line("btree", "innodb_compression_algorithm", "lz4")])
     assert settings_of(text) == [

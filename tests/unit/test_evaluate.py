@@ -144,6 +144,18 @@ def test_the_simulation_gets_the_machine_instead_of_a_folder(tmp_path: Path) -> 
     assert "directory" not in core.specs[0]
 
 
+def test_a_simulated_page_cache_has_the_memory_that_the_settings_leave(tmp_path: Path) -> None:
+    core = FakeCore()
+    simulated = setup(tmp_path, core, clock="simulated")
+    for cache in (8 << 20, 24 << 20):
+        trial = evaluate(simulated, "lsm", {"block_cache": cache}, seed=1)
+        assert trial.budget_bytes is not None
+        left = simulated.profile.memory_bytes - trial.budget_bytes
+        assert left > 0
+        spec = core.specs[-1]["hardware"]
+        assert spec["page_cache_bytes"] == pytest.approx(left * trial.scale, abs=1)
+
+
 def test_an_unknown_knob_is_the_users_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="unknown knob"):
         evaluate(setup(tmp_path, FakeCore()), "lsm", {"block_cash": 1}, seed=1)

@@ -8,7 +8,6 @@ from advisor.hardware import hardware, shipped_hardware
 from advisor.published import EXPERIMENTS, Budget, Experiment, experiment, experiments
 from advisor.published.claims import TESTS, judge
 from advisor.published.spec import (
-    FEWEST_OPERATIONS,
     MOST_OPERATIONS,
     SHORTEST_S,
     SMALLEST_DATA,
@@ -79,6 +78,13 @@ def test_the_budget_decides_the_size_down_to_a_floor() -> None:
     assert least == pytest.approx(SMALLEST_DATA, rel=1e-3)
 
 
+def test_what_grows_from_nothing_is_halved_until_it_is_affordable() -> None:
+    one = experiment("insert-benchmark")
+    factors = [choose_factor(one, Budget(seconds)) for seconds in (1e-3, 5.0, 20.0, 1e6)]
+    assert factors == [2**-12, 2**-12, 2**-10, 1.0]
+    assert factors[0] * one.data_bytes >= SMALLEST_DATA
+
+
 def test_a_replay_has_whole_warehouses() -> None:
     one = experiment("tpcc-memory-sweep")
     factor = choose_factor(one, Budget(5.0))
@@ -94,12 +100,30 @@ def test_time_and_caches_shrink_with_the_data() -> None:
     assert spec["seconds"] == pytest.approx(run.phase.seconds * 1e-3)
     assert run.phase.seconds * 1e-3 > SHORTEST_S
     assert spec["warmup"] == {"most_operations": MOST_OPERATIONS}
-    assert FEWEST_OPERATIONS < spec["operations"] < MOST_OPERATIONS
+    assert WEEK.least_operations <= spec["operations"] <= MOST_OPERATIONS
     few = scaled_run(WEEK, run, 1e-6, hardware(WEEK.hardware)).spec
-    assert few["operations"] == FEWEST_OPERATIONS
+    assert few["operations"] == WEEK.least_operations
     full = run.configuration.settings["innodb_buffer_pool_size"]
     assert spec["options"]["innodb_buffer_pool_size"] == pytest.approx(int(full) * 1e-3, rel=1e-6)
     assert spec["clients"] == run.clients
+
+
+def test_myrocks_of_2016_has_the_memory_of_innodb_in_two_caches() -> None:
+    rocks, none = (
+        scaled_run(WEEK, run, 1e-3, hardware(WEEK.hardware)).spec for run in WEEK.runs[:2]
+    )
+    both = rocks["options"]["block_cache"] + rocks["hardware"]["page_cache_bytes"]
+    assert both == pytest.approx(none["options"]["innodb_buffer_pool_size"], rel=1e-6)
+    assert not rocks["options"]["use_direct_reads"]
+    assert none["hardware"]["page_cache_bytes"] == 0
+
+
+def test_the_memory_sweep_of_2018_goes_past_the_page_cache() -> None:
+    one = experiment("tpcc-memory-sweep")
+    specs = [scaled_run(one, run, 1e-3, hardware(one.hardware)).spec for run in one.runs]
+    direct = ("use_direct_reads", "use_direct_io_for_flush_and_compaction")
+    for spec in specs:
+        assert spec["engine"] == "btree" or all(spec["options"][name] for name in direct)
 
 
 def test_the_memtable_sweep_runs_at_full_size() -> None:

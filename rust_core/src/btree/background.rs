@@ -195,6 +195,7 @@ impl Background {
         }
         let pool = &self.pool;
         state.cleaner_at_ns = now_ns + pool.options.round_ns();
+        pool.unzipped.lock().end_interval();
         let (lsn, flushed) = (pool.redo.lsn(), pool.counters.pages_flushed.load(Ordering::Relaxed));
         state.pace.observe(&pool.options, now_ns, lsn, flushed - state.flushed_before);
         if lsn != state.lsn_before {
@@ -202,7 +203,7 @@ impl Background {
         }
         let sight = Sight {
             dirty_pages: pool.dirty.len() as u64,
-            pool_pages: pool.frames() as u64,
+            pool_pages: pool.pages_to_hold() as u64,
             age: self.age(),
             pages_before_target: self.pages_before_target(&state.pace),
             idle: now_ns >= state.grew_at_ns + SECOND_NS,
@@ -246,9 +247,9 @@ impl Background {
         !state.log_runs && self.pool.redo.durable_lsn() < self.pool.redo.lsn()
     }
 
-    /// Frames that the cleaner keeps free: the scan depth, but no more than a 16th of the pool.
+    /// Frames that the cleaner keeps free: the scan depth of a round, but no more than a 16th of the pool.
     fn free_target(&self) -> usize {
-        (self.pool.options.innodb_lru_scan_depth as usize).min(self.pool.frames() / 16)
+        self.pool.options.scan_depth().min(self.pool.options.pool_pages() / 16)
     }
 
     fn job_pages(&self) -> u64 {
@@ -260,7 +261,7 @@ impl Background {
     fn frames_to_free(&self) -> usize {
         let lru = self.pool.lru.lock();
         let spare = lru.len().saturating_sub(LRU_MIN_LEN.min(self.pool.frames() / 2));
-        self.free_target().saturating_sub(lru.free_len()).min(spare)
+        self.free_target().saturating_sub(self.pool.frames_left(lru.free_len())).min(spare)
     }
 
     fn next_flush(self: &Arc<Self>, state: &mut State) -> Option<FlushJob> {

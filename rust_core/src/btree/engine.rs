@@ -4,11 +4,13 @@ use super::background::Background;
 use super::cursor::Cursor;
 use super::forest::{Forest, Toward, Tree};
 use super::insert::Origin;
+use super::intent::{Intent, Planned, Span, base_of};
 use super::options::Options;
 use super::page::{Kind, View};
 use super::recovery::{self, Pending, Recovered};
 use super::redo_op::RedoOp;
 use super::split_key;
+use super::undo::{UndoLog, changed};
 use crate::engine::{
     Change, Commit, Engine, EngineIterator, EngineStats, INDEX_NUMBER_BYTES, KeyLayout, Poison, WriteBatch,
 };
@@ -20,7 +22,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Redo bytes that a change may take beside its key and value.
-const CHANGE_OVERHEAD: u64 = 64;
+const CHANGE_OVERHEAD: u64 = 160;
+/// Assumption: changes of a compressed table for one page that is compressed again.
+const CHANGES_PER_REPACK: u64 = 8;
 /// Pages that a client flushes at a time when it must make room in the log itself.
 const ROOM_PAGES: usize = 64;
 /// Rounds after which a client gives up waiting for room that others hold.
@@ -71,10 +75,48 @@ impl Btree {
     /// Applies what is left of batches that a crash interrupted.
     fn roll_forward(&self, task: &mut Task, pending: Vec<Pending>) -> Result<()> {
         for Pending { batch, applied, intent, floor } in pending {
-            self.apply_from(task, &batch, applied, intent, floor)?;
+            let mut undo = UndoLog::new(&self.forest);
+            let planned = batch.changes().zip(&batch.spans).enumerate().skip(applied as usize);
+            for (index, (planned, span)) in planned {
+                let origin = Origin::Batch { intent, floor, index: index as u32, span: *span };
+                self.complete(task, planned, origin, &mut undo)?;
+            }
+            undo.commit(task)?;
             self.forest.redo.end_batch(floor);
         }
         Ok(())
+    }
+
+    fn complete<'a>(
+        &'a self,
+        task: &mut Task,
+        planned: Planned,
+        origin: Origin,
+        undo: &mut UndoLog<'a>,
+    ) -> Result<Option<u64>> {
+        match planned {
+            Planned::Put { key, value } => self.apply_change(task, &Change::Put { key, value }, origin, undo),
+            Planned::Delete { key } => self.apply_change(task, &Change::Delete { key }, origin, undo),
+            Planned::Patch { key, base, at, bytes } => {
+                let (mut value, at) = (Vec::new(), at as usize);
+                let is_base = self.get(task, key, &mut value)? && base_of(&value) == base;
+                let Some(old) = value.get_mut(at..at + bytes.len()).filter(|_| is_base) else {
+                    return self.forest.note_applied(task, origin);
+                };
+                old.copy_from_slice(bytes);
+                self.apply_change(task, &Change::Put { key, value: &value }, origin, undo)
+            }
+        }
+    }
+
+    /// What of a row differs from its new value, which has the same length, and the checksum of what it is now.
+    fn patch(&self, key: &[u8], value: &[u8]) -> Option<(u32, Span)> {
+        let (number, key) = split_key(self.layout, key);
+        let of = |old: &[u8]| {
+            let range = (old.len() == value.len()).then(|| changed(old, value))?;
+            Some((base_of(old), Span { at: range.start, len: range.len() }))
+        };
+        if value.is_empty() { None } else { self.forest.peek(self.forest.tree(number)?, key, of)? }
     }
 
     fn check_change(&self, change: &Change) -> Result<()> {
@@ -98,10 +140,15 @@ impl Btree {
         Ok(())
     }
 
-    /// Redo bytes that a batch is counted for: itself, its changes, and images of the two pages of a split for every half
-    /// page that it adds, and for one more.
+    /// Redo bytes that a batch is counted for: itself, its changes and their undo, images of the two pages of a split for
+    /// every half page that it adds, and for one more, and a long old value. In compressed tables, some changes log a page
+    /// that is compressed again; when there is no room for it, they do not.
     fn estimate(&self, batch: &WriteBatch) -> u64 {
-        6 * batch.encoded_bytes() as u64 + CHANGE_OVERHEAD * batch.len() as u64 + 2 * self.options.innodb_page_size
+        6 * batch.encoded_bytes() as u64
+            + CHANGE_OVERHEAD * batch.len() as u64
+            + 2 * self.options.innodb_page_size
+            + self.forest.max_inline_bytes() as u64
+            + self.options.key_block_size * (batch.len() as u64).div_ceil(CHANGES_PER_REPACK)
     }
 
     /// Reserves room in the log for a batch, beside what other clients have reserved. Usually admission has seen to it; if
@@ -136,30 +183,33 @@ impl Btree {
         let redo = &self.forest.redo;
         if batch.len() == 1 {
             let change = batch.changes().next();
-            return Ok(match change {
-                Some(change) => self.apply_change(task, &change, Origin::Alone)?.unwrap_or_else(|| redo.lsn()),
-                None => redo.lsn(),
-            });
+            let Some(change) = change else { return Ok(redo.lsn()) };
+            let mut undo = UndoLog::new(&self.forest);
+            let end = self.apply_change(task, &change, Origin::Alone, &mut undo)?;
+            return Ok(undo.commit(task)?.or(end).unwrap_or_else(|| redo.lsn()));
         }
         let floor = redo.begin_batch();
-        let encoded = batch.encode(0);
-        let (intent, _) = redo.append(task, |out| RedoOp::Intent { applied: 0, batch: encoded }.encode(out))?;
-        let end = self.apply_from(task, batch, 0, intent, floor)?;
+        let plan = Intent::of(batch, |key, value| self.patch(key, value));
+        let (intent, _) = redo.append(task, |out| RedoOp::Intent { applied: 0, batch: plan.encoded() }.encode(out))?;
+        let mut end = redo.lsn();
+        let mut undo = UndoLog::new(&self.forest);
+        for (index, (change, span)) in batch.changes().zip(&plan.spans).enumerate() {
+            let origin = Origin::Batch { intent, floor, index: index as u32, span: *span };
+            end = self.apply_change(task, &change, origin, &mut undo)?.unwrap_or(end);
+        }
+        end = undo.commit(task)?.unwrap_or(end);
         redo.end_batch(floor);
         Ok(end)
     }
 
-    fn apply_from(&self, task: &mut Task, batch: &WriteBatch, applied: u32, intent: u64, floor: u64) -> Result<u64> {
-        let mut end = self.forest.redo.lsn();
-        for (index, change) in batch.changes().enumerate().skip(applied as usize) {
-            let origin = Origin::Batch { intent, floor, index: index as u32 };
-            end = self.apply_change(task, &change, origin)?.unwrap_or(end);
-        }
-        Ok(end)
-    }
-
     #[inline]
-    fn apply_change(&self, task: &mut Task, change: &Change, origin: Origin) -> Result<Option<u64>> {
+    fn apply_change<'a>(
+        &'a self,
+        task: &mut Task,
+        change: &Change,
+        origin: Origin,
+        undo: &mut UndoLog<'a>,
+    ) -> Result<Option<u64>> {
         match *change {
             Change::Put { key, value } => {
                 let (number, key) = split_key(self.layout, key);
@@ -167,12 +217,12 @@ impl Btree {
                     Some(tree) => tree,
                     None => self.forest.tree_or_create(task, number)?,
                 };
-                self.forest.put(task, tree, key, value, origin).map(Some)
+                self.forest.put(task, tree, key, value, origin, undo).map(Some)
             }
             Change::Delete { key } => {
                 let (number, key) = split_key(self.layout, key);
                 match self.forest.tree(number) {
-                    Some(tree) => self.forest.remove(task, tree, key, origin),
+                    Some(tree) => self.forest.remove(task, tree, key, origin, undo),
                     None => self.forest.note_applied(task, origin),
                 }
             }
@@ -199,7 +249,7 @@ impl Btree {
         let step = (pool.frames() / FILL_SAMPLE).max(1);
         let (mut leaves, mut used, mut capacity) = (0, 0, 0);
         for frame in (0..pool.frames()).step_by(step) {
-            pool.with_frame(frame as u32, false, |_, bytes| {
+            pool.with_frame(frame as u32, |bytes| {
                 let view = View(bytes);
                 if view.kind() == Kind::Tree && view.is_leaf() {
                     leaves += 1;
@@ -213,8 +263,9 @@ impl Btree {
 
     fn details(&self) -> BTreeMap<String, f64> {
         let (pool, redo, forest) = (&self.forest.pool, &self.forest.redo, &self.forest);
-        let free_pages = pool.lru.lock().free_len();
-        let tree_pages = forest.space.lock().used_pages();
+        let free_pages = pool.frames_left(pool.lru.lock().free_len());
+        let undo_pages = forest.undo.pages().len();
+        let tree_pages = forest.space.lock().used_pages() - undo_pages as u64;
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed) as f64;
         let mut details = BTreeMap::from(
             [
@@ -232,10 +283,20 @@ impl Btree {
                 ("splits", count(&forest.counters.splits)),
                 ("merges", count(&forest.counters.merges)),
                 ("tree_pages", tree_pages as f64),
+                ("undo_pages", undo_pages as f64),
                 ("lsn", redo.lsn() as f64),
             ]
             .map(|(name, value)| (name.to_owned(), value)),
         );
+        if self.options.is_packed() {
+            let packed = [
+                ("packs", count(&forest.counters.packs)),
+                ("pack_failures", count(&forest.counters.pack_failures)),
+                ("pack_padding", forest.paddings.largest() as f64),
+                ("pages_unzipped", count(&pool.counters.unzips)),
+            ];
+            details.extend(packed.map(|(name, value)| (name.to_owned(), value)));
+        }
         if let Some(fill) = self.leaf_fill() {
             details.insert("leaf_fill".to_owned(), fill);
         }

@@ -2,10 +2,11 @@
 
 use super::doublewrite::REGION_PAGES;
 use super::options::Options;
-use super::page::{EXTENT_PAGES, NO_PAGE, View};
+use super::page::{EXTENT_PAGES, Kind, NO_PAGE, View};
 use super::page_file::BLOCK_BYTES;
 use super::pool::BufferPool;
 use crate::error::Result;
+use crate::metrics::Purpose;
 use crate::runtime::{Task, Work};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -57,7 +58,7 @@ impl BufferPool {
             let mut chosen = self.with_neighbors(group);
             while !chosen.is_empty() {
                 let copies = self.copy(task, &mut chosen, wait);
-                for part in copies.into_regions(self.page_bytes()) {
+                for part in copies.into_regions(self.file.slot_bytes()) {
                     batches.push(self.write_copies(task, part)?);
                 }
             }
@@ -89,17 +90,18 @@ impl BufferPool {
     /// taken, unless it has nothing else. While it holds claims, it waits for no latch, because the latch's owner may wait
     /// for one of the claimed frames.
     fn copy(&self, task: &mut Task, chosen: &mut BTreeMap<u32, u32>, wait: bool) -> Copies {
-        let images = Vec::with_capacity(chosen.len() * self.page_bytes());
+        let images = Vec::with_capacity(chosen.len() * self.file.slot_bytes());
         let mut copies = Copies { pages: Vec::new(), frames: Vec::new(), images, newest_lsn: 0 };
         let take = |copies: &mut Copies, frame: u32, wait: bool| {
             if !self.dirty.claim(frame) {
                 return true;
             }
-            let copied = self.with_frame(frame, wait, |page_no, bytes| {
+            let copied = self.with_body(frame, wait, |page_no, body| {
+                let start = copies.images.len();
                 copies.pages.push(page_no);
                 copies.frames.push(frame);
-                copies.images.extend_from_slice(bytes);
-                copies.newest_lsn = copies.newest_lsn.max(View(bytes).lsn());
+                body.append_stored(&mut copies.images);
+                copies.newest_lsn = copies.newest_lsn.max(View(&copies.images[start..]).lsn());
                 self.dirty.copied(frame);
             });
             if copied.is_none() {
@@ -121,6 +123,7 @@ impl BufferPool {
     fn write_copies(&self, task: &mut Task, copies: Copies) -> Result<Arc<FlushBatch>> {
         let count = copies.pages.len() as u64;
         let batch = Arc::new(FlushBatch { frames: copies.frames.clone(), completed: AtomicBool::new(false) });
+        self.unzipped.lock().note_io(count);
         self.write_durably(task, copies).inspect_err(|error| self.poison.set(error))?;
         self.counters.pages_flushed.fetch_add(count, Ordering::Relaxed);
         self.written.lock().push(batch.clone());
@@ -133,7 +136,7 @@ impl BufferPool {
         self.redo.ensure_durable(task, copies.newest_lsn)?;
         let stored = copies
             .images
-            .chunks_exact_mut(self.page_bytes())
+            .chunks_exact_mut(self.file.slot_bytes())
             .map(|image| self.file.pack(task, image))
             .collect::<Result<Vec<_>>>()?;
         match &self.doublewrite {
@@ -143,15 +146,18 @@ impl BufferPool {
     }
 
     fn write_in_place(&self, task: &mut Task, copies: &Copies, stored: &[usize]) -> Result<()> {
-        let page_bytes = self.page_bytes();
+        let page_bytes = self.file.slot_bytes();
         let mut start = 0;
         for (n, (&page_no, &stored)) in copies.pages.iter().zip(stored).enumerate() {
             self.table.entry(page_no).writing(stored / BLOCK_BYTES);
-            if stored == page_bytes && copies.pages.get(n + 1) == Some(&(page_no + 1)) {
+            let purpose = purpose_of(View(&copies.images[n * page_bytes..(n + 1) * page_bytes]));
+            let next = copies.images.get((n + 1) * page_bytes..(n + 2) * page_bytes);
+            let adjoins = copies.pages.get(n + 1) == Some(&(page_no + 1));
+            if stored == page_bytes && adjoins && next.is_some_and(|next| purpose_of(View(next)) == purpose) {
                 continue;
             }
             let images = &copies.images[start * page_bytes..(n + 1) * page_bytes];
-            self.file.write(task, copies.pages[start], images, stored)?;
+            self.file.write(task, purpose, copies.pages[start], images, stored)?;
             start = n + 1;
         }
         self.file.sync(task)
@@ -251,6 +257,11 @@ impl Copies {
         };
         parts.zip(images).map(part).collect()
     }
+}
+
+/// What a page is written as.
+fn purpose_of(view: View) -> Purpose {
+    if view.kind() == Kind::Undo { Purpose::Undo } else { Purpose::PageFlush }
 }
 
 /// Dirty pages that go along with `page_no`: within an area of 64 pages, or a 16th of the pool if that is less. `dirty`

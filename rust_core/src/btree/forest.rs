@@ -6,10 +6,13 @@
 
 use super::mtr::Mtr;
 use super::options::Options;
-use super::page::{HEADER_BYTES, Kind, View, get_u32, put_u32};
+use super::packed_page;
+use super::padding::Paddings;
+use super::page::{HEADER_BYTES, Kind, Stored, View, get_u32, put_u32};
 use super::pool::{BufferPool, ReadPage, WritePage};
 use super::redo::Redo;
 use super::space::{META_PAGE, Space};
+use super::undo::{UNDO_TREE, Undo};
 use crate::error::{Error, Result};
 use crate::metrics::Purpose;
 use crate::runtime::Task;
@@ -39,6 +42,9 @@ pub struct ForestCounters {
     pub hits: AtomicU64,
     pub splits: AtomicU64,
     pub merges: AtomicU64,
+    /// Pages of compressed tables that were compressed, and that did not fit their slots.
+    pub packs: AtomicU64,
+    pub pack_failures: AtomicU64,
 }
 
 /// All trees.
@@ -46,10 +52,12 @@ pub struct Forest {
     pub pool: Arc<BufferPool>,
     pub redo: Arc<Redo>,
     pub space: Arc<Mutex<Space>>,
+    pub undo: Undo,
     pub counters: ForestCounters,
     directory: ArcSwap<Vec<Tree>>,
     creating: Mutex<()>,
     merge_threshold: usize,
+    pub paddings: Paddings,
 }
 
 /// Which leaf a descent looks for.
@@ -91,7 +99,9 @@ pub struct Bounds {
 impl Forest {
     /// A forest over recovered pages, without its directory.
     pub fn new(options: &Options, pool: Arc<BufferPool>, redo: Arc<Redo>, space: Arc<Mutex<Space>>) -> Self {
+        let undo = Undo::new(options, space.lock().pages_of(UNDO_TREE));
         Self {
+            undo,
             merge_threshold: (options.innodb_page_size as usize - HEADER_BYTES) * options.merge_threshold as usize
                 / 100,
             pool,
@@ -100,22 +110,32 @@ impl Forest {
             counters: ForestCounters::default(),
             directory: ArcSwap::default(),
             creating: Mutex::default(),
+            paddings: Paddings::new(options.innodb_page_size as usize),
         }
     }
 
     /// Longest key.
     pub fn max_key_bytes(&self) -> usize {
-        self.pool.page_bytes() / 4 - 96
+        let whole = self.pool.page_bytes() / 4 - 96;
+        self.incompressible_bytes().map_or(whole, |bytes| whole.min(bytes / 4))
     }
 
     /// Longest value that is stored in the leaf.
     pub fn max_inline_bytes(&self) -> usize {
-        self.pool.page_bytes() / 4
+        let whole = self.pool.page_bytes() / 4;
+        self.incompressible_bytes().map_or(whole, |bytes| whole.min(bytes / 2))
+    }
+
+    /// Bytes of records that fit a compressed page in any case. Keys and values are so short that a row always fits alone,
+    /// and two children do.
+    fn incompressible_bytes(&self) -> Option<usize> {
+        let packed = self.pool.file.packed_bytes();
+        (packed > 0).then(|| packed_page::empty_bytes(packed) - 64)
     }
 
     /// Longest value: its overflow pages are all latched at once, so they may take an eighth of the pool.
     pub fn max_value_bytes(&self) -> usize {
-        (self.pool.frames() / 8 * (self.pool.page_bytes() - HEADER_BYTES)).max(self.max_inline_bytes())
+        (self.pool.options.pool_pages() / 8 * (self.pool.file.slot_bytes() - HEADER_BYTES)).max(self.max_inline_bytes())
     }
 
     /// Bytes below which a page is merged with a neighbour.
@@ -154,7 +174,7 @@ impl Forest {
     }
 
     fn max_trees(&self) -> usize {
-        (self.pool.page_bytes() - AT_TREES - 4) / ENTRY_BYTES
+        (self.pool.file.slot_bytes() - AT_TREES - 4) / ENTRY_BYTES
     }
 
     /// The tree of an index number, made if it is new.
@@ -167,6 +187,9 @@ impl Forest {
             return Ok(tree);
         }
         let mut trees = self.directory.load_full().to_vec();
+        if number == UNDO_TREE {
+            return Err(Error::invalid("index number", number, format!("at most {}", UNDO_TREE - 1)));
+        }
         if trees.len() >= self.max_trees() {
             return Err(Error::invalid("index number", number, format!("at most {} indexes", self.max_trees())));
         }
@@ -183,6 +206,7 @@ impl Forest {
         let root = mtr.take_page(task, number)?;
         let page_no = mtr.page_no(root);
         mtr.reshape(root, |page| page.edit().format(page_no, number, Kind::Tree, 0));
+        mtr.pack(task, root, number)?;
         mtr.log_image(root);
         let mut entry = [0; ENTRY_BYTES];
         put_u32(&mut entry, 0, number);
@@ -238,6 +262,22 @@ impl Forest {
             }
             self.count_pages(task, depth, misses as u64);
             return Ok(page);
+        }
+    }
+
+    /// Looks at the inline value of a key whose pages are in the pool and not being changed. Whoever changes a row has found
+    /// it before, so that another look costs nothing.
+    pub fn peek<R>(&self, tree: Tree, key: &[u8], f: impl FnOnce(&[u8]) -> R) -> Option<R> {
+        let mut uncharged = Task::wall(0);
+        let mut page = self.pool.peek(tree.root)?;
+        while !page.view().is_leaf() {
+            let slot = page.view().child_slot(&mut uncharged, key);
+            page = self.pool.peek(page.view().child(slot))?;
+        }
+        let (slot, found) = page.view().search(&mut uncharged, key);
+        match found.then(|| page.view().value(slot))? {
+            Stored::Inline(value) => Some(f(value)),
+            Stored::Overflow(_) => None,
         }
     }
 

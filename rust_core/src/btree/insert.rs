@@ -1,11 +1,14 @@
 //! Putting a record: in place under the leaf's latch alone, or with splits under the latches of all pages that change.
 
 use super::forest::{Forest, Tree};
+use super::intent::Span;
 use super::mtr::Mtr;
+use super::packing::Placed;
 use super::page::{AT_LAST_INSERT, Kind, NODE_RECORD_HEADER, SLOT_BYTES, Stored, View, get_u16, put_u16};
 use super::page_edit::{Payload, has_room, has_room_to_replace, split_point, splits_early};
 use super::pool::WritePage;
 use super::redo_op::RedoOp;
+use super::undo::{UndoLog, changed};
 use crate::error::Result;
 use crate::runtime::{Task, Work};
 use std::sync::atomic::Ordering;
@@ -15,8 +18,9 @@ use std::sync::atomic::Ordering;
 pub enum Origin {
     /// A batch of its own.
     Alone,
-    /// Change `index` of the batch whose intent is in the log at `intent`; `floor` bounds the checkpoint.
-    Batch { intent: u64, floor: u64, index: u32 },
+    /// Change `index` of the batch whose intent is in the log at `intent`; `floor` bounds the checkpoint. The intent has only
+    /// the `span` of the value, if there is one.
+    Batch { intent: u64, floor: u64, index: u32, span: Option<Span> },
 }
 
 impl Origin {
@@ -58,53 +62,107 @@ impl Forest {
     }
 
     /// Sets a key to a value of any length, and returns the LSN of the end of its frame.
-    pub fn put(&self, task: &mut Task, tree: Tree, key: &[u8], value: &[u8], origin: Origin) -> Result<u64> {
+    pub fn put<'a>(
+        &'a self,
+        task: &mut Task,
+        tree: Tree,
+        key: &[u8],
+        value: &[u8],
+        origin: Origin,
+        undo: &mut UndoLog<'a>,
+    ) -> Result<u64> {
         if value.len() > self.max_inline_bytes() {
-            return self.put_long(task, tree, key, value, origin);
+            return self.put_long(task, tree, key, value, origin, undo);
         }
         let payload = Payload::Value(Stored::Inline(value));
         let need = payload.record_len(key) + SLOT_BYTES;
         let mut leaf = self.leaf_for_write(task, tree, key)?;
         let (slot, found) = leaf.view().search(task, key);
         let long = found && matches!(leaf.view().value(slot), Stored::Overflow(_));
-        if long || !fits(leaf.view(), slot, found, need, payload) {
+        if long || !fits(leaf.view(), slot, found, need, payload, leaf.is_packed()) {
             drop(leaf);
-            return self.put_with_splits(task, tree, key, payload, origin);
+            return self.put_with_splits(task, tree, key, payload, origin, Some(undo));
         }
+        undo.note_put(task, tree.number, leaf.view(), (slot, found), key, payload)?;
+        let is_alone = matches!(origin, Origin::Alone);
+        let patch = (found && is_alone).then(|| patch_of(leaf.view().value(slot), value)).flatten();
+        let is_in_intent = match origin {
+            Origin::Batch { span: Some(span), .. } => {
+                found && matches!(leaf.view().value(slot), Stored::Inline(old) if span.turns(old, value))
+            }
+            _ => true,
+        };
         let shrinks = found && leaf.view().record_bytes(slot) > need;
-        leaf.edit().put(slot, found, key, payload);
+        let placed = self.place(task, tree, &mut leaf, (slot, found), key, payload)?;
+        if placed == Placed::Refused {
+            drop(leaf);
+            return self.put_with_splits(task, tree, key, payload, origin, None);
+        }
         task.charge(Work::Record, 1);
         task.charge(Work::CopyByte, need as u64);
         let underfull = shrinks && leaf.view().used() < self.merge_threshold();
         let page = leaf.page_no();
-        let end = self.log_single(task, leaf, origin, |out| match origin {
-            Origin::Alone => RedoOp::put(page, key, payload).encode(out),
-            Origin::Batch { intent, index, .. } => RedoOp::PutOf { page, intent, index }.encode(out),
-        })?;
+        let repack = if placed == Placed::Repacked { self.repack_op(page) } else { None };
+        let end = if placed == Placed::Repacked && repack.is_none() {
+            self.log_repacked(task, leaf, origin)?
+        } else {
+            self.log_single(task, leaf, origin, |out| {
+                repack.inspect(|op| op.encode(out));
+                match origin {
+                    Origin::Alone => match patch {
+                        Some((at, bytes)) => RedoOp::Patch { page, key, at, bytes }.encode(out),
+                        None => RedoOp::put(page, key, payload).encode(out),
+                    },
+                    Origin::Batch { intent, index, .. } if is_in_intent => {
+                        RedoOp::PutOf { page, intent, index }.encode(out);
+                    }
+                    Origin::Batch { intent, index, .. } => {
+                        RedoOp::put(page, key, payload).encode(out);
+                        RedoOp::Applied { intent, index }.encode(out);
+                    }
+                }
+            })?
+        };
         if underfull {
             self.merge_leaf(task, tree, key)?;
         }
         Ok(end)
     }
 
-    /// Sets a record that may need splits, or replaces a long value.
-    fn put_with_splits(
-        &self,
+    /// Sets a record that may need splits, or replaces a long value. Without `undo` its undo is logged already.
+    fn put_with_splits<'a>(
+        &'a self,
         task: &mut Task,
         tree: Tree,
         key: &[u8],
         payload: Payload,
         origin: Origin,
+        undo: Option<&mut UndoLog<'a>>,
     ) -> Result<u64> {
-        let mut change = self.begin_put(task, tree, key)?;
+        let mut change = self.begin_put(task, tree, key, payload, undo)?;
         change.insert(task, key, payload)?;
         change.finish(task, origin)
     }
 
     /// Latches what a put may change, and removes what it replaces.
-    pub fn begin_put(&self, task: &mut Task, tree: Tree, key: &[u8]) -> Result<Growth<'_>> {
+    pub fn begin_put<'a>(
+        &'a self,
+        task: &mut Task,
+        tree: Tree,
+        key: &[u8],
+        payload: Payload,
+        undo: Option<&mut UndoLog<'a>>,
+    ) -> Result<Growth<'a>> {
         let largest = self.max_key_bytes() + NODE_RECORD_HEADER + SLOT_BYTES;
-        let pages = self.path_for_change(task, tree, key, |view| !view.is_leaf() && view.free() >= largest)?;
+        // Nobody knows of a compressed page whether one more child fits.
+        let packed = self.pool.file.packed_bytes() > 0;
+        let is_safe = |view: View| !packed && !view.is_leaf() && view.free() >= largest;
+        let pages = self.path_for_change(task, tree, key, is_safe)?;
+        if let Some(undo) = undo {
+            let leaf = pages[pages.len() - 1].view();
+            let place = leaf.search(task, key);
+            undo.note_put(task, tree.number, leaf, place, key, payload)?;
+        }
         let path = (0..pages.len()).collect::<Vec<_>>();
         let mut growth = Growth { forest: self, tree, mtr: Mtr::new(self, pages), path };
         growth.drop_long_value(task, key)?;
@@ -112,23 +170,31 @@ impl Forest {
     }
 }
 
+/// Where a value of the same length differs from the one that is stored, and the new bytes there: all that InnoDB logs of
+/// an update in place.
+fn patch_of<'v>(old: Stored, new: &'v [u8]) -> Option<(u32, &'v [u8])> {
+    let Stored::Inline(old) = old else { return None };
+    let range = (!new.is_empty() && old.len() == new.len()).then(|| changed(old, new))?;
+    Some((range.start as u32, &new[range]))
+}
+
 /// Whether a record goes into a page without a split. An internal page takes whatever fits, and so does a leaf of a
-/// secondary index, even in an ordered load.
-fn fits(view: View, slot: usize, found: bool, need: usize, payload: Payload) -> bool {
+/// secondary index, even in an ordered load, or of a compressed table.
+fn fits(view: View, slot: usize, found: bool, need: usize, payload: Payload, packed: bool) -> bool {
     match (found, view.is_leaf()) {
         (true, _) => has_room_to_replace(view, slot, need),
-        (false, true) => has_room(view, need) && (payload.is_bare() || !splits_early(view, slot, need)),
+        (false, true) => has_room(view, need) && (payload.is_bare() || packed || !splits_early(view, slot, need)),
         (false, false) => view.free() >= need,
     }
 }
 
 /// A mini-transaction that puts a record and grows the tree as it must.
 pub struct Growth<'a> {
-    forest: &'a Forest,
-    tree: Tree,
+    pub forest: &'a Forest,
+    pub tree: Tree,
     pub mtr: Mtr<'a>,
     /// Pages of the mini-transaction from the top down to the leaf.
-    path: Vec<usize>,
+    pub path: Vec<usize>,
 }
 
 impl Growth<'_> {
@@ -161,16 +227,21 @@ impl Growth<'_> {
         self.mtr.commit(task, origin.floor())
     }
 
-    fn insert_at(&mut self, task: &mut Task, depth: usize, key: &[u8], payload: Payload) -> Result<()> {
+    pub fn insert_at(&mut self, task: &mut Task, depth: usize, key: &[u8], payload: Payload) -> Result<()> {
         let index = self.path[depth];
         let need = payload.record_len(key) + SLOT_BYTES;
         let (slot, found) = self.mtr.view(index).search(task, key);
-        if fits(self.mtr.view(index), slot, found, need, payload) {
-            self.mtr.put(index, slot, found, key, payload);
+        let packed = self.mtr.is_packed(index);
+        if fits(self.mtr.view(index), slot, found, need, payload, packed)
+            && self.mtr.place(task, self.tree, index, (slot, found), key, payload)?
+        {
             return Ok(());
         }
         if found {
             self.mtr.remove(index, slot);
+        }
+        if packed {
+            return self.split_packed(task, depth, slot, key, payload);
         }
         self.split(task, depth, slot, key, payload)
     }
@@ -195,6 +266,8 @@ impl Growth<'_> {
         self.mtr.log_image(right);
         if first_moved < count {
             self.mtr.keep(left, 0..first_moved);
+        } else {
+            self.mtr.stamp(left);
         }
         if !goes_right {
             self.mtr.put(left, slot, false, key, payload);
@@ -207,7 +280,7 @@ impl Growth<'_> {
     }
 
     /// Moves the root's records to a new page below it, and returns that page's depth.
-    fn raise_root(&mut self, task: &mut Task) -> Result<usize> {
+    pub fn raise_root(&mut self, task: &mut Task) -> Result<usize> {
         let root = self.path[0];
         let child = self.mtr.take_page(task, self.tree.number)?;
         let (child_no, root_no, tree) = (self.mtr.page_no(child), self.mtr.page_no(root), self.tree.number);
@@ -217,11 +290,13 @@ impl Growth<'_> {
             page.edit().rebuild(&[(root, 0..root.count())]);
             put_u16(page.edit().0, AT_LAST_INSERT, get_u16(root.0, AT_LAST_INSERT));
         });
+        self.mtr.copy_packed(child, root);
         self.mtr.log_image(child);
         self.mtr.reshape(root, |page| {
             page.edit().format(root_no, tree, Kind::Tree, level + 1);
             page.edit().insert(0, b"", Payload::Child(child_no));
         });
+        self.mtr.pack(task, root, tree)?;
         self.mtr.log_image(root);
         self.path.insert(1, child);
         Ok(1)

@@ -6,6 +6,7 @@ use super::insert::Origin;
 use super::page::{AT_CHUNK, AT_NEXT, HEADER_BYTES, Kind, NO_PAGE, OVERFLOW_POINTER_BYTES, Stored, get_u32, put_u32};
 use super::page_edit::Payload;
 use super::page_file;
+use super::undo::UndoLog;
 use crate::error::{Error, Result};
 use crate::runtime::{Task, Work};
 
@@ -15,9 +16,19 @@ fn broken(page_no: u32, page_bytes: usize) -> Error {
 
 impl Forest {
     /// Sets a key to a long value.
-    pub fn put_long(&self, task: &mut Task, tree: Tree, key: &[u8], value: &[u8], origin: Origin) -> Result<u64> {
-        let mut growth = self.begin_put(task, tree, key)?;
-        let chunks = value.chunks(self.pool.page_bytes() - HEADER_BYTES).collect::<Vec<_>>();
+    pub fn put_long<'a>(
+        &'a self,
+        task: &mut Task,
+        tree: Tree,
+        key: &[u8],
+        value: &[u8],
+        origin: Origin,
+        undo: &mut UndoLog<'a>,
+    ) -> Result<u64> {
+        // InnoDB's undo has the pointer to the old value, if that is on pages of its own, and not the value.
+        let unknown = Payload::Value(Stored::Overflow(&[]));
+        let mut growth = self.begin_put(task, tree, key, unknown, Some(undo))?;
+        let chunks = value.chunks(self.pool.file.slot_bytes() - HEADER_BYTES).collect::<Vec<_>>();
         let mut next = NO_PAGE;
         for chunk in chunks.into_iter().rev() {
             let index = growth.mtr.take_page(task, tree.number)?;
@@ -55,7 +66,7 @@ impl Forest {
         let len = get_u32(pointer, 0) as usize;
         self.walk(task, pointer, |_, chunk| out.extend_from_slice(chunk))?;
         task.charge(Work::CopyByte, out.len() as u64);
-        if out.len() == len { Ok(()) } else { Err(broken(get_u32(pointer, 4), self.pool.page_bytes())) }
+        if out.len() == len { Ok(()) } else { Err(broken(get_u32(pointer, 4), self.pool.file.slot_bytes())) }
     }
 
     /// The pages of a long value.
@@ -74,7 +85,7 @@ impl Forest {
             let view = page.view();
             let chunk = view.0.get(HEADER_BYTES..HEADER_BYTES + get_u32(view.0, AT_CHUNK) as usize);
             let chunk = chunk.filter(|chunk| view.kind() == Kind::Overflow && !chunk.is_empty() && chunk.len() <= left);
-            let Some(chunk) = chunk else { return Err(broken(next, self.pool.page_bytes())) };
+            let Some(chunk) = chunk else { return Err(broken(next, self.pool.file.slot_bytes())) };
             visit(next, chunk);
             left -= chunk.len();
             next = get_u32(view.0, AT_NEXT);

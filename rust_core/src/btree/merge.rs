@@ -3,21 +3,32 @@
 use super::forest::{Forest, Tree};
 use super::insert::Origin;
 use super::mtr::Mtr;
+use super::packing::Piece;
 use super::page::{Kind, Stored, View};
+use super::page_edit::Edit;
 use super::redo_op::RedoOp;
+use super::undo::UndoLog;
 use crate::error::Result;
 use crate::runtime::{Task, Work};
 use std::sync::atomic::Ordering;
 
 impl Forest {
     /// Removes a key. Returns the LSN of the end of its frame; none if nothing had to be logged.
-    pub fn remove(&self, task: &mut Task, tree: Tree, key: &[u8], origin: Origin) -> Result<Option<u64>> {
+    pub fn remove<'a>(
+        &'a self,
+        task: &mut Task,
+        tree: Tree,
+        key: &[u8],
+        origin: Origin,
+        undo: &mut UndoLog<'a>,
+    ) -> Result<Option<u64>> {
         let mut leaf = self.leaf_for_write(task, tree, key)?;
         let (slot, found) = leaf.view().search(task, key);
         if !found {
             drop(leaf);
             return self.note_applied(task, origin);
         }
+        undo.note_remove(task, tree.number, leaf.view(), slot)?;
         task.charge(Work::Record, 1);
         if let Stored::Overflow(pointer) = leaf.view().value(slot) {
             let pages = self.overflow_pages(task, pointer)?;
@@ -33,14 +44,15 @@ impl Forest {
             self.merge_leaf(task, tree, key)?;
             return Ok(Some(end));
         }
-        leaf.edit().remove(slot);
+        leaf.remove(slot);
         let underfull = leaf.view().used() < self.merge_threshold();
         let page = leaf.page_no();
         let end = self.log_single(task, leaf, origin, |out| {
-            RedoOp::Remove { page, key }.encode(out);
-            if let Some(mark) = origin.mark() {
-                mark.encode(out);
+            match origin {
+                Origin::Alone => RedoOp::Remove { page, key },
+                Origin::Batch { intent, index, .. } => RedoOp::RemoveOf { page, intent, index },
             }
+            .encode(out);
         })?;
         if underfull {
             self.merge_leaf(task, tree, key)?;
@@ -104,16 +116,14 @@ impl Shrinking<'_> {
         if slot > 0 {
             let left_no = self.mtr.view(parent).child(slot - 1);
             let left = self.mtr.latch(task, left_no)?;
-            if self.fit_together(left, page) {
-                self.absorb(task, parent, slot, left, page);
+            if self.absorb(task, parent, slot, left, page)? {
                 return Ok(true);
             }
         }
         if slot + 1 < self.mtr.view(parent).count() {
             let right_no = self.mtr.view(parent).child(slot + 1);
             let right = self.mtr.latch(task, right_no)?;
-            if self.fit_together(page, right) {
-                self.absorb(task, parent, slot + 1, page, right);
+            if self.absorb(task, parent, slot + 1, page, right)? {
                 return Ok(true);
             }
         }
@@ -125,16 +135,37 @@ impl Shrinking<'_> {
         left.used() + right.used() <= left.capacity()
     }
 
-    /// Moves all records of the right page, whose record in the parent is at `slot`, to the left one.
-    fn absorb(&mut self, task: &mut Task, parent: usize, slot: usize, left: usize, right: usize) {
+    /// Moves all records of the right page, whose record in the parent is at `slot`, to the left one, if they fit.
+    fn absorb(&mut self, task: &mut Task, parent: usize, slot: usize, left: usize, right: usize) -> Result<bool> {
+        if !self.fit_together(left, right) {
+            return Ok(false);
+        }
+        if self.mtr.is_packed(left) {
+            let Some(merged) = self.packed_together(task, left, right)? else { return Ok(false) };
+            self.mtr.install(left, &merged);
+        } else {
+            self.mtr.rebuild(left, right, |left, right| left.edit().append(right));
+        }
         task.charge(Work::Record, self.mtr.view(right).count() as u64);
         task.charge(Work::PageTouch, 2);
-        self.mtr.rebuild(left, right, |left, right| left.edit().append(right));
         self.mtr.log_image(left);
         self.mtr.remove(parent, slot);
         self.mtr.free_held(right);
         self.changed = true;
         self.forest.counters.merges.fetch_add(1, Ordering::Relaxed);
+        Ok(true)
+    }
+
+    /// Both pages as one, if that fits a slot and the padding does not speak against it.
+    fn packed_together(&self, task: &mut Task, left: usize, right: usize) -> Result<Option<Piece>> {
+        let (left, right) = (self.mtr.view(left), self.mtr.view(right));
+        if self.forest.is_padded_full(self.tree.number, left, left.used() + right.used()) {
+            return Ok(None);
+        }
+        let mut both = left.0.to_vec();
+        Edit(&mut both).append(right);
+        let both = View(&both);
+        self.forest.piece(task, self.tree.number, both, 0..both.count(), usize::MAX)
     }
 
     /// A root with a single child takes over that child's records.
@@ -147,6 +178,7 @@ impl Shrinking<'_> {
                 root.edit().format(root_no, tree, Kind::Tree, child.level());
                 root.edit().rebuild(&[(child, 0..child.count())]);
             });
+            self.mtr.copy_packed(0, child);
             self.mtr.log_image(0);
             self.mtr.free_held(child);
             self.changed = true;

@@ -1,8 +1,9 @@
 //! The B-tree, with the option names and the policies of InnoDB. FORMAT.md says what its files look like and where it
 //! differs from InnoDB.
 //!
-//! Reading order: `page`, `page_edit` (slotted pages), `pool`, `lru`, `flush_list`, `flush` (buffer pool and write-back),
-//! `redo`, `redo_op`, `mtr` (log), `forest`, `insert`, `merge`, `cursor` (trees), `pace`, `thresholds`, `background`
+//! Reading order: `page`, `page_edit` (slotted pages), `packed_page`, `packing`, `packed_split`, `padding`,
+//! `packed_pool` (compressed tables), `pool`, `lru`, `flush_list`, `flush` (buffer pool and write-back), `redo`, `redo_op`,
+//! `mtr`, `intent`, `undo` (logs), `forest`, `insert`, `merge`, `cursor` (trees), `pace`, `thresholds`, `background`
 //! (policies), `recovery`.
 
 mod background;
@@ -13,12 +14,18 @@ mod flush;
 mod flush_list;
 mod forest;
 mod insert;
+mod intent;
 mod long_value;
 mod lru;
 mod merge;
 mod mtr;
 mod options;
 mod pace;
+mod packed_page;
+mod packed_pool;
+mod packed_split;
+mod packing;
+mod padding;
 mod page;
 mod page_edit;
 mod page_file;
@@ -32,6 +39,7 @@ mod space;
 #[cfg(test)]
 mod tests;
 mod thresholds;
+mod undo;
 
 pub use engine::Btree;
 pub use options::{MIN_POOL_PAGES, Options};

@@ -4,7 +4,8 @@
 //! before its LSN says what the log must hold. A mini-transaction that fails after its first change poisons the engine:
 //! what it changed is in no log and must not reach the page file.
 
-use super::forest::Forest;
+use super::forest::{Forest, Tree};
+use super::packing::{Piece, Placed};
 use super::page::{Kind, View};
 use super::page_edit::Payload;
 use super::pool::WritePage;
@@ -69,6 +70,57 @@ impl<'a> Mtr<'a> {
         self.log(op);
     }
 
+    /// Whether a page is one of a compressed table's tree.
+    pub fn is_packed(&self, index: usize) -> bool {
+        self.held[index].page.is_packed()
+    }
+
+    /// Sets the record of `key`; false if the page's compressed form has no room for it.
+    pub fn place(
+        &mut self,
+        task: &mut Task,
+        tree: Tree,
+        index: usize,
+        (slot, found): (usize, bool),
+        key: &[u8],
+        payload: Payload,
+    ) -> Result<bool> {
+        let held = &mut self.held[index];
+        let placed = self.forest.place(task, tree, &mut held.page, (slot, found), key, payload)?;
+        held.changed |= placed != Placed::Refused;
+        let page = held.page.page_no();
+        let repack = if placed == Placed::Repacked { self.forest.repack_op(page) } else { None };
+        if placed == Placed::Refused {
+            return Ok(false);
+        }
+        if placed == Placed::Repacked && repack.is_none() {
+            self.log_image(index);
+        } else {
+            repack.inspect(|op| self.log(*op));
+            self.log(RedoOp::put(page, key, payload));
+        }
+        Ok(true)
+    }
+
+    /// Compresses a page that is sure to fit its slot, where pages are compressed.
+    pub fn pack(&mut self, task: &mut Task, index: usize, tree: u32) -> Result<()> {
+        self.forest.pack(task, tree, &mut self.held[index].page)
+    }
+
+    /// Makes a page of a compressed table what `piece` says; [`Mtr::log_image`] must follow.
+    pub fn install(&mut self, index: usize, piece: &Piece) {
+        self.reshape(index, |page| page.install(piece));
+    }
+
+    /// Gives a page the compressed form of another, which has the same records.
+    pub fn copy_packed(&mut self, index: usize, other: usize) {
+        if self.is_packed(index) {
+            self.rebuild_with(index, other, |page, other| {
+                page.copy_packed(other);
+            });
+        }
+    }
+
     /// Sets the record of `key`.
     pub fn put(&mut self, index: usize, slot: usize, found: bool, key: &[u8], payload: Payload) {
         let held = &mut self.held[index];
@@ -83,7 +135,7 @@ impl<'a> Mtr<'a> {
         let held = &mut self.held[index];
         held.changed = true;
         RedoOp::Remove { page: held.page.page_no(), key: held.page.view().key(slot) }.encode(&mut self.log);
-        held.page.edit().remove(slot);
+        held.page.remove(slot);
     }
 
     /// Keeps only some slots of a page.
@@ -93,6 +145,12 @@ impl<'a> Mtr<'a> {
         held.page.edit().keep(slots.clone());
         let page = held.page.page_no();
         self.log(RedoOp::Keep { page, start: slots.start as u32, end: slots.end as u32 });
+    }
+
+    /// Gives a page a new LSN though its records stay: its range of keys changes, and a cursor that remembers the page
+    /// remembers the range. InnoDB changes the page too, for the link to its new neighbour.
+    pub fn stamp(&mut self, index: usize) {
+        self.held[index].changed = true;
     }
 
     /// Overwrites bytes of a page.
@@ -106,9 +164,13 @@ impl<'a> Mtr<'a> {
 
     /// Changes a page freely, with another page in sight; [`Mtr::log_image`] must follow.
     pub fn rebuild<R>(&mut self, index: usize, other: usize, f: impl FnOnce(&mut WritePage, View) -> R) -> R {
+        self.rebuild_with(index, other, |page, other| f(page, other.view()))
+    }
+
+    fn rebuild_with<R>(&mut self, index: usize, other: usize, f: impl FnOnce(&mut WritePage, &WritePage) -> R) -> R {
         let [held, other] = self.held.get_disjoint_mut([index, other]).expect("two different pages of this mtr");
         held.changed = true;
-        f(&mut held.page, other.page.view())
+        f(&mut held.page, &other.page)
     }
 
     /// Changes a page freely; [`Mtr::log_image`] must follow.
@@ -120,7 +182,7 @@ impl<'a> Mtr<'a> {
 
     /// Logs the whole content of a page.
     pub fn log_image(&mut self, index: usize) {
-        RedoOp::image(self.held[index].page.view()).encode(&mut self.log);
+        self.held[index].page.image().encode(&mut self.log);
     }
 
     /// Takes a page for a tree and latches it, unformatted. All latches on pages of trees must be held already.

@@ -1,5 +1,6 @@
 //! The options of the B-tree: InnoDB's names, MariaDB 10.11's defaults where that server has the option.
 
+use super::page_file::BLOCK_BYTES;
 use crate::codec::Compression;
 use crate::engine_options;
 use crate::error::{Error, Result};
@@ -7,6 +8,12 @@ use crate::options::Accepts;
 
 /// Fewest frames of a buffer pool, whatever its size in bytes.
 pub const MIN_POOL_PAGES: u64 = 64;
+
+/// Least pages at the cold end of the pool that a round looks at.
+const LEAST_SCAN_DEPTH: u64 = 8;
+
+/// InnoDB has no compressed tables with larger pages.
+const LARGEST_PACKED_PAGE: u64 = 16384;
 
 const KIB: f64 = 1024.0;
 const GIB: f64 = 1024.0 * 1024.0 * 1024.0;
@@ -45,7 +52,7 @@ engine_options! {
             "Seconds over which flush and redo rates are averaged.";
         innodb_flush_sync: bool = true, Accepts::Switch,
             "Exceed io_capacity when the redo log is nearly full.";
-        innodb_lru_scan_depth: u64 = 1536u64, Accepts::Range(8.0, 1_048_576.0),
+        innodb_lru_scan_depth: u64 = 1536u64, Accepts::Range(LEAST_SCAN_DEPTH as f64, 1_048_576.0),
             "Pages at the cold end of the pool that one pass of the cleaner looks at and keeps free.";
         innodb_old_blocks_pct: u64 = 37u64, Accepts::Range(5.0, 95.0),
             "Percent of the pool that holds pages not yet proven hot.";
@@ -58,7 +65,9 @@ engine_options! {
         innodb_compression_algorithm: String = "none", Accepts::Words(&["none", "zlib", "lz4", "snappy", "zstd"]),
             "Compress pages when they are written, and punch a hole for what is saved.";
         innodb_compression_level: u64 = 6u64, Accepts::Range(1.0, 9.0),
-            "Effort of zlib and zstd page compression.";
+            "Effort of zlib and zstd page compression, and of compressed tables.";
+        key_block_size: u64 = 0u64, Accepts::Range(0.0, 16384.0),
+            "Bytes on storage of every page of compressed tables (ROW_FORMAT=COMPRESSED): 4096, 8192 or 16384; 0 is off.";
         innodb_read_ahead_threshold: u64 = 56u64, Accepts::Range(0.0, 64.0),
             "Pages of an extent read in order that trigger reading the next extent; 0 is off.";
         merge_threshold: u64 = 50u64, Accepts::Range(1.0, 50.0),
@@ -70,9 +79,28 @@ engine_options! {
 }
 
 impl Options {
-    /// Frames of the buffer pool.
+    /// Frames of the buffer pool: pages that it can hold, those of compressed tables in their compressed form alone.
+    pub fn pool_frames(&self) -> usize {
+        let pages = self.pool_pages() as u64;
+        match self.key_block_size {
+            0 => pages as usize,
+            slot => (pages * (self.innodb_page_size + slot) / slot) as usize,
+        }
+    }
+
+    /// Pages that the buffer pool can hold, those of compressed tables in both forms.
     pub fn pool_pages(&self) -> usize {
-        (self.innodb_buffer_pool_size / self.innodb_page_size).max(MIN_POOL_PAGES) as usize
+        (self.innodb_buffer_pool_size / (self.innodb_page_size + self.key_block_size)).max(MIN_POOL_PAGES) as usize
+    }
+
+    /// Whether tables are compressed into slots of `key_block_size`.
+    pub fn is_packed(&self) -> bool {
+        self.key_block_size > 0
+    }
+
+    /// Bytes of a page in the page file.
+    pub fn slot_bytes(&self) -> usize {
+        if self.is_packed() { self.key_block_size as usize } else { self.innodb_page_size as usize }
     }
 
     /// Nanoseconds between rounds of the page cleaner.
@@ -88,6 +116,13 @@ impl Options {
     /// How long a page stays old after its first access, whatever follows.
     pub fn old_time_ns(&self) -> u64 {
         self.innodb_old_blocks_time.saturating_mul(self.engine_second_us)
+    }
+
+    /// Pages at the cold end that a round looks at. A round that is shorter than a second is one of a smaller pool, of which
+    /// the full depth would be a large part; but it is never less than the smallest depth that the option takes.
+    pub fn scan_depth(&self) -> usize {
+        let of_round = self.innodb_lru_scan_depth * self.engine_second_us / 1_000_000;
+        of_round.max(LEAST_SCAN_DEPTH) as usize
     }
 
     /// The page compression.
@@ -112,10 +147,31 @@ impl Options {
             let field = "options.innodb_max_dirty_pages_pct_lwm";
             return Err(Error::invalid(field, self.innodb_max_dirty_pages_pct_lwm, most));
         }
+        self.check_key_block_size()?;
         let least = 8 * self.innodb_page_size.max(self.innodb_log_write_ahead_size);
         if self.innodb_redo_log_capacity < least {
             let accepted = format!("at least 8 pages, {least}");
             return Err(Error::invalid("options.innodb_redo_log_capacity", self.innodb_redo_log_capacity, accepted));
+        }
+        Ok(())
+    }
+
+    fn check_key_block_size(&self) -> Result<()> {
+        if !self.is_packed() {
+            return Ok(());
+        }
+        let size = self.key_block_size;
+        let wrong = |accepted: String| Err(Error::invalid("options.key_block_size", size, accepted));
+        if !size.is_power_of_two() || size < BLOCK_BYTES as u64 || size > self.innodb_page_size {
+            return wrong(format!("0, or a power of two from 4096 to innodb_page_size, {}", self.innodb_page_size));
+        }
+        if self.innodb_page_size > LARGEST_PACKED_PAGE {
+            return wrong(format!("0 with an innodb_page_size of more than {LARGEST_PACKED_PAGE}"));
+        }
+        if self.compression() != Compression::None {
+            return wrong(
+                "0 with innodb_compression_algorithm: a table has compressed pages or page compression".into(),
+            );
         }
         Ok(())
     }

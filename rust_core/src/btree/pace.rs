@@ -179,6 +179,12 @@ mod tests {
     }
 
     #[test]
+    fn a_shorter_round_looks_at_fewer_cold_pages_but_at_some() {
+        let depth = |engine_second_us| Options { engine_second_us, ..options("lru_scan_depth=1600") }.scan_depth();
+        assert_eq!([1_000_000, 10_000, 1000].map(depth), [1600, 16, 8]);
+    }
+
+    #[test]
     fn shorter_rounds_keep_rates_and_shrink_what_a_round_brings() {
         let text = "flushing_avg_loops=4 io_capacity=200 io_capacity_max=20000";
         let (full, short) = (options(text), Options { engine_second_us: 10_000, ..options(text) });

@@ -65,6 +65,8 @@ pub enum Kind {
     Tree = 3,
     /// A piece of a long value.
     Overflow = 4,
+    /// Undo logs.
+    Undo = 5,
 }
 
 impl Kind {
@@ -74,6 +76,7 @@ impl Kind {
             2 => Self::Map,
             3 => Self::Tree,
             4 => Self::Overflow,
+            5 => Self::Undo,
             _ => Self::Empty,
         }
     }

@@ -75,6 +75,13 @@ impl Edit<'_> {
         put_u32(self.0, AT_HEAP_TOP, (HEADER_BYTES + chunk.len()) as u32);
     }
 
+    /// Adds bytes at the end of the heap of a page without slots; there must be room.
+    pub fn append_bytes(&mut self, bytes: &[u8]) {
+        let at = self.view().heap_top();
+        self.0[at..at + bytes.len()].copy_from_slice(bytes);
+        put_u32(self.0, AT_HEAP_TOP, (at + bytes.len()) as u32);
+    }
+
     /// Inserts a record at `slot`; [`View::free`] must suffice.
     pub fn insert(&mut self, slot: usize, key: &[u8], payload: Payload) {
         let len = payload.record_len(key);
@@ -183,6 +190,15 @@ impl Edit<'_> {
         put_u16(self.0, AT_LAST_INSERT, last_insert);
     }
 
+    /// Overwrites bytes of the inline value at `slot`; `None` if they are not inside it.
+    pub fn patch(&mut self, slot: usize, at: usize, bytes: &[u8]) -> Option<()> {
+        let view = self.view();
+        let Stored::Inline(value) = view.value(slot) else { return None };
+        let end = view.offset(slot) + view.record_len_at(view.offset(slot));
+        let start = end - value.len() + at;
+        (start + bytes.len() <= end).then(|| self.0[start..start + bytes.len()].copy_from_slice(bytes))
+    }
+
     /// Puts a record by key, as replay does.
     pub fn put(&mut self, slot: usize, found: bool, key: &[u8], payload: Payload) {
         if found { self.replace(slot, key, payload) } else { self.insert(slot, key, payload) }
@@ -235,7 +251,8 @@ impl Edit<'_> {
         self.refresh_prefix();
     }
 
-    fn refresh_prefix(&mut self) {
+    /// Derives the shared prefix and all heads from the keys.
+    pub fn refresh_prefix(&mut self) {
         let view = self.view();
         let (first, count) = (view.first_compared(), view.count());
         if count > first {

@@ -1,5 +1,7 @@
 //! The page file: checksums, page compression with holes, and what a page looks like on storage.
 
+use super::options::Options;
+use super::packed_page::Packed;
 use super::page::{AT_ALGORITHM, AT_CHECKSUM, AT_STORED, HEADER_BYTES, Kind, SLOT_BYTES, View, get_u32, put_u32};
 use super::redo::read_padded;
 use crate::codec::Compression;
@@ -20,10 +22,13 @@ thread_local! {
     static PACKED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The file and how its pages are packed.
+/// The file and how its pages are packed. With `key_block_size` the pool packs them, and this sees slots only.
 pub struct PageFile {
     file: Arc<dyn StorageFile>,
-    page_bytes: usize,
+    /// Bytes of a page in the file: those of the page, or `key_block_size`.
+    slot_bytes: usize,
+    /// A slot holds the compressed form of a page.
+    packed: bool,
     compression: Compression,
     level: Option<i32>,
     /// Held while the file grows: a length that was looked up before another write grew the file would cut that off.
@@ -31,14 +36,27 @@ pub struct PageFile {
 }
 
 impl PageFile {
-    pub fn new(file: Arc<dyn StorageFile>, page_bytes: usize, compression: Compression, level: u64) -> Self {
-        let level = matches!(compression, Compression::Zlib | Compression::Zstd).then_some(level as i32);
-        Self { file, page_bytes, compression, level, growing: Mutex::default() }
+    pub fn new(file: Arc<dyn StorageFile>, options: &Options) -> Self {
+        let compression = options.compression();
+        let has_level = matches!(compression, Compression::Zlib | Compression::Zstd);
+        let level = has_level.then_some(options.innodb_compression_level as i32);
+        let (slot_bytes, packed) = (options.slot_bytes(), options.is_packed());
+        Self { file, slot_bytes, packed, compression, level, growing: Mutex::default() }
+    }
+
+    /// Bytes of a page in the file.
+    pub fn slot_bytes(&self) -> usize {
+        self.slot_bytes
+    }
+
+    /// Bytes of the compressed form of a page that the pool keeps; 0 if pages have none.
+    pub fn packed_bytes(&self) -> usize {
+        if self.packed { self.slot_bytes } else { 0 }
     }
 
     /// Pages that the file has, the last perhaps in part.
     pub fn pages(&self) -> u64 {
-        self.file.len().div_ceil(self.page_bytes as u64)
+        self.file.len().div_ceil(self.slot_bytes as u64)
     }
 
     /// Turns the copy of a page into what storage holds and returns the bytes to write, a whole number of blocks.
@@ -46,10 +64,12 @@ impl PageFile {
         image[AT_ALGORITHM] = Compression::None as u8;
         let stored = match self.compression {
             Compression::None => None,
-            _ if self.page_bytes == BLOCK_BYTES => None,
+            _ if self.slot_bytes == BLOCK_BYTES => None,
+            // Compression is an attribute of a table, and undo belongs to none.
+            _ if View(image).kind() == Kind::Undo => None,
             _ => self.compress(task, image)?,
         };
-        let covered = stored.unwrap_or(self.page_bytes);
+        let covered = stored.unwrap_or(self.slot_bytes);
         task.charge(Work::ChecksumByte, covered as u64);
         let sum = crc32c::crc32c(&image[4..covered]);
         put_u32(image, AT_CHECKSUM, sum);
@@ -62,7 +82,7 @@ impl PageFile {
         PACKED.with_borrow_mut(|packed| {
             self.compression.compress(task, self.level, &image[HEADER_BYTES..], packed)?;
             let stored = HEADER_BYTES + packed.len();
-            if stored.next_multiple_of(BLOCK_BYTES) >= self.page_bytes {
+            if stored.next_multiple_of(BLOCK_BYTES) >= self.slot_bytes {
                 return Ok(None);
             }
             image[HEADER_BYTES..stored].copy_from_slice(packed);
@@ -74,21 +94,21 @@ impl PageFile {
     }
 
     /// Writes packed pages that lie side by side; only the first `stored` bytes of the last count.
-    pub fn write(&self, task: &mut Task, page_no: u32, images: &[u8], stored: usize) -> Result<()> {
-        let offset = u64::from(page_no) * self.page_bytes as u64;
-        let bytes = images.len() - self.page_bytes + stored;
+    pub fn write(&self, task: &mut Task, purpose: Purpose, page_no: u32, images: &[u8], stored: usize) -> Result<()> {
+        let offset = u64::from(page_no) * self.slot_bytes as u64;
+        let bytes = images.len() - self.slot_bytes + stored;
         let page_end = offset + images.len() as u64;
         if self.file.len() < page_end {
             let _growing = self.growing.lock();
-            self.file.write_at(task, Purpose::PageFlush, offset, &images[..bytes])?;
+            self.file.write_at(task, purpose, offset, &images[..bytes])?;
             if self.file.len() < page_end {
                 self.file.set_len(task, page_end)?;
             }
         } else {
-            self.file.write_at(task, Purpose::PageFlush, offset, &images[..bytes])?;
+            self.file.write_at(task, purpose, offset, &images[..bytes])?;
         }
-        if stored < self.page_bytes {
-            self.file.punch_hole(task, offset + bytes as u64, (self.page_bytes - stored) as u64)?;
+        if stored < self.slot_bytes {
+            self.file.punch_hole(task, offset + bytes as u64, (self.slot_bytes - stored) as u64)?;
         }
         Ok(())
     }
@@ -111,6 +131,29 @@ impl PageFile {
         self.unpack(task, page_no, out)
     }
 
+    /// Checks the slot of a compressed table's page, and makes the page of it.
+    pub fn open_packed(&self, task: &mut Task, page_no: u32, slot: &[u8], out: &mut [u8]) -> Result<()> {
+        match self.flaw(task, page_no, slot) {
+            Some(what) => Err(self.corruption(page_no, what)),
+            None => self.expand(task, page_no, slot, out),
+        }
+    }
+
+    /// Makes a page of its slot. A page that is none of a tree fills no more than the slot, as it is.
+    pub fn expand(&self, task: &mut Task, page_no: u32, slot: &[u8], out: &mut [u8]) -> Result<()> {
+        if View(slot).kind() == Kind::Tree {
+            Packed(slot).unpack(task, out).map_err(|what| self.corruption(page_no, what.to_owned()))?;
+        } else {
+            out[..slot.len()].copy_from_slice(slot);
+            out[slot.len()..].fill(0);
+        }
+        View(out).defect().map_or(Ok(()), |what| Err(self.corruption(page_no, what)))
+    }
+
+    fn corruption(&self, page_no: u32, what: String) -> Error {
+        Error::corruption(FILE, u64::from(page_no) * self.slot_bytes as u64, what)
+    }
+
     /// Reads what storage holds of a page; what the file lacks reads as zeros.
     pub fn read_raw(
         &self,
@@ -120,21 +163,21 @@ impl PageFile {
         blocks: Option<usize>,
         out: &mut [u8],
     ) -> Result<()> {
-        let there = blocks.map_or(self.page_bytes, |blocks| blocks * BLOCK_BYTES).min(self.page_bytes);
+        let there = blocks.map_or(self.slot_bytes, |blocks| blocks * BLOCK_BYTES).min(self.slot_bytes);
         out[there..].fill(0);
-        let offset = u64::from(page_no) * self.page_bytes as u64;
+        let offset = u64::from(page_no) * self.slot_bytes as u64;
         read_padded(&*self.file, task, purpose, offset, &mut out[..there])
     }
 
     /// Reads pages that lie side by side in one request.
     pub fn read_run(&self, task: &mut Task, purpose: Purpose, page_no: u32, out: &mut [u8]) -> Result<()> {
-        let offset = u64::from(page_no) * self.page_bytes as u64;
+        let offset = u64::from(page_no) * self.slot_bytes as u64;
         read_padded(&*self.file, task, purpose, offset, out)
     }
 
     /// Checks a page as storage held it, and decompresses it in place.
     pub fn unpack(&self, task: &mut Task, page_no: u32, image: &mut [u8]) -> Result<()> {
-        let wrong = |what: String| Error::corruption(FILE, u64::from(page_no) * self.page_bytes as u64, what);
+        let wrong = |what: String| self.corruption(page_no, what);
         if let Some(what) = self.flaw(task, page_no, image) {
             return Err(wrong(what));
         }
@@ -152,10 +195,10 @@ impl PageFile {
     /// What is wrong with a page as storage held it.
     pub fn flaw(&self, task: &mut Task, page_no: u32, image: &[u8]) -> Option<String> {
         let covered = match image[AT_ALGORITHM] {
-            0 => self.page_bytes,
+            0 => self.slot_bytes,
             _ => HEADER_BYTES.saturating_add(get_u32(image, AT_STORED) as usize),
         };
-        task.charge(Work::ChecksumByte, covered.min(self.page_bytes) as u64);
+        task.charge(Work::ChecksumByte, covered.min(self.slot_bytes) as u64);
         let sum = image.get(4..covered).map(crc32c::crc32c);
         if sum != Some(get_u32(image, AT_CHECKSUM)) {
             return Some(format!("the checksum of page {page_no} does not match"));
@@ -191,7 +234,9 @@ mod tests {
         let mut task = Task::wall(0);
         let storage = SlowStorage(Arc::new(MemoryStorage::new(Arc::default())));
         let file = storage.create(&mut task, FILE).unwrap();
-        let pages = Arc::new(PageFile::new(file, PAGE, Compression::Lz4, 6));
+        let lz4 = Options { innodb_page_size: PAGE as u64, ..Options::default() };
+        let lz4 = Options { innodb_compression_algorithm: "lz4".into(), ..lz4 };
+        let pages = Arc::new(PageFile::new(file, &lz4));
         let start = Arc::new(Barrier::new(WRITERS as usize));
         let writers = (0..WRITERS).map(|first| {
             let (pages, start) = (pages.clone(), start.clone());
@@ -203,7 +248,7 @@ mod tests {
                     Edit(&mut image).format(page_no, 0, Kind::Tree, 0);
                     let stored = pages.pack(&mut task, &mut image).unwrap();
                     assert_eq!(stored, BLOCK_BYTES);
-                    pages.write(&mut task, page_no, &image, stored).unwrap();
+                    pages.write(&mut task, Purpose::PageFlush, page_no, &image, stored).unwrap();
                 }
             })
         });

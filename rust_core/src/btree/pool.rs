@@ -8,7 +8,9 @@ use super::doublewrite::Doublewrite;
 use super::flush_list::FlushList;
 use super::lru::{Lru, first_quarter_of_young, is_promoted};
 use super::options::Options;
-use super::page::{EXTENT_PAGES, NO_PAGE, View};
+use super::packed_page::Packed;
+use super::packed_pool::{Unzipped, keep_in};
+use super::page::{EXTENT_PAGES, Kind, NO_PAGE, View};
 use super::page_edit::Edit;
 use super::page_file::{self, PageFile};
 use super::page_table::PageTable;
@@ -16,7 +18,7 @@ use super::redo::Redo;
 use crate::engine::Poison;
 use crate::error::{Error, Result};
 use crate::metrics::Purpose;
-use crate::runtime::{Signal, Task, Work, misses};
+use crate::runtime::{Signal, Task, Work};
 use parking_lot::{Condvar, Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -34,9 +36,59 @@ const FRAME_WAIT: Duration = Duration::from_millis(1);
 const LATCH_WAIT: Duration = Duration::from_millis(10);
 
 /// What a frame holds.
+#[derive(Clone)]
 pub struct Body {
     page_no: u32,
     bytes: Box<[u8]>,
+    /// The compressed form of the page, if tables are compressed. Only that of a page of a tree is kept up.
+    packed: Box<[u8]>,
+}
+
+impl Body {
+    pub fn new(page_bytes: usize, packed_bytes: usize) -> Self {
+        let empty = |bytes| vec![0; bytes].into_boxed_slice();
+        Self { page_no: NO_PAGE, bytes: empty(page_bytes), packed: empty(packed_bytes) }
+    }
+
+    /// Appends what storage is to hold.
+    pub fn append_stored(&self, out: &mut Vec<u8>) {
+        if self.packed.is_empty() {
+            return out.extend_from_slice(&self.bytes);
+        }
+        let start = out.len();
+        out.extend_from_slice(&self.packed);
+        if self.has_page() {
+            keep_in(&mut out[start..], &self.bytes);
+        }
+    }
+
+    /// Whether the page is here, and not its compressed form alone.
+    pub fn has_page(&self) -> bool {
+        !self.bytes.is_empty()
+    }
+
+    /// Whether the frame holds this page in its compressed form alone.
+    pub fn lacks_page(&self, page_no: u32) -> bool {
+        self.page_no == page_no && !self.has_page()
+    }
+
+    /// Drops the page and keeps its compressed form; false if there is no page yet.
+    pub fn strip(&mut self) -> bool {
+        let strips = self.page_no != NO_PAGE && self.has_page();
+        if strips {
+            keep_in(&mut self.packed, &self.bytes);
+            self.bytes = Box::default();
+        }
+        strips
+    }
+
+    /// Makes the page of its compressed form.
+    pub fn unpack(&mut self, expand: impl FnOnce(&[u8], &mut [u8]) -> Result<()>, page_bytes: usize) -> Result<()> {
+        let mut bytes = vec![0; page_bytes].into_boxed_slice();
+        expand(&self.packed, &mut bytes)?;
+        self.bytes = bytes;
+        Ok(())
+    }
 }
 
 #[repr(align(64))]
@@ -83,6 +135,27 @@ impl WritePage<'_> {
     pub fn page_no(&self) -> u32 {
         self.guard.page_no
     }
+
+    /// Page and compressed form, which is empty if pages have none.
+    pub fn parts(&mut self) -> (&mut [u8], &mut [u8]) {
+        let Body { bytes, packed, .. } = &mut *self.guard;
+        (bytes, packed)
+    }
+
+    /// Whether the page is one of a compressed table's tree.
+    pub fn is_packed(&self) -> bool {
+        !self.guard.packed.is_empty() && self.view().kind() == Kind::Tree
+    }
+
+    fn fill(&mut self, body: &Body) {
+        self.guard.bytes.copy_from_slice(&body.bytes);
+        self.guard.packed.copy_from_slice(&body.packed);
+    }
+
+    /// The compressed form.
+    pub fn packed(&self) -> Packed<'_> {
+        Packed(&self.guard.packed)
+    }
 }
 
 /// Counters since open.
@@ -93,6 +166,7 @@ pub struct PoolCounters {
     pub client_flushes: AtomicU64,
     pub pages_read_ahead: AtomicU64,
     pub evictions: AtomicU64,
+    pub unzips: AtomicU64,
 }
 
 /// The pool, with the files below it.
@@ -100,6 +174,8 @@ pub struct BufferPool {
     frames: Box<[Frame]>,
     old: Arc<[AtomicBool]>,
     pub(super) lru: Mutex<Lru>,
+    /// Pages that are held in both forms, where tables are compressed. Locked after the LRU list.
+    pub(super) unzipped: Mutex<Unzipped>,
     /// Evictions, as InnoDB's `freed_page_clock` counts them.
     clock: AtomicU32,
     pub(super) table: PageTable,
@@ -140,13 +216,14 @@ impl BufferPool {
         poison: Arc<Poison>,
         signal: Arc<Signal>,
     ) -> Self {
-        let frames = options.pool_pages();
+        let frames = options.pool_frames();
         let old_pct = options.innodb_old_blocks_pct as usize;
         let lru = Lru::new(frames, old_pct);
         Self {
             frames: (0..frames).map(|_| Frame::default()).collect(),
             old: lru.old_flags(),
             lru: Mutex::new(lru),
+            unzipped: Mutex::new(Unzipped::new(if options.is_packed() { frames } else { 0 })),
             clock: AtomicU32::new(0),
             table: PageTable::new(),
             dirty: FlushList::new(frames),
@@ -180,19 +257,27 @@ impl BufferPool {
 
     /// Bytes of memory: allocated frames and the tables around them.
     pub fn memory_bytes(&self) -> u64 {
-        self.allocated.load(Ordering::Relaxed) * self.page_bytes as u64
+        self.held_bytes()
             + (self.frames.len() * size_of::<Frame>()) as u64
             + self.table.memory_bytes()
             + self.dirty.memory_bytes()
             + self.lru.lock().memory_bytes()
     }
 
+    fn held_bytes(&self) -> u64 {
+        if self.is_packed() {
+            self.packed_held_bytes()
+        } else {
+            self.allocated.load(Ordering::Relaxed) * self.page_bytes as u64
+        }
+    }
+
     /// Charges what the comparisons since there were `before` of them missed of the processor's caches. What the pool keeps
     /// about its pages is small enough to stay there, and the bytes of a value follow one another.
     #[inline]
     pub fn charge_misses(&self, task: &mut Task, before: u64) {
-        let bytes = self.allocated.load(Ordering::Relaxed) * self.page_bytes as u64;
-        task.charge(Work::CacheMiss, misses(task.units(Work::Compare) - before, bytes));
+        let bytes = self.held_bytes();
+        task.charge_misses(task.units(Work::Compare) - before, bytes);
     }
 
     /// The page, if it is in a frame.
@@ -203,11 +288,21 @@ impl BufferPool {
             let frame = entry.frame()?;
             let latch = &self.frames[frame as usize].latch;
             let Some(guard) = latch.try_read().or_else(|| latch.try_read_for(LATCH_WAIT)) else { continue };
+            if guard.lacks_page(page_no) {
+                return None;
+            }
             if guard.page_no == page_no {
                 self.touch(task, frame, page_no);
                 return Some(ReadPage { guard });
             }
         }
+    }
+
+    /// The page, if it is in a frame and its latch is free, without a trace in the LRU list.
+    pub fn peek(&self, page_no: u32) -> Option<ReadPage<'_>> {
+        let frame = self.table.entry(page_no).frame()?;
+        let guard = self.frames[frame as usize].latch.try_read()?;
+        (guard.page_no == page_no && guard.has_page()).then_some(ReadPage { guard })
     }
 
     /// The page under its exclusive latch, if it is in a frame.
@@ -218,6 +313,9 @@ impl BufferPool {
             let frame = entry.frame()?;
             let latch = &self.frames[frame as usize].latch;
             let Some(guard) = latch.try_write().or_else(|| latch.try_write_for(LATCH_WAIT)) else { continue };
+            if guard.lacks_page(page_no) {
+                return None;
+            }
             if guard.page_no == page_no {
                 self.touch(task, frame, page_no);
                 return Some(WritePage { frame, guard });
@@ -252,6 +350,10 @@ impl BufferPool {
             if let Some(page) = self.write_resident(task, page_no) {
                 return Ok(page);
             }
+            if self.is_packed() && self.table.entry(page_no).frame().is_some() {
+                self.unpack_resident(task, page_no)?;
+                continue;
+            }
             let mut page = self.empty_frame(task)?;
             if self.table.entry(page_no).claim(page.frame) {
                 self.admit(&mut page, page_no);
@@ -264,36 +366,54 @@ impl BufferPool {
 
     /// The page as recovery needs it: a page that was never written is empty, and no error.
     pub fn write_for_recovery(&self, task: &mut Task, page_no: u32) -> Result<WritePage<'_>> {
-        if let Some(page) = self.write_resident(task, page_no) {
-            return Ok(page);
-        }
         self.check_page_no(page_no)?;
-        let mut raw = vec![0; self.page_bytes];
+        if self.table.entry(page_no).frame().is_some() {
+            return self.create(task, page_no);
+        }
+        let mut raw = vec![0; self.file.slot_bytes()];
         self.file.read_raw(task, Purpose::Recovery, page_no, None, &mut raw)?;
+        let mut body = Body::new(self.page_bytes, self.file.packed_bytes());
         if raw.iter().any(|byte| *byte != 0) {
-            self.file.unpack(task, page_no, &mut raw)?;
-            self.check_age(View(&raw), page_no)?;
+            body = self.open_image(task, page_no, &mut raw)?;
+            self.check_age(View(&body.bytes), page_no)?;
         }
         let mut page = self.create(task, page_no)?;
-        page.guard.bytes.copy_from_slice(&raw);
+        page.fill(&body);
         Ok(page)
+    }
+
+    /// Checks what storage held of a page, and makes the page of it.
+    pub fn open_image(&self, task: &mut Task, page_no: u32, image: &mut [u8]) -> Result<Body> {
+        let mut body = Body::new(self.page_bytes, self.file.packed_bytes());
+        if body.packed.is_empty() {
+            self.file.unpack(task, page_no, image)?;
+            body.bytes.copy_from_slice(image);
+        } else {
+            self.file.open_packed(task, page_no, image, &mut body.bytes)?;
+            body.packed.copy_from_slice(image);
+        }
+        Ok(body)
     }
 
     /// Brings a page into a frame. Others who want the page wait on its latch; nobody else waits.
     #[cold]
     pub fn load(&self, task: &mut Task, page_no: u32, purpose: Purpose) -> Result<()> {
         self.check_page_no(page_no)?;
-        let mut page = self.empty_frame(task)?;
         let entry = self.table.entry(page_no);
+        if self.is_packed() && entry.frame().is_some() {
+            return self.unpack_resident(task, page_no);
+        }
+        let mut page = self.empty_frame(task)?;
         if !entry.claim(page.frame) {
             self.give_back(page);
             return Ok(());
         }
         self.counters.misses.fetch_add(1, Ordering::Relaxed);
-        let result = self
-            .file
-            .read(task, purpose, page_no, entry.stored_blocks(), &mut page.guard.bytes)
-            .and_then(|()| self.check_age(page.view(), page_no));
+        if self.is_packed() {
+            self.unzipped.lock().note_io(1);
+        }
+        let result =
+            self.read_into(task, &mut page, page_no, purpose).and_then(|()| self.check_age(page.view(), page_no));
         if let Err(error) = result {
             entry.release();
             self.give_back(page);
@@ -303,9 +423,19 @@ impl BufferPool {
         Ok(())
     }
 
+    fn read_into(&self, task: &mut Task, page: &mut WritePage, page_no: u32, purpose: Purpose) -> Result<()> {
+        let (bytes, packed) = page.parts();
+        if packed.is_empty() {
+            let blocks = self.table.entry(page_no).stored_blocks();
+            return self.file.read(task, purpose, page_no, blocks, bytes);
+        }
+        self.file.read_raw(task, purpose, page_no, None, packed)?;
+        self.file.open_packed(task, page_no, packed, bytes)
+    }
+
     /// Takes in a page that was read ahead when it had been written `writes` times, if a frame is to be had without a
     /// flush and storage has nothing newer.
-    pub fn offer(&self, page_no: u32, writes: u32, image: &[u8]) -> bool {
+    pub fn offer(&self, page_no: u32, writes: u32, body: &Body) -> bool {
         let Some(mut page) = self.frame_without_flush(usize::MAX) else { return false };
         let entry = self.table.entry(page_no);
         if !entry.claim(page.frame) {
@@ -318,7 +448,7 @@ impl BufferPool {
             self.give_back(page);
             return false;
         }
-        page.guard.bytes.copy_from_slice(image);
+        page.fill(body);
         self.admit(&mut page, page_no);
         true
     }
@@ -348,11 +478,18 @@ impl BufferPool {
         frame.first_access_ns.store(0, Ordering::Relaxed);
         frame.young_clock.store(self.clock.load(Ordering::Relaxed), Ordering::Relaxed);
         self.lru.lock().insert(page.frame);
+        if self.is_packed() {
+            self.note_unzipped(page.frame);
+        }
     }
 
     fn give_back(&self, mut page: WritePage) {
         page.guard.page_no = NO_PAGE;
         let frame = page.frame;
+        if self.is_packed() {
+            *page.guard = Body::new(0, 0);
+            self.return_bytes(Some(frame));
+        }
         drop(page);
         self.lru.lock().give_free(frame);
     }
@@ -362,11 +499,16 @@ impl BufferPool {
         self.frames[frame as usize].page_hint.load(Ordering::Acquire)
     }
 
-    /// Reads a frame's page under its latch; without `wait`, only if the latch is free.
-    pub fn with_frame<R>(&self, frame: u32, wait: bool, f: impl FnOnce(u32, &[u8]) -> R) -> Option<R> {
+    /// Reads a frame's page under its latch, if that is free.
+    pub fn with_frame<R>(&self, frame: u32, f: impl FnOnce(&[u8]) -> R) -> Option<R> {
+        self.with_body(frame, false, |_, body| body.has_page().then(|| f(&body.bytes))).flatten()
+    }
+
+    /// Reads what a frame holds under its latch; without `wait`, only if the latch is free.
+    pub fn with_body<R>(&self, frame: u32, wait: bool, f: impl FnOnce(u32, &Body) -> R) -> Option<R> {
         let latch = &self.frames[frame as usize].latch;
         let guard = if wait { latch.read() } else { latch.try_read()? };
-        (guard.page_no != NO_PAGE).then(|| f(guard.page_no, &guard.bytes))
+        (guard.page_no != NO_PAGE).then(|| f(guard.page_no, &guard))
     }
 
     /// When a page was first asked for since it came in.
@@ -402,6 +544,9 @@ impl BufferPool {
         if let Some(mut lru) = self.lru.try_lock() {
             lru.make_young(frame);
             self.frames[frame as usize].young_clock.store(clock, Ordering::Relaxed);
+            if self.is_packed() {
+                self.note_hot_unzipped(frame);
+            }
         }
     }
 
@@ -419,10 +564,19 @@ impl BufferPool {
     /// now. A clean page further up is taken only if nothing can be flushed: the dirty ones before it are colder.
     fn empty_frame(&self, task: &mut Task) -> Result<WritePage<'_>> {
         task.charge(Work::PageTouch, 1);
+        self.without_flush_or_with(task, Self::frame_without_flush)
+    }
+
+    /// What `attempt` gives, which looks at so many of the coldest pages and flushes none; pages are flushed until it does.
+    pub fn without_flush_or_with<'a, T>(
+        &'a self,
+        task: &mut Task,
+        attempt: impl Fn(&'a Self, usize) -> Option<T>,
+    ) -> Result<T> {
         let depth = search_depth(self.frames());
         for _ in 0..SEARCH_ROUNDS {
-            if let Some(page) = self.frame_without_flush(depth) {
-                return Ok(page);
+            if let Some(found) = attempt(self, depth) {
+                return Ok(found);
             }
             self.poison.check()?;
             if !self.short_of_frames.swap(true, Ordering::AcqRel) {
@@ -430,12 +584,12 @@ impl BufferPool {
             }
             // One client at a time makes pages clean; the others wait for it instead of for the processor.
             let turn = self.client_flush.lock();
-            if let Some(page) = self.frame_without_flush(depth) {
-                return Ok(page);
+            if let Some(found) = attempt(self, depth) {
+                return Ok(found);
             }
             let flushed = self.flush_tail(task)?;
-            if let Some(page) = self.frame_without_flush(if flushed { depth } else { usize::MAX }) {
-                return Ok(page);
+            if let Some(found) = attempt(self, if flushed { depth } else { usize::MAX }) {
+                return Ok(found);
             }
             drop(turn);
             if !flushed {
@@ -456,25 +610,49 @@ impl BufferPool {
     }
 
     fn frame_without_flush(&self, depth: usize) -> Option<WritePage<'_>> {
+        if self.is_packed() {
+            let frame = self.packed_frame_without_flush(depth)?;
+            let mut guard = self.frames[frame as usize].latch.write();
+            *guard = Body::new(self.page_bytes, self.file.packed_bytes());
+            return Some(WritePage { frame, guard });
+        }
         let mut lru = self.lru.lock();
         if let Some(frame) = lru.take_free() {
             drop(lru);
             let mut guard = self.frames[frame as usize].latch.write();
             if guard.bytes.is_empty() {
-                guard.bytes = vec![0; self.page_bytes].into_boxed_slice();
+                *guard = Body::new(self.page_bytes, 0);
                 self.allocated.fetch_add(1, Ordering::Relaxed);
             }
             return Some(WritePage { frame, guard });
         }
-        let near = || lru.coldest().take(depth).find_map(|frame| Some((frame, self.try_evict(frame)?)));
-        let (frame, guard) = if depth <= SEARCH_DEPTH {
-            near()?
-        } else {
-            let is_dirty = |frame| self.dirty.is_dirty(frame);
-            lru.find_clean(self.dirty.cleaned(), is_dirty, |frame| self.try_evict(frame))?
-        };
+        let (frame, guard) = self.evict_coldest(&mut lru, depth)?;
         lru.remove(frame);
         Some(WritePage { frame, guard })
+    }
+
+    /// Takes the coldest clean page out of its frame, which stays in the list.
+    pub fn evict_coldest(&self, lru: &mut Lru, depth: usize) -> Option<(u32, RwLockWriteGuard<'_, Body>)> {
+        if depth <= SEARCH_DEPTH {
+            return lru.coldest().take(depth).find_map(|frame| Some((frame, self.try_evict(frame)?)));
+        }
+        let is_dirty = |frame| self.dirty.is_dirty(frame);
+        lru.find_clean(self.dirty.cleaned(), is_dirty, |frame| self.try_evict(frame))
+    }
+
+    /// A frame's latch, if it is free.
+    pub fn try_latch(&self, frame: u32) -> Option<RwLockWriteGuard<'_, Body>> {
+        self.frames[frame as usize].latch.try_write()
+    }
+
+    /// A frame's latch, unless others keep it for long.
+    pub fn latch_for_a_while(&self, frame: u32) -> Option<RwLockWriteGuard<'_, Body>> {
+        self.frames[frame as usize].latch.try_write_for(LATCH_WAIT)
+    }
+
+    /// Whether the pool never had to let a page go.
+    pub fn has_evicted_none(&self) -> bool {
+        self.clock.load(Ordering::Relaxed) == 0
     }
 
     /// Takes a clean, unlatched page out of its frame. The caller holds the lock of the list.
@@ -496,6 +674,13 @@ impl BufferPool {
     /// Moves the clean pages among the `depth` coldest to the free list, and returns how many those are.
     pub fn free_clean_pages(&self, task: &mut Task, depth: usize) -> usize {
         let mut lru = self.lru.lock();
+        if self.is_packed() {
+            let wanted = self.frames_left(lru.free_len()) + depth;
+            while self.frames_left(lru.free_len()) < wanted && self.reclaim(&mut lru, depth.min(SEARCH_DEPTH)) {
+                task.charge(Work::PageTouch, 1);
+            }
+            return depth.min((self.frames_left(lru.free_len()) + depth).saturating_sub(wanted));
+        }
         let victims = lru.coldest().take(depth).filter(|frame| self.try_evict(*frame).is_some());
         let victims = victims.collect::<Vec<_>>();
         for frame in &victims {
@@ -510,7 +695,7 @@ impl BufferPool {
 impl Default for Frame {
     fn default() -> Self {
         Self {
-            latch: RwLock::new(Body { page_no: NO_PAGE, bytes: Box::default() }),
+            latch: RwLock::new(Body::new(0, 0)),
             first_access_ns: AtomicU64::new(0),
             young_clock: AtomicU32::new(0),
             page_hint: AtomicU32::new(NO_PAGE),

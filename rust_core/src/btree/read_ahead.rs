@@ -1,7 +1,7 @@
 //! Linear read-ahead: when the pages of an extent were first asked for in order, the next extent is read as a job.
 
 use super::page::EXTENT_PAGES;
-use super::pool::BufferPool;
+use super::pool::{Body, BufferPool};
 use super::space::Space;
 use crate::error::Result;
 use crate::metrics::Purpose;
@@ -66,7 +66,7 @@ pub struct ReadAheadJob {
     pool: Arc<BufferPool>,
     extent: u32,
     /// Page, times it had been written when it was read, and content.
-    pages: Vec<(u32, u32, Vec<u8>)>,
+    pages: Vec<(u32, u32, Body)>,
 }
 
 impl ReadAheadJob {
@@ -76,13 +76,13 @@ impl ReadAheadJob {
 
     fn read_run(&mut self, task: &mut Task, run: &[(u32, u32)]) -> Result<()> {
         let Some((first, _)) = run.first() else { return Ok(()) };
-        let page_bytes = self.pool.page_bytes();
+        let page_bytes = self.pool.file.slot_bytes();
         let mut bytes = vec![0; run.len() * page_bytes];
         self.pool.file.read_run(task, Purpose::ReadAhead, *first, &mut bytes)?;
         for ((page_no, writes), image) in run.iter().zip(bytes.chunks_exact_mut(page_bytes)) {
             // A page of the extent that is not taken, or never written, is no page.
-            if self.pool.file.unpack(task, *page_no, image).is_ok() {
-                self.pages.push((*page_no, *writes, image.to_vec()));
+            if let Ok(body) = self.pool.open_image(task, *page_no, image) {
+                self.pages.push((*page_no, *writes, body));
             }
         }
         Ok(())
@@ -109,8 +109,8 @@ impl Job for ReadAheadJob {
     }
 
     fn install(self: Box<Self>, _task: &mut Task) -> Result<()> {
-        for (page_no, writes, image) in &self.pages {
-            if self.pool.offer(*page_no, *writes, image) {
+        for (page_no, writes, body) in &self.pages {
+            if self.pool.offer(*page_no, *writes, body) {
                 self.pool.counters.pages_read_ahead.fetch_add(1, Ordering::Relaxed);
             }
         }

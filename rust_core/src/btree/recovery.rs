@@ -9,6 +9,7 @@
 //! A crash anywhere in between leaves the old checkpoint, and recovery begins again.
 
 use super::doublewrite::{self, Doublewrite};
+use super::intent::{Intent, Planned};
 use super::options::Options;
 use super::page::{HEADER_BYTES, Kind, Stored, View};
 use super::page_edit::{Edit, Payload};
@@ -18,7 +19,7 @@ use super::redo::{self, Checkpoint, Header, Redo};
 use super::redo_op::{RedoOp, restore_image};
 use super::space::{META_PAGE, Space, write_given_back, write_taken};
 use super::split_key;
-use crate::engine::{Change, KeyLayout, Poison, WriteBatch};
+use crate::engine::{KeyLayout, Poison};
 use crate::error::{Error, Result};
 use crate::metrics::Purpose;
 use crate::runtime::{Signal, Task, Work};
@@ -40,7 +41,7 @@ pub struct Recovered {
 
 /// A batch whose first `applied` changes are in the pages.
 pub struct Pending {
-    pub batch: WriteBatch,
+    pub batch: Intent,
     pub applied: u32,
     pub intent: u64,
     pub floor: u64,
@@ -77,8 +78,8 @@ pub fn open(
 
 /// Makes the files of an empty engine. The log comes last: without it, the others count for nothing.
 fn create(storage: &dyn Storage, options: &Options, layout: KeyLayout, task: &mut Task) -> Result<()> {
-    let page_bytes = options.innodb_page_size as usize;
-    let file = PageFile::new(storage.create(task, page_file::FILE)?, page_bytes, options.compression(), 6);
+    let page_bytes = options.slot_bytes();
+    let file = PageFile::new(storage.create(task, page_file::FILE)?, options);
     let mut space = Space::new(page_bytes);
     space.take_first_pages()?;
     let map_page = space.map_page(0);
@@ -93,7 +94,7 @@ fn create(storage: &dyn Storage, options: &Options, layout: KeyLayout, task: &mu
             }
         }
         let stored = file.pack(task, &mut image)?;
-        file.write(task, page_no, &image, stored)?;
+        file.write(task, Purpose::PageFlush, page_no, &image, stored)?;
     }
     file.sync(task)?;
     let header = wanted_header(options, layout);
@@ -108,6 +109,7 @@ const BLOCK: u64 = 512;
 fn wanted_header(options: &Options, layout: KeyLayout) -> Header {
     Header {
         page_bytes: options.innodb_page_size,
+        key_block_bytes: options.key_block_size,
         indexed: layout == KeyLayout::Indexed,
         capacity: options.innodb_redo_log_capacity / 4096 * 4096,
     }
@@ -127,14 +129,12 @@ fn open_doublewrite(storage: &dyn Storage, options: &Options, task: &mut Task) -
 
 impl Opening<'_> {
     fn page_file(&self) -> PageFile {
-        let options = self.options;
-        let page_bytes = options.innodb_page_size as usize;
-        PageFile::new(self.pages.clone(), page_bytes, options.compression(), options.innodb_compression_level)
+        PageFile::new(self.pages.clone(), self.options)
     }
 
     fn doublewrite(&self) -> Option<Doublewrite> {
         let file = self.doublewrite.clone()?;
-        Some(Doublewrite::new(file, self.options.innodb_page_size as usize))
+        Some(Doublewrite::new(file, self.options.innodb_page_size as usize, self.options.slot_bytes()))
     }
 
     fn pool(&self, redo: &Arc<Redo>) -> BufferPool {
@@ -153,6 +153,10 @@ impl Opening<'_> {
         if header.page_bytes != wanted.page_bytes {
             let accepted = format!("{}, with which the files were made", header.page_bytes);
             return Err(Error::invalid("options.innodb_page_size", wanted.page_bytes, accepted));
+        }
+        if header.key_block_bytes != wanted.key_block_bytes {
+            let accepted = format!("{}, with which the files were made", header.key_block_bytes);
+            return Err(Error::invalid("options.key_block_size", wanted.key_block_bytes, accepted));
         }
         if header.indexed != wanted.indexed {
             let made = if header.indexed { KeyLayout::Indexed } else { KeyLayout::Plain };
@@ -218,7 +222,7 @@ impl Opening<'_> {
         batches: BTreeMap<u64, Batch>,
     ) -> Result<(Redo, Vec<Pending>)> {
         let wanted = wanted_header(self.options, self.layout);
-        let batch_bytes = batches.values().map(|batch| batch.batch.encoded_bytes() as u64 + 64).sum::<u64>();
+        let batch_bytes = batches.values().map(|batch| batch.batch.encoded().len() as u64 + 64).sum::<u64>();
         let slack = 2 * BLOCK + 2 * self.options.innodb_log_write_ahead_size;
         let anew = wanted != header || end - from + batch_bytes + slack > header.region();
         let log = if anew {
@@ -228,10 +232,9 @@ impl Opening<'_> {
         };
         let log = log.after(end);
         let mut pending = Vec::new();
-        for Batch { mut batch, applied } in batches.into_values() {
+        for Batch { batch, applied } in batches.into_values() {
             let floor = log.begin_batch();
-            let encoded = batch.encode(0);
-            let (intent, _) = log.append(task, |out| RedoOp::Intent { applied, batch: encoded }.encode(out))?;
+            let (intent, _) = log.append(task, |out| RedoOp::Intent { applied, batch: batch.encoded() }.encode(out))?;
             pending.push(Pending { batch, applied, intent, floor });
         }
         log.begin_stretch(task)?;
@@ -242,7 +245,7 @@ impl Opening<'_> {
     }
 
     fn load_space(&self, task: &mut Task, pool: &BufferPool) -> Result<Space> {
-        let mut space = Space::new(self.options.innodb_page_size as usize);
+        let mut space = Space::new(self.options.slot_bytes());
         let mut map = 0;
         while u64::from(space.map_page(map)) < pool.file.pages() {
             let mut page = pool.write(task, space.map_page(map), Purpose::Recovery)?;
@@ -255,7 +258,7 @@ impl Opening<'_> {
 
 /// A batch found in the log.
 struct Batch {
-    batch: WriteBatch,
+    batch: Intent,
     applied: u32,
 }
 
@@ -270,6 +273,8 @@ struct Replayed<'a> {
     page: WritePage<'a>,
     /// The page has this frame's changes already.
     skip: bool,
+    /// The next record makes the page be compressed again, at this level.
+    repack: Option<u8>,
 }
 
 fn broken(lsn: u64, what: &str) -> Error {
@@ -291,7 +296,7 @@ impl<'a> Replay<'a> {
                 held.push(self.fetch(task, page_no, end, &op)?);
             }
             if !held[index].skip {
-                self.apply(task, &mut held[index].page, &op).ok_or_else(|| broken(lsn, "does not fit its page"))?;
+                self.apply(task, &mut held[index], &op).ok_or_else(|| broken(lsn, "does not fit its page"))?;
             }
         }
         for one in held.iter_mut().filter(|one| !one.skip) {
@@ -305,10 +310,12 @@ impl<'a> Replay<'a> {
     fn note(&mut self, lsn: u64, op: &RedoOp) -> Result<()> {
         match *op {
             RedoOp::Intent { applied, batch } => {
-                let (_, batch) = WriteBatch::decode(batch).ok_or_else(|| broken(lsn, "has a broken batch"))?;
+                let batch = Intent::decode(batch).ok_or_else(|| broken(lsn, "has a broken batch"))?;
                 self.batches.insert(lsn, Batch { batch, applied });
             }
-            RedoOp::Applied { intent, index } | RedoOp::PutOf { intent, index, .. } => {
+            RedoOp::Applied { intent, index }
+            | RedoOp::PutOf { intent, index, .. }
+            | RedoOp::RemoveOf { intent, index, .. } => {
                 // A batch that is wholly in the page file may have begun before the checkpoint.
                 if let Some(batch) = self.batches.get_mut(&intent) {
                     batch.applied = batch.applied.max(index + 1);
@@ -320,7 +327,7 @@ impl<'a> Replay<'a> {
     }
 
     fn fetch(&self, task: &mut Task, page_no: u32, end: u64, op: &RedoOp) -> Result<Replayed<'a>> {
-        let is_image = matches!(op, RedoOp::Image { .. });
+        let is_image = matches!(op, RedoOp::Image { .. } | RedoOp::Packed { .. });
         let page = match self.pool.write_resident(task, page_no) {
             Some(page) => page,
             // An image does not need what storage has, which may be nothing.
@@ -332,27 +339,44 @@ impl<'a> Replay<'a> {
             None => self.pool.write_for_recovery(task, page_no)?,
         };
         let skip = page.view().lsn() >= end;
-        Ok(Replayed { page, skip })
+        Ok(Replayed { page, skip, repack: None })
     }
 
-    fn apply(&self, task: &mut Task, page: &mut WritePage, op: &RedoOp) -> Option<()> {
+    fn apply(&self, task: &mut Task, held: &mut Replayed, op: &RedoOp) -> Option<()> {
+        let (page, repack) = (&mut held.page, held.repack.take());
         match *op {
             RedoOp::Put { key, field, value, .. } => {
-                put(task, page, key, Payload::Value(Stored::from_field(field, value)))
+                put(task, page, repack, key, Payload::Value(Stored::from_field(field, value)))
             }
             RedoOp::PutOf { intent, index, .. } => {
                 let change = self.batches.get(&intent)?.batch.changes().nth(index as usize)?;
-                let Change::Put { key, value } = change else { return None };
-                put(task, page, split_key(self.layout, key).1, Payload::Value(Stored::Inline(value)))
+                match change {
+                    Planned::Put { key, value } => {
+                        let payload = Payload::Value(Stored::Inline(value));
+                        put(task, page, repack, split_key(self.layout, key).1, payload)
+                    }
+                    Planned::Patch { key, at, bytes, .. } => {
+                        patch(task, page, repack, split_key(self.layout, key).1, at, bytes)
+                    }
+                    Planned::Delete { .. } => None,
+                }
             }
-            RedoOp::Link { key, child, .. } => put(task, page, key, Payload::Child(child)),
-            RedoOp::Remove { key, .. } => {
-                tree_page(page.view())?;
-                let (slot, found) = page.view().search(task, key);
-                found.then(|| page.edit().remove(slot))
+            RedoOp::Link { key, child, .. } => put(task, page, repack, key, Payload::Child(child)),
+            RedoOp::Remove { key, .. } => remove(task, page, key),
+            RedoOp::RemoveOf { intent, index, .. } => {
+                let change = self.batches.get(&intent)?.batch.changes().nth(index as usize)?;
+                let Planned::Delete { key } = change else { return None };
+                remove(task, page, split_key(self.layout, key).1)
             }
             RedoOp::Image { page: page_no, heap, directory } => {
                 restore_image(page.edit().0, page_no, heap, directory).then_some(())
+            }
+            RedoOp::Packed { page: page_no, front, end } => {
+                page.restore_packed(task, page_no, front, end).then_some(())
+            }
+            RedoOp::Repack { level, .. } => {
+                held.repack = Some(level);
+                Some(())
             }
             RedoOp::Keep { start, end, .. } => {
                 tree_page(page.view())?;
@@ -364,6 +388,13 @@ impl<'a> Replay<'a> {
                 page.edit().0.get_mut(at..at + bytes.len())?.copy_from_slice(bytes);
                 Some(())
             }
+            RedoOp::Append { bytes, .. } => {
+                let view = page.view();
+                let left = self.pool.file.slot_bytes().saturating_sub(view.heap_top());
+                let fits = view.kind() == Kind::Undo && left >= bytes.len();
+                fits.then(|| page.edit().append_bytes(bytes))
+            }
+            RedoOp::Patch { key, at, bytes, .. } => patch(task, page, repack, key, at, bytes),
             RedoOp::Take { extent_slot, bit, owner, tree, .. } => {
                 descriptor_fits(page.view(), extent_slot, bit)?;
                 write_taken(page.edit().0, extent_slot, bit, owner, tree);
@@ -383,13 +414,41 @@ fn tree_page(view: View) -> Option<()> {
     (view.kind() == Kind::Tree).then_some(())
 }
 
-fn put(task: &mut Task, page: &mut WritePage, key: &[u8], payload: Payload) -> Option<()> {
+fn put(task: &mut Task, page: &mut WritePage, repack: Option<u8>, key: &[u8], payload: Payload) -> Option<()> {
     tree_page(page.view())?;
     let (slot, found) = page.view().search(task, key);
     let view = page.view();
     let old = if found { view.record_bytes(slot) } else { 0 };
     let fits = view.free() + old >= payload.record_len(key) + super::page::SLOT_BYTES;
-    fits.then(|| page.edit().put(slot, found, key, payload))
+    if let Some(level) = repack.filter(|_| fits) {
+        page.edit().put(slot, found, key, payload);
+        return page.repack(task, level).then_some(());
+    }
+    let fits = fits && page.has_packed_room(slot, found, key, payload);
+    fits.then(|| page.put(slot, found, key, payload))
+}
+
+fn patch(task: &mut Task, page: &mut WritePage, repack: Option<u8>, key: &[u8], at: u32, bytes: &[u8]) -> Option<()> {
+    tree_page(page.view())?;
+    let (slot, found) = page.view().search(task, key);
+    if !found || !page.view().is_leaf() {
+        return None;
+    }
+    let at = at as usize;
+    if !page.is_packed() {
+        return page.edit().patch(slot, at, bytes);
+    }
+    // The slot has the whole record anew, whatever was logged of it.
+    let Stored::Inline(old) = page.view().value(slot) else { return None };
+    let mut value = old.to_vec();
+    value.get_mut(at..at + bytes.len())?.copy_from_slice(bytes);
+    put(task, page, repack, key, Payload::Value(Stored::Inline(&value)))
+}
+
+fn remove(task: &mut Task, page: &mut WritePage, key: &[u8]) -> Option<()> {
+    tree_page(page.view())?;
+    let (slot, found) = page.view().search(task, key);
+    found.then(|| page.remove(slot))
 }
 
 fn descriptor_fits(view: View, extent_slot: u32, bit: u8) -> Option<()> {

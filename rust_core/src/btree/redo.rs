@@ -23,7 +23,7 @@ pub const HEADER_BYTES: u64 = 2048;
 pub const FRAME_HEADER: usize = 8;
 /// Unit in which the log is written.
 const BLOCK: u64 = 512;
-const MAGIC: &[u8; 8] = b"tbredo01";
+const MAGIC: &[u8; 8] = b"tbredo02";
 const CHECKPOINT_AT: [u64; 2] = [512, 1024];
 
 /// What a log file says about itself.
@@ -31,6 +31,8 @@ const CHECKPOINT_AT: [u64; 2] = [512, 1024];
 pub struct Header {
     /// Page size of the engine that made the log.
     pub page_bytes: u64,
+    /// Bytes of a compressed table's page on storage; 0 if tables are not compressed.
+    pub key_block_bytes: u64,
     /// Whether keys begin with index numbers.
     pub indexed: bool,
     /// Bytes of the file, header included.
@@ -119,13 +121,19 @@ impl Header {
         block[16..24].copy_from_slice(&self.page_bytes.to_le_bytes());
         block[24..32].copy_from_slice(&self.capacity.to_le_bytes());
         block[32] = u8::from(self.indexed);
+        block[40..48].copy_from_slice(&self.key_block_bytes.to_le_bytes());
         seal(&mut block);
         block
     }
 
     fn decode(block: &[u8]) -> Option<Self> {
         let known = is_sealed(block) && block[8..16] == *MAGIC;
-        known.then(|| Self { page_bytes: field(block, 16), capacity: field(block, 24), indexed: block[32] == 1 })
+        known.then(|| Self {
+            page_bytes: field(block, 16),
+            capacity: field(block, 24),
+            indexed: block[32] == 1,
+            key_block_bytes: field(block, 40),
+        })
     }
 
     /// Bytes of the circular region.
@@ -374,15 +382,8 @@ impl Redo {
 
     /// Writes the log to its file, at least up to `lsn`, without a sync.
     pub fn write_to(&self, task: &mut Task, lsn: u64) -> Result<()> {
-        if !task.is_simulated() && self.written.load(Ordering::Acquire) >= lsn {
-            return Ok(());
-        }
-        self.writer.with(task, |task, writer| {
-            if self.written.load(Ordering::Acquire) >= lsn {
-                return Ok(());
-            }
-            self.write_buffer(task, writer)
-        })
+        let is_written = || self.written.load(Ordering::Acquire) >= lsn;
+        self.writer.unless(task, is_written, |task, writer| self.write_buffer(task, writer))
     }
 
     fn write_buffer(&self, task: &mut Task, writer: &mut Writer) -> Result<()> {
@@ -498,7 +499,7 @@ mod tests {
     use crate::storage::MemoryStorage;
 
     fn header() -> Header {
-        Header { page_bytes: 4096, indexed: false, capacity: 256 << 10 }
+        Header { page_bytes: 4096, key_block_bytes: 0, indexed: false, capacity: 256 << 10 }
     }
 
     fn log(storage: &MemoryStorage, task: &mut Task) -> Redo {

@@ -15,12 +15,22 @@ pub enum RedoOp<'a> {
     Link { page: u32, key: &'a [u8], child: u32 },
     /// A record is removed.
     Remove { page: u32, key: &'a [u8] },
+    /// The leaf record of change `index` of the batch at `intent` is removed.
+    RemoveOf { page: u32, intent: u64, index: u32 },
     /// The whole content of a page, without the gap between heap and directory.
     Image { page: u32, heap: &'a [u8], directory: &'a [u8] },
+    /// The compressed form of a page of a tree, without its free room.
+    Packed { page: u32, front: &'a [u8], end: &'a [u8] },
+    /// The record that is put next into this page makes that page be compressed again, at this level of zlib.
+    Repack { page: u32, level: u8 },
     /// Only the slots from `start` to `end` stay.
     Keep { page: u32, start: u32, end: u32 },
     /// Bytes are overwritten.
     Write { page: u32, at: u32, bytes: &'a [u8] },
+    /// Bytes are added to an undo page.
+    Append { page: u32, bytes: &'a [u8] },
+    /// Bytes of the value of a leaf record are overwritten, from `at` on.
+    Patch { page: u32, key: &'a [u8], at: u32, bytes: &'a [u8] },
     /// A page of an extent is taken for a tree (`owner`: see `space`).
     Take { page: u32, extent_slot: u32, bit: u8, owner: u8, tree: u32 },
     /// A page of an extent is given back.
@@ -42,6 +52,11 @@ const TAKE: u8 = 8;
 const GIVE_BACK: u8 = 9;
 const INTENT: u8 = 10;
 const APPLIED: u8 = 11;
+const PACKED: u8 = 12;
+const REPACK: u8 = 13;
+const APPEND: u8 = 14;
+const PATCH: u8 = 15;
+const REMOVE_OF: u8 = 16;
 
 fn push_slice(out: &mut Vec<u8>, bytes: &[u8]) {
     push_u32(out, bytes.len() as u32);
@@ -93,11 +108,28 @@ impl<'a> RedoOp<'a> {
                 push_u32(out, page);
                 push_slice(out, key);
             }
+            Self::RemoveOf { page, intent, index } => {
+                out.push(REMOVE_OF);
+                push_u32(out, page);
+                push_u64(out, intent);
+                push_u32(out, index);
+            }
             Self::Image { page, heap, directory } => {
                 out.push(IMAGE);
                 push_u32(out, page);
                 push_slice(out, heap);
                 push_slice(out, directory);
+            }
+            Self::Packed { page, front, end } => {
+                out.push(PACKED);
+                push_u32(out, page);
+                push_slice(out, front);
+                push_slice(out, end);
+            }
+            Self::Repack { page, level } => {
+                out.push(REPACK);
+                push_u32(out, page);
+                out.push(level);
             }
             Self::Keep { page, start, end } => {
                 out.push(KEEP);
@@ -108,6 +140,18 @@ impl<'a> RedoOp<'a> {
             Self::Write { page, at, bytes } => {
                 out.push(WRITE);
                 push_u32(out, page);
+                push_u32(out, at);
+                push_slice(out, bytes);
+            }
+            Self::Append { page, bytes } => {
+                out.push(APPEND);
+                push_u32(out, page);
+                push_slice(out, bytes);
+            }
+            Self::Patch { page, key, at, bytes } => {
+                out.push(PATCH);
+                push_u32(out, page);
+                push_slice(out, key);
                 push_u32(out, at);
                 push_slice(out, bytes);
             }
@@ -157,6 +201,11 @@ impl<'a> RedoOp<'a> {
                 let (index, rest) = take_u32(rest)?;
                 (Self::PutOf { page, intent, index }, rest)
             }
+            REMOVE_OF => {
+                let (intent, rest) = take_u64(rest)?;
+                let (index, rest) = take_u32(rest)?;
+                (Self::RemoveOf { page, intent, index }, rest)
+            }
             LINK => {
                 let (key, rest) = take_slice(rest)?;
                 let (child, rest) = take_u32(rest)?;
@@ -171,6 +220,15 @@ impl<'a> RedoOp<'a> {
                 let (directory, rest) = take_slice(rest)?;
                 (Self::Image { page, heap, directory }, rest)
             }
+            PACKED => {
+                let (front, rest) = take_slice(rest)?;
+                let (end, rest) = take_slice(rest)?;
+                (Self::Packed { page, front, end }, rest)
+            }
+            REPACK => {
+                let (level, rest) = rest.split_first()?;
+                (Self::Repack { page, level: *level }, rest)
+            }
             KEEP => {
                 let (start, rest) = take_u32(rest)?;
                 let (end, rest) = take_u32(rest)?;
@@ -180,6 +238,16 @@ impl<'a> RedoOp<'a> {
                 let (at, rest) = take_u32(rest)?;
                 let (bytes, rest) = take_slice(rest)?;
                 (Self::Write { page, at, bytes }, rest)
+            }
+            APPEND => {
+                let (bytes, rest) = take_slice(rest)?;
+                (Self::Append { page, bytes }, rest)
+            }
+            PATCH => {
+                let (key, rest) = take_slice(rest)?;
+                let (at, rest) = take_u32(rest)?;
+                let (bytes, rest) = take_slice(rest)?;
+                (Self::Patch { page, key, at, bytes }, rest)
             }
             TAKE => {
                 let (extent_slot, rest) = take_u32(rest)?;
@@ -212,11 +280,16 @@ impl<'a> RedoOp<'a> {
         match *self {
             Self::Put { page, .. }
             | Self::PutOf { page, .. }
+            | Self::RemoveOf { page, .. }
             | Self::Link { page, .. }
             | Self::Remove { page, .. }
             | Self::Image { page, .. }
+            | Self::Packed { page, .. }
+            | Self::Repack { page, .. }
             | Self::Keep { page, .. }
             | Self::Write { page, .. }
+            | Self::Append { page, .. }
+            | Self::Patch { page, .. }
             | Self::Take { page, .. }
             | Self::GiveBack { page, .. } => Some(page),
             Self::Intent { .. } | Self::Applied { .. } => None,
@@ -250,9 +323,14 @@ mod tests {
             RedoOp::PutOf { page: 300, intent: 1 << 40, index: 3 },
             RedoOp::Link { page: 1, key: b"", child: 9 },
             RedoOp::Remove { page: 1, key: b"gone" },
+            RedoOp::RemoveOf { page: 300, intent: 1 << 40, index: 4 },
             RedoOp::Image { page: 2, heap: b"heap", directory: b"slots" },
+            RedoOp::Packed { page: 2, front: b"front", end: b"end" },
+            RedoOp::Repack { page: 2, level: 6 },
             RedoOp::Keep { page: 2, start: 0, end: 17 },
             RedoOp::Write { page: 0, at: 140, bytes: &[1, 2, 3] },
+            RedoOp::Append { page: 9, bytes: b"record" },
+            RedoOp::Patch { page: 9, key: b"k", at: 200, bytes: &[4, 5] },
             RedoOp::Take { page: 1, extent_slot: 5, bit: 63, owner: 2, tree: 77 },
             RedoOp::GiveBack { page: 1, extent_slot: 5, bit: 63 },
             RedoOp::Intent { applied: 2, batch: b"batch" },

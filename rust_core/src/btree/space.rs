@@ -5,6 +5,7 @@
 
 use super::page::{EXTENT_PAGES, HEADER_BYTES, get_u32, get_u64, put_u32, put_u64};
 use super::page_table::PageTable;
+use super::undo::UNDO_TREE;
 use crate::error::{Error, Result};
 use std::collections::{BTreeSet, HashMap};
 
@@ -138,7 +139,7 @@ impl Space {
     /// Takes a page for a tree.
     pub fn take(&mut self, tree: u32) -> Result<Taken> {
         let space = self.trees.entry(tree).or_default();
-        let single = space.singles < SINGLE_PAGES;
+        let single = tree != UNDO_TREE && space.singles < SINGLE_PAGES;
         let known = if single { self.shared_with_room.first() } else { space.with_room.first() };
         let (extent, new_map) = match known {
             Some(extent) => (*extent, None),
@@ -219,6 +220,18 @@ impl Space {
             self.extents[extent as usize] = Extent::default();
             self.free.insert(extent);
         }
+    }
+
+    /// The taken pages of a tree's own extents.
+    pub fn pages_of(&self, tree: u32) -> Vec<u32> {
+        let own = self.extents.iter().enumerate().filter(|(_, extent)| extent.owner == OWNED && extent.tree == tree);
+        own.flat_map(|(n, extent)| {
+            let first = n as u32 * EXTENT_PAGES;
+            (0..EXTENT_PAGES).filter(|bit| extent.used >> bit & 1 == 1).map(move |bit| first + bit)
+        })
+        // A map page lies in the first extent that it describes, whosever that is.
+        .filter(|page_no| self.place(*page_no).map_page != *page_no)
+        .collect()
     }
 
     /// The tree that owns an extent.

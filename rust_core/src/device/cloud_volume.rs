@@ -1,6 +1,6 @@
 //! A network volume: a limit of requests per second, a limit of bytes per second, and a round trip.
 
-use super::{Device, DeviceStats, transfer_ns};
+use super::{Device, DeviceStats, Request, transfer_ns};
 use crate::runtime::queues::Server;
 use serde::{Deserialize, Serialize};
 
@@ -36,27 +36,29 @@ impl CloudVolume {
         Self { spec, requests: Server::default(), bandwidth: Server::default(), stats: DeviceStats::default() }
     }
 
-    fn run(&mut self, now_ns: u64, bytes: u64, latency_us: f64) -> u64 {
-        let requests = bytes.div_ceil(self.spec.request_bytes.max(1)).max(1);
-        let admission = (requests as f64 * 1e9 / self.spec.iops) as u64;
-        let transfer = transfer_ns(bytes, self.spec.mb_per_s);
+    fn run(&mut self, now_ns: u64, request: Request, latency_us: f64) -> u64 {
+        let (bytes, most) = (request.bytes, self.spec.request_bytes.max(1));
+        let last = bytes % most;
+        let requests = (bytes / most) as f64 + if last > 0 { request.share_of(last, most) } else { 0.0 };
+        let admission = (requests.max(request.latency_share) * 1e9 / self.spec.iops) as u64;
+        let transfer = transfer_ns(request.bytes, self.spec.mb_per_s);
         let start = self.requests.earliest(now_ns, admission);
         let admitted = self.requests.serve(start, admission);
         let start = self.bandwidth.earliest(now_ns, transfer);
         let transferred = self.bandwidth.serve(start, transfer);
-        admitted.max(transferred) + (latency_us * 1e3) as u64
+        admitted.max(transferred) + request.latency_ns(latency_us)
     }
 }
 
 impl Device for CloudVolume {
-    fn read(&mut self, now_ns: u64, _address: u64, bytes: u64) -> u64 {
-        self.stats.read_bytes += bytes;
-        self.run(now_ns, bytes, self.spec.read_latency_us)
+    fn read(&mut self, now_ns: u64, request: Request) -> u64 {
+        self.stats.read_bytes += request.bytes;
+        self.run(now_ns, request, self.spec.read_latency_us)
     }
 
-    fn write(&mut self, now_ns: u64, _address: u64, bytes: u64) -> u64 {
-        self.stats.written_bytes += bytes;
-        self.run(now_ns, bytes, self.spec.write_latency_us)
+    fn write(&mut self, now_ns: u64, request: Request) -> u64 {
+        self.stats.written_bytes += request.bytes;
+        self.run(now_ns, request, self.spec.write_latency_us)
     }
 
     fn sync(&mut self, now_ns: u64) -> u64 {
@@ -85,10 +87,18 @@ mod tests {
             write_latency_us: 700.0,
         };
         let mut volume = CloudVolume::new(spec.clone());
-        let small = (0..3000).map(|_| volume.read(0, 0, 4096)).max().unwrap_or(0);
+        let small = (0..3000).map(|_| volume.read(0, Request::new(0, 4096))).max().unwrap_or(0);
         assert!((small as f64 / 1e9 - 1.0).abs() < 0.01, "{small}");
+        let mut volume = CloudVolume::new(spec.clone());
+        let part = |n: u64| Request { address: n << 16, bytes: 64 << 10, latency_share: 1.0 / 16.0 };
+        let parts = (0..3000).map(|n| volume.read(0, part(n))).max().unwrap_or(0);
+        let bytes_s = 3000.0 * 65_536.0 / 125e6;
+        assert!(
+            (parts as f64 / 1e9 - bytes_s).abs() < 0.01,
+            "a quarter of a request each: bytes are the limit, {parts}"
+        );
         let mut volume = CloudVolume::new(spec);
-        let large = (0..125).map(|_| volume.write(0, 0, 1_000_000)).max().unwrap_or(0);
+        let large = (0..125).map(|_| volume.write(0, Request::new(0, 1_000_000))).max().unwrap_or(0);
         assert!((large as f64 / 1e9 - 1.0).abs() < 0.01, "{large}");
     }
 }

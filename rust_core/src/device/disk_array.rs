@@ -1,7 +1,7 @@
 //! Disks behind RAID 0: each request goes to the disk of its stripe, where it pays seek and rotation unless it goes on
 //! where the last one ended. A controller with a battery acknowledges writes into its cache and sorts them.
 
-use super::{Device, DeviceStats, transfer_ns};
+use super::{Device, DeviceStats, Request, transfer_ns};
 use crate::runtime::queues::Pool;
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +30,9 @@ pub struct DiskArraySpec {
 /// Sorting many cached writes saves this share of seek and rotation: an elevator over a deep queue reaches 1.5 to 2 times
 /// the random writes per second of one request at a time.
 const SORTED_WRITE_COST: f64 = 0.55;
+
+/// Assumption: a controller answers from its cache in so many microseconds.
+const CACHED_US: f64 = 50.0;
 
 /// An array in virtual time.
 pub struct DiskArray {
@@ -61,7 +64,8 @@ impl DiskArray {
     }
 
     /// Runs a request over its stripes and returns when the last part is done.
-    fn run(&mut self, now_ns: u64, address: u64, bytes: u64, position_cost: f64) -> u64 {
+    fn run(&mut self, now_ns: u64, request: Request, position_cost: f64) -> u64 {
+        let Request { address, bytes, .. } = request;
         let stripe = self.spec.stripe_bytes.max(4096);
         let (mut at, end, mut done) = (address, address + bytes, now_ns);
         while at < end {
@@ -69,7 +73,8 @@ impl DiskArray {
             let number = at / stripe;
             let disk = (number % self.heads.len() as u64) as usize;
             let on_disk = number / self.heads.len() as u64 * stripe + at % stripe;
-            let position = self.position_ns(self.heads[disk], on_disk) as f64 * position_cost;
+            let cost = position_cost * request.share_of(part, stripe);
+            let position = self.position_ns(self.heads[disk], on_disk) as f64 * cost;
             let service = position as u64 + transfer_ns(part, self.spec.mb_per_s);
             self.heads[disk] = on_disk + part;
             let server = self.disks.server(disk);
@@ -82,26 +87,26 @@ impl DiskArray {
 }
 
 impl Device for DiskArray {
-    fn read(&mut self, now_ns: u64, address: u64, bytes: u64) -> u64 {
-        self.stats.read_bytes += bytes;
-        self.run(now_ns, address, bytes, 1.0)
+    fn read(&mut self, now_ns: u64, request: Request) -> u64 {
+        self.stats.read_bytes += request.bytes;
+        self.run(now_ns, request, 1.0)
     }
 
-    fn write(&mut self, now_ns: u64, address: u64, bytes: u64) -> u64 {
-        self.stats.written_bytes += bytes;
+    fn write(&mut self, now_ns: u64, request: Request) -> u64 {
+        self.stats.written_bytes += request.bytes;
         if self.spec.write_cache_bytes == 0 {
-            return self.run(now_ns, address, bytes, 1.0);
+            return self.run(now_ns, request, 1.0);
         }
-        let done = self.run(now_ns, address, bytes, SORTED_WRITE_COST);
+        let done = self.run(now_ns, request, SORTED_WRITE_COST);
         self.drained_ns = self.drained_ns.max(done);
         // The cache hides the disks until it is full of what they have not yet written.
         let hidden = transfer_ns(self.spec.write_cache_bytes, self.spec.mb_per_s * self.heads.len() as f64 / 4.0);
-        (now_ns + 50_000).max(done.saturating_sub(hidden))
+        (now_ns + request.latency_ns(CACHED_US)).max(done.saturating_sub(hidden))
     }
 
     fn sync(&mut self, now_ns: u64) -> u64 {
         if self.spec.write_cache_bytes > 0 {
-            return now_ns + 50_000;
+            return now_ns + (CACHED_US * 1e3) as u64;
         }
         // A journal commit behind the data costs one more turn of the platter.
         now_ns + (60e9 / self.spec.rpm) as u64
@@ -135,17 +140,38 @@ mod tests {
     fn random_reads_of_one_disk_reach_100_to_200_per_second() {
         let (mut one, mut now) = (array(1), 0);
         for n in 0..100u64 {
-            now = one.read(now, n.wrapping_mul(0x9e37_79b9_7f4a_7c15) % (1 << 40), 16384);
+            now = one.read(now, Request::new(n.wrapping_mul(0x9e37_79b9_7f4a_7c15) % (1 << 40), 16384));
         }
         let per_second = 100.0 / (now as f64 / 1e9);
         assert!((100.0..200.0).contains(&per_second), "{per_second}");
     }
 
     #[test]
+    fn random_page_writes_in_flight_reach_100_to_250_per_second_and_disk() {
+        for (spread, least, most) in [(1 << 40, 100.0, 180.0), ((1u64 << 40) / 100, 180.0, 270.0)] {
+            let mut many = array(14);
+            let page = |n: u64| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) % spread;
+            let done = (0..5000u64).map(|n| many.write(0, Request::new(page(n), 16384))).max().unwrap_or(0);
+            let of_a_disk = 5000.0 / 14.0 / (done as f64 / 1e9);
+            assert!((least..most).contains(&of_a_disk), "{of_a_disk} over {spread} bytes");
+        }
+    }
+
+    #[test]
+    fn a_small_part_of_a_request_pays_its_part_of_the_seek_but_for_each_stripe() {
+        let time = |bytes, latency_share| {
+            let transfer = transfer_ns(bytes, 150.0);
+            array(1).read(0, Request { address: 1 << 36, bytes, latency_share }) - transfer
+        };
+        assert!((time(16384, 0.25) * 4).abs_diff(time(16384, 1.0)) < 8);
+        assert_eq!(time(2 << 20, 0.25), time(2 << 20, 1.0), "a whole stripe is a request of its own");
+    }
+
+    #[test]
     fn a_sequential_read_runs_at_the_transfer_rate() {
         let (mut one, mut now) = (array(1), 0);
         for n in 0..100u64 {
-            now = one.read(now, n << 20, 1 << 20);
+            now = one.read(now, Request::new(n << 20, 1 << 20));
         }
         let mb_per_s = 100.0 * 1.048_576 / (now as f64 / 1e9);
         assert!((mb_per_s - 150.0).abs() < 3.0, "{mb_per_s}");

@@ -1,7 +1,7 @@
 //! A flash device: channels that reads and programs share, a write buffer, and the translation layer beneath.
 
-use super::translation::{Translation, Victim};
-use super::{Device, DeviceStats, transfer_ns};
+use super::translation::{MovedPages, Translation, Victim};
+use super::{Device, DeviceStats, Request, transfer_ns};
 use crate::error::{Error, Result};
 use crate::runtime::queues::{Pool, Server};
 use serde::{Deserialize, Serialize};
@@ -38,6 +38,8 @@ pub struct FlashSpec {
     pub superblock_bytes: u64,
     /// How garbage collection picks.
     pub victim: Victim,
+    /// Where garbage collection writes what it moves.
+    pub moved_pages: MovedPages,
     /// Rated program and erase cycles, for the years that the drive lasts.
     pub rated_cycles: f64,
 }
@@ -59,7 +61,7 @@ impl Flash {
         let logical = (spec.capacity_bytes / spec.page_bytes) as u32;
         let superblock = (spec.superblock_bytes / spec.page_bytes).max(1) as u32;
         let physical = (f64::from(logical) * (1.0 + spec.over_provisioning)) as u32;
-        let built = Translation::new(logical, physical, superblock, spec.victim);
+        let built = Translation::new(logical, physical, superblock, (spec.victim, spec.moved_pages));
         let Some(mut translation) = built else {
             let accepted = "more spare than four superblocks, or smaller superblocks";
             return Err(Error::invalid("hardware.device.over_provisioning", spec.over_provisioning, accepted));
@@ -120,20 +122,23 @@ impl Device for Flash {
         TURN_BYTES
     }
 
-    fn read(&mut self, now_ns: u64, _address: u64, bytes: u64) -> u64 {
+    fn read(&mut self, now_ns: u64, request: Request) -> u64 {
+        let (piece, bytes) = (self.piece_bytes(), request.bytes);
         self.stats.read_bytes += bytes;
-        let piece = self.piece_bytes();
-        let latency_ns = (self.spec.read_latency_us * 1e3) as u64;
+        let latency_ns = request.latency_ns(self.spec.read_latency_us);
+        let channel_mb_per_s = self.spec.read_mb_per_s / self.channels.len() as f64;
         if bytes <= piece {
-            let done = self.channels.serve(now_ns, latency_ns);
+            let full_ns = (self.spec.read_latency_us * 1e3) as u64;
+            let service = latency_ns.max(full_ns.min(transfer_ns(bytes, channel_mb_per_s)));
+            let done = self.channels.serve(now_ns, service);
             return done.max(self.on_link(now_ns, bytes));
         }
-        let channel_mb_per_s = self.spec.read_mb_per_s / self.channels.len() as f64;
         let done = self.on_channels(now_ns, bytes.div_ceil(piece), transfer_ns(piece, channel_mb_per_s));
         done.max(self.on_link(now_ns, bytes)).max(now_ns + latency_ns)
     }
 
-    fn write(&mut self, now_ns: u64, address: u64, bytes: u64) -> u64 {
+    fn write(&mut self, now_ns: u64, request: Request) -> u64 {
+        let Request { address, bytes, .. } = request;
         self.stats.written_bytes += bytes;
         let before = self.translation.moved_pages;
         for page in self.pages(address, bytes) {
@@ -150,7 +155,7 @@ impl Device for Flash {
         self.drained_ns = self.drained_ns.max(programmed_ns);
         let hidden = transfer_ns(self.spec.buffer_bytes, self.spec.write_mb_per_s);
         let linked = self.on_link(now_ns, bytes);
-        (now_ns + (self.spec.write_latency_us * 1e3) as u64).max(linked).max(programmed_ns.saturating_sub(hidden))
+        (now_ns + request.latency_ns(self.spec.write_latency_us)).max(linked).max(programmed_ns.saturating_sub(hidden))
     }
 
     fn sync(&mut self, now_ns: u64) -> u64 {
@@ -198,6 +203,7 @@ mod tests {
             page_bytes: 4096,
             superblock_bytes: 8 << 20,
             victim: Victim::Greedy,
+            moved_pages: MovedPages::Apart,
             rated_cycles: 3000.0,
         }
     }
@@ -205,7 +211,7 @@ mod tests {
     #[test]
     fn random_reads_reach_channels_over_latency() {
         let mut flash = Flash::new(spec()).unwrap();
-        let last = (0..32_000u64).map(|n| flash.read(n * 3125, n * 16384, 4096)).max().unwrap();
+        let last = (0..32_000u64).map(|n| flash.read(n * 3125, Request::new(n * 16384, 4096))).max().unwrap();
         assert!((last as f64 / 1e9 - 0.1).abs() < 0.01, "{last}");
     }
 
@@ -213,7 +219,7 @@ mod tests {
     fn sequential_writes_run_at_the_write_rate() {
         let (mut flash, mut now) = (Flash::new(spec()).unwrap(), 0);
         for n in 0..500u64 {
-            now = flash.write(now, n << 20, 1 << 20);
+            now = flash.write(now, Request::new(n << 20, 1 << 20));
         }
         let mb_per_s = 500.0 * 1.048_576 / (now as f64 / 1e9);
         assert!((mb_per_s / 1000.0 - 1.0).abs() < 0.05, "{mb_per_s}");
@@ -225,7 +231,7 @@ mod tests {
         let mut flash = Flash::new(small).unwrap();
         let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
         for _ in 0..50_000 {
-            flash.write(0, random.random_range(0..4096) * 4096, 4096);
+            flash.write(0, Request::new(random.random_range(0..4096) * 4096, 4096));
         }
         let stats = flash.stats();
         stats.nand_bytes as f64 / stats.written_bytes as f64
@@ -247,8 +253,8 @@ mod tests {
     fn programs_slow_reads_down() {
         let (mut idle, mut busy) = (Flash::new(spec()).unwrap(), Flash::new(spec()).unwrap());
         for n in 0..64u64 {
-            busy.write(0, n << 20, 1 << 20);
+            busy.write(0, Request::new(n << 20, 1 << 20));
         }
-        assert!(busy.read(0, 0, 4096) > idle.read(0, 0, 4096));
+        assert!(busy.read(0, Request::new(0, 4096)) > idle.read(0, Request::new(0, 4096)));
     }
 }

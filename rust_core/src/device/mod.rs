@@ -28,12 +28,41 @@ pub struct DeviceStats {
     pub busy_ns: u64,
 }
 
+/// What a device is asked to move.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Request {
+    /// Address on the device.
+    pub address: u64,
+    /// Length in bytes.
+    pub bytes: u64,
+    /// The part of seek and rotation or of the round trip that it pays: 1, or less where it stands for part of a larger
+    /// request. Where that one would be cut by stripes or counted in pieces, its bytes decide if they make more.
+    pub latency_share: f64,
+}
+
+impl Request {
+    /// A request that pays for all of itself.
+    pub fn new(address: u64, bytes: u64) -> Self {
+        Self { address, bytes, latency_share: 1.0 }
+    }
+
+    /// Its part of a latency.
+    fn latency_ns(&self, full_us: f64) -> u64 {
+        (full_us * 1e3 * self.latency_share) as u64
+    }
+
+    /// The part of the latency that `bytes` of it pay where a device cuts all requests into pieces of `piece_bytes`.
+    fn share_of(&self, bytes: u64, piece_bytes: u64) -> f64 {
+        self.latency_share.max(bytes as f64 / piece_bytes as f64).min(1.0)
+    }
+}
+
 /// A block device in virtual time. All times are nanoseconds since the start of the run.
 pub trait Device: Send {
     /// Reads, and returns when the data is there.
-    fn read(&mut self, now_ns: u64, address: u64, bytes: u64) -> u64;
+    fn read(&mut self, now_ns: u64, request: Request) -> u64;
     /// Writes, and returns when the device acknowledges.
-    fn write(&mut self, now_ns: u64, address: u64, bytes: u64) -> u64;
+    fn write(&mut self, now_ns: u64, request: Request) -> u64;
     /// Makes all acknowledged writes durable, and returns when they are.
     fn sync(&mut self, now_ns: u64) -> u64;
     /// A range holds no data any more.

@@ -13,6 +13,16 @@ pub enum Victim {
     CostBenefit,
 }
 
+/// Where garbage collection writes what it moves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MovedPages {
+    /// To superblocks of their own: pages that have lived long stay together.
+    Apart,
+    /// Behind the pages that the host writes, as in a log with one end.
+    Together,
+}
+
 /// No page.
 const NONE: u32 = u32::MAX;
 
@@ -30,6 +40,7 @@ struct Superblock {
 pub struct Translation {
     pages_per_superblock: u32,
     victim: Victim,
+    moved_pages_go: MovedPages,
     /// Logical page to physical page.
     map: Vec<u32>,
     /// Physical page to logical page.
@@ -51,7 +62,12 @@ pub struct Translation {
 
 impl Translation {
     /// A layer of `logical_pages` that the host may address, over `physical_pages` rounded down to whole superblocks.
-    pub fn new(logical_pages: u32, physical_pages: u32, pages_per_superblock: u32, victim: Victim) -> Option<Self> {
+    pub fn new(
+        logical_pages: u32,
+        physical_pages: u32,
+        pages_per_superblock: u32,
+        (victim, moved_pages_go): (Victim, MovedPages),
+    ) -> Option<Self> {
         let count = physical_pages / pages_per_superblock;
         // Below this, garbage collection could find nothing to reclaim.
         if u64::from(count.saturating_sub(RESERVE as u32 + 2)) * u64::from(pages_per_superblock)
@@ -64,6 +80,7 @@ impl Translation {
         Some(Self {
             pages_per_superblock,
             victim,
+            moved_pages_go,
             map: vec![NONE; logical_pages as usize],
             owner: vec![NONE; (count * pages_per_superblock) as usize],
             superblocks: vec![Superblock { valid: 0, written: 0, closed_at: 0 }; count as usize],
@@ -175,7 +192,10 @@ impl Translation {
             if page != NONE {
                 self.owner[physical as usize] = NONE;
                 self.moved_pages += 1;
-                self.open_gc = self.append(self.open_gc, page);
+                match self.moved_pages_go {
+                    MovedPages::Apart => self.open_gc = self.append(self.open_gc, page),
+                    MovedPages::Together => self.open_host = self.append(self.open_host, page),
+                }
             }
         }
         self.superblocks[block as usize] = Superblock { valid: 0, written: 0, closed_at: 0 };
@@ -199,10 +219,10 @@ mod tests {
         w
     }
 
-    fn uniform_waf(over_provisioning: f64, victim: Victim) -> f64 {
+    fn uniform_waf(over_provisioning: f64, moved: MovedPages) -> f64 {
         let (logical, superblock) = (300_000u32, 512);
         let physical = (f64::from(logical) * (1.0 + over_provisioning)) as u32 + 3 * superblock;
-        let mut layer = Translation::new(logical, physical, superblock, victim).unwrap();
+        let mut layer = Translation::new(logical, physical, superblock, (Victim::Greedy, moved)).unwrap();
         let mut random = Xoshiro256PlusPlus::seed_from_u64(7);
         (0..logical).for_each(|page| layer.write(page));
         (0..logical * 8).for_each(|_| layer.write(random.random_range(0..logical)));
@@ -217,14 +237,19 @@ mod tests {
         for over_provisioning in [0.07, 0.15, 0.30, 0.50] {
             let a: f64 = 1.0 + over_provisioning;
             let expected = a / (a + lambert_w(-a * libm::exp(-a)));
-            let found = uniform_waf(over_provisioning, Victim::Greedy);
-            assert!((found / expected - 1.0).abs() < 0.04, "{over_provisioning}: {found}, not {expected}");
+            for moved in [MovedPages::Apart, MovedPages::Together] {
+                let found = uniform_waf(over_provisioning, moved);
+                assert!(
+                    (found / expected - 1.0).abs() < 0.04,
+                    "{over_provisioning} {moved:?}: {found}, not {expected}"
+                );
+            }
         }
     }
 
     #[test]
     fn whole_superblocks_that_die_together_cost_nothing() {
-        let mut layer = Translation::new(10_000, 13_000, 100, Victim::Greedy).unwrap();
+        let mut layer = Translation::new(10_000, 13_000, 100, (Victim::Greedy, MovedPages::Apart)).unwrap();
         for round in 0..50 {
             let start = round % 9 * 1000;
             (start..start + 1000).for_each(|page| layer.trim(page));
@@ -234,9 +259,9 @@ mod tests {
     }
 
     /// Write amplification once `writes` have filled the layer a few times over.
-    fn steady_waf(victim: Victim, mut next: impl FnMut(&mut Translation)) -> f64 {
+    fn steady_waf(policy: (Victim, MovedPages), mut next: impl FnMut(&mut Translation)) -> f64 {
         let logical = 20_000;
-        let mut layer = Translation::new(logical, logical * 6 / 5, 128, victim).unwrap();
+        let mut layer = Translation::new(logical, logical * 6 / 5, 128, policy).unwrap();
         (0..logical).for_each(|page| layer.write(page));
         (0..logical * 5).for_each(|_| next(&mut layer));
         let (host, moved) = (layer.host_pages, layer.moved_pages);
@@ -246,16 +271,19 @@ mod tests {
 
     #[test]
     fn cost_benefit_moves_less_than_greedy_where_few_pages_are_hot() {
-        let skewed = |victim: Victim| {
+        let skewed = |victim: Victim, moved: MovedPages| {
             let mut random = Xoshiro256PlusPlus::seed_from_u64(5);
-            steady_waf(victim, |layer| {
+            steady_waf((victim, moved), |layer| {
                 let hot = random.random_range(0..10) > 0;
                 let page = if hot { random.random_range(0..2000) } else { random.random_range(2000..20_000) };
                 layer.write(page);
             })
         };
-        let (greedy, cost_benefit) = (skewed(Victim::Greedy), skewed(Victim::CostBenefit));
+        let greedy = skewed(Victim::Greedy, MovedPages::Apart);
+        let cost_benefit = skewed(Victim::CostBenefit, MovedPages::Apart);
         assert!(cost_benefit < 0.9 * greedy, "{cost_benefit} against {greedy}");
+        let mixed = skewed(Victim::Greedy, MovedPages::Together);
+        assert!(mixed > 1.05 * greedy, "{mixed} where cold pages are mixed with hot ones, {greedy} where they are not");
     }
 
     #[test]
@@ -263,7 +291,7 @@ mod tests {
         let waf = |trims: bool| {
             let mut random = Xoshiro256PlusPlus::seed_from_u64(5);
             let mut dead = 0;
-            steady_waf(Victim::Greedy, |layer| {
+            steady_waf((Victim::Greedy, MovedPages::Apart), |layer| {
                 // A fifth of the pages is dead at any time; the layer knows it only by a trim.
                 dead = (dead + 1) % 4000;
                 if trims {
@@ -278,8 +306,13 @@ mod tests {
 
     #[test]
     fn every_page_is_where_the_map_says() {
-        for victim in [Victim::Greedy, Victim::CostBenefit] {
-            let mut layer = Translation::new(1000, 1600, 50, victim).unwrap();
+        let policies = [
+            (Victim::Greedy, MovedPages::Apart),
+            (Victim::CostBenefit, MovedPages::Apart),
+            (Victim::Greedy, MovedPages::Together),
+        ];
+        for policy in policies {
+            let mut layer = Translation::new(1000, 1600, 50, policy).unwrap();
             let mut random = Xoshiro256PlusPlus::seed_from_u64(3);
             for _ in 0..20_000 {
                 let page = random.random_range(0..1000);

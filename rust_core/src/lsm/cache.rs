@@ -160,12 +160,13 @@ impl Shard {
         self.entries[at as usize].value.clone()
     }
 
-    fn insert(&mut self, key: BlockKey, hash: u64, value: Cached) {
+    fn insert(&mut self, key: BlockKey, hash: u64, value: Cached, reserved: usize) {
         let charge = value.memory_bytes() + ENTRY_BYTES;
-        if charge > self.capacity || self.position(key, hash) != NONE {
+        let capacity = self.capacity.saturating_sub(reserved);
+        if charge > capacity || self.position(key, hash) != NONE {
             return;
         }
-        while self.bytes() + charge > self.capacity {
+        while self.bytes() + charge > capacity {
             self.evict_oldest();
         }
         let part = if value.enters_high() { HIGH } else { LOW };
@@ -273,6 +274,10 @@ pub struct BlockCache {
     shards: Vec<Mutex<Shard>>,
     /// Bytes held by all shards.
     bytes: AtomicU64,
+    /// Bytes that their users hold, for as long as they need them.
+    reserved: AtomicU64,
+    /// How often those were looked up.
+    reserved_hits: AtomicU64,
 }
 
 impl BlockCache {
@@ -282,7 +287,7 @@ impl BlockCache {
         let bits = (capacity / MIN_SHARD_BYTES).max(1).ilog2().min(MAX_SHARD_BITS);
         let shards = 1 << bits;
         let shards = (0..shards).map(|_| Mutex::new(Shard::new(capacity.div_ceil(shards)))).collect();
-        Self { shards, bytes: AtomicU64::new(0) }
+        Self { shards, bytes: AtomicU64::new(0), reserved: AtomicU64::new(0), reserved_hits: AtomicU64::new(0) }
     }
 
     #[inline]
@@ -302,12 +307,29 @@ impl BlockCache {
         let hash = key.hash();
         let mut shard = self.shard(hash).lock();
         let before = shard.bytes();
-        shard.insert(key, hash, value);
+        let reserved = self.reserved.load(Relaxed) as usize / self.shards.len();
+        shard.insert(key, hash, value, reserved);
         // Wraps where more is evicted than added, and the sum wraps back.
         self.bytes.fetch_add((shard.bytes() as u64).wrapping_sub(before as u64), Relaxed);
     }
 
-    /// Bytes held, with what the cache itself needs for them.
+    /// Takes room for blocks that their user keeps: the cache cannot evict them. Others go when the next block comes.
+    pub fn reserve(&self, bytes: u64) {
+        self.reserved.fetch_add(bytes, Relaxed);
+    }
+
+    /// Gives room back that was reserved.
+    pub fn release(&self, bytes: u64) {
+        self.reserved.fetch_sub(bytes, Relaxed);
+    }
+
+    /// A reserved block was looked up.
+    #[inline]
+    pub fn found_reserved(&self) {
+        self.reserved_hits.fetch_add(1, Relaxed);
+    }
+
+    /// Bytes held, with what the cache itself needs for them, and without those that are reserved.
     #[inline]
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Relaxed)
@@ -315,7 +337,8 @@ impl BlockCache {
 
     /// Counters and gauges.
     pub fn stats(&self) -> CacheStats {
-        self.shards.iter().fold(CacheStats::default(), |sum, shard| {
+        let reserved = CacheStats { hits: self.reserved_hits.load(Relaxed), ..CacheStats::default() };
+        self.shards.iter().fold(reserved, |sum, shard| {
             let shard = shard.lock();
             CacheStats {
                 hits: sum.hits + shard.hits,
@@ -365,6 +388,22 @@ mod tests {
         (0..5).for_each(|n| assert!(cache.get(key(n)).is_some()));
         (100..400).for_each(|n| cache.insert(key(n), block(4096)));
         assert_eq!(present(&cache, 0..5), [0, 1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn what_is_reserved_leaves_less_room_for_blocks() {
+        let cache = BlockCache::new(10 * 4500);
+        let fits = |offsets: std::ops::Range<u64>| {
+            offsets.clone().for_each(|n| cache.insert(key(n), block(4096)));
+            present(&cache, offsets).len()
+        };
+        assert_eq!(fits(0..20), 10);
+        cache.reserve(6 * 4500);
+        assert_eq!(fits(20..40), 4);
+        cache.reserve(6 * 4500);
+        assert_eq!(fits(40..60), 0, "there is no room at all");
+        cache.release(12 * 4500);
+        assert_eq!(fits(60..80), 10);
     }
 
     #[test]

@@ -5,13 +5,13 @@ use super::key::{self, Kind};
 use super::merge::{Merge, RunCursor, Source};
 use super::policy::{FileMeta, OutputSplitter, Pick, pick_compaction};
 use super::table::table_name;
-use super::table_builder::TableBuilder;
+use super::table_builder::{TableBuilder, WRITE_BYTES};
 use super::table_cursor::Access;
 use super::version::{Run, TableFile, Version};
 use super::version_edit::VersionEdit;
 use crate::error::Result;
 use crate::metrics::Purpose;
-use crate::runtime::{Job, JobKind, Task};
+use crate::runtime::{Job, JobKind, Stream, Task, Work};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -117,6 +117,7 @@ impl CompactionJob {
             pick.output_level,
             target,
             options.max_compaction_bytes,
+            options.level_compaction_dynamic_file_size,
             pick.grandparents.clone(),
             pick.bottommost,
         )
@@ -129,7 +130,7 @@ impl CompactionJob {
         let codec = self.core.parsed.codecs.at(pick.output_level, base_level, last_level.unwrap_or(0));
         let shape = self.core.table_shape(codec, pick.bottommost);
         let name = table_name(number);
-        let file = self.core.storage.create(task, &name)?;
+        let file = self.core.create_table(task, &name)?;
         let purpose = Purpose::Compaction { level: pick.output_level as u8 };
         Ok((number, TableBuilder::new(shape, file, name, purpose)))
     }
@@ -151,6 +152,7 @@ impl CompactionJob {
         let mut output: Option<(u64, TableBuilder)> = None;
         merge.seek_to_first(task)?;
         while merge.valid() {
+            task.charge(Work::MergedEntry, 1);
             let (user_key, mut trailer) = key::split(merge.key());
             if has_last && *last_key == *user_key {
                 merge.advance(task)?;
@@ -216,6 +218,12 @@ impl CompactionJob {
 impl Job for CompactionJob {
     fn kind(&self) -> JobKind {
         JobKind::Compaction
+    }
+
+    fn stream(&self) -> Option<Stream> {
+        let options = &self.core.options;
+        let read_bytes = options.compaction_readahead_size.max(options.block_size);
+        Some(Stream { read_bytes, write_bytes: WRITE_BYTES as u64 })
     }
 
     fn run(&mut self, task: &mut Task) -> Result<()> {

@@ -16,7 +16,7 @@ use crate::codec::Compression;
 use crate::engine::{EngineStats, Poison};
 use crate::error::{Error, Result};
 use crate::runtime::{GroupSync, Serial, Signal, Task, Work};
-use crate::storage::Storage;
+use crate::storage::{Storage, StorageFile};
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use std::collections::{BTreeSet, VecDeque};
@@ -139,6 +139,13 @@ impl Core {
         }
         let found = view.version.get(task, &mut LookupKey::new(user_key, sequence), value)?;
         Ok(found == Lookup::Found)
+    }
+
+    /// An empty file for a table.
+    pub fn create_table(&self, task: &mut Task, name: &str) -> Result<Arc<dyn StorageFile>> {
+        let file = self.storage.create(task, name)?;
+        file.use_page_cache(self.options.page_cached());
+        Ok(file)
     }
 
     /// How a table with this codec is written. `bottommost`: no deeper level holds its keys.

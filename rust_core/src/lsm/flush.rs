@@ -6,12 +6,12 @@ use super::memtable::Memtable;
 use super::merge::{Merge, Source};
 use super::policy::FileMeta;
 use super::table::{Table, table_name};
-use super::table_builder::{BuiltTable, TableBuilder};
+use super::table_builder::{BuiltTable, TableBuilder, WRITE_BYTES};
 use super::version::TableFile;
 use super::version_edit::VersionEdit;
 use crate::error::Result;
 use crate::metrics::Purpose;
-use crate::runtime::{Job, JobKind, Task};
+use crate::runtime::{Job, JobKind, Stream, Task, Work};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -54,13 +54,14 @@ impl Core {
     ) -> Result<Arc<TableFile>> {
         let number = self.new_file_number();
         let name = table_name(number);
-        let file = self.storage.create(task, &name)?;
+        let file = self.create_table(task, &name)?;
         let shape = self.table_shape(self.parsed.codecs.flushed(), false);
         let mut builder = TableBuilder::new(shape, file, name, Purpose::Flush);
         let mut merge = Merge::new(memtables.iter().map(|memtable| Source::Memtable(memtable.cursor())).collect());
         merge.seek_to_first(task)?;
         let mut last_key: Option<Vec<u8>> = None;
         while merge.valid() {
+            task.charge(Work::MergedEntry, 1);
             let user_key = key::user_key(merge.key());
             if last_key.as_deref() != Some(user_key) {
                 builder.add(task, merge.key(), merge.value())?;
@@ -142,6 +143,10 @@ pub struct FlushJob {
 impl Job for FlushJob {
     fn kind(&self) -> JobKind {
         JobKind::Flush
+    }
+
+    fn stream(&self) -> Option<Stream> {
+        Some(Stream { read_bytes: 0, write_bytes: WRITE_BYTES as u64 })
     }
 
     fn run(&mut self, task: &mut Task) -> Result<()> {

@@ -4,7 +4,7 @@
 use super::key::{self, Kind};
 use super::skiplist::{Cursor, SkipList};
 use crate::engine::{Change, WriteBatch};
-use crate::runtime::{Task, Work, misses};
+use crate::runtime::{Task, Work};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -32,6 +32,10 @@ pub struct Memtable {
 
 /// What one step of a search looks at: the pointer to a node, and its key.
 const STEP_LINES: u64 = 2;
+
+/// Changes of a batch from which on it goes in by the order of its keys: rows of several tables, or of an index and its
+/// table, each follow one another then, and a search begins where the last one ended.
+const SORTED_FROM: usize = 16;
 
 /// Whether an arena is full (RocksDB's `MemTable::ShouldFlushNow`): the last block may overshoot the limit by 60% of a
 /// block, and then counts as full when less than a quarter of it is left.
@@ -64,21 +68,24 @@ impl Memtable {
         arena_block_bytes: usize,
         limit: u64,
     ) -> bool {
-        let (mut steps, mut at) = (0, sequence);
         let mut inserter = self.list.inserter();
-        for change in batch.changes() {
-            steps += match change {
-                Change::Put { key, value } => inserter.insert(key, key::trailer(at, Kind::Put), value),
-                Change::Delete { key } => inserter.insert(key, key::trailer(at, Kind::Delete), &[]),
-            };
-            at += 1;
-        }
+        let mut insert = |(at, change)| match change {
+            Change::Put { key, value } => inserter.insert(key, key::trailer(at, Kind::Put), value),
+            Change::Delete { key } => inserter.insert(key, key::trailer(at, Kind::Delete), &[]),
+        };
+        let steps = if batch.len() < SORTED_FROM {
+            (sequence..).zip(batch.changes()).map(&mut insert).sum::<u64>()
+        } else {
+            let mut changes = (sequence..).zip(batch.changes()).collect::<Vec<_>>();
+            changes.sort_by_key(|(_, change)| change.key());
+            changes.into_iter().map(insert).sum()
+        };
         let (allocated, unused) = inserter.arena_bytes();
-        task.charge(Work::MemtableStep, steps);
-        task.charge(Work::CacheMiss, misses(STEP_LINES * steps, (allocated - unused) as u64));
-        task.charge(Work::Record, at - sequence);
-        self.entries.fetch_add(at - sequence, Ordering::Relaxed);
-        self.last_sequence.store(at - 1, Ordering::Relaxed);
+        let searches = (batch.len() as u64, steps);
+        task.charge_steps(Work::MemtableStep, searches, STEP_LINES, (allocated - unused) as u64);
+        task.charge(Work::Record, batch.len() as u64);
+        self.entries.fetch_add(batch.len() as u64, Ordering::Relaxed);
+        self.last_sequence.store(sequence + batch.len() as u64 - 1, Ordering::Relaxed);
         is_full(allocated, unused, arena_block_bytes, limit as usize)
     }
 
@@ -86,8 +93,7 @@ impl Memtable {
     #[inline]
     pub fn get(&self, task: &mut Task, user_key: &[u8], sequence: u64, value: &mut Vec<u8>) -> Lookup {
         let (entry, steps) = self.list.find(user_key, key::seek_trailer(sequence));
-        task.charge(Work::MemtableStep, steps);
-        task.charge(Work::CacheMiss, misses(STEP_LINES * steps, self.memory_bytes()));
+        task.charge_steps(Work::MemtableStep, (1, steps), STEP_LINES, self.memory_bytes());
         let Some((internal, found)) = entry else { return Lookup::Absent };
         let (found_key, trailer) = key::split(internal);
         if found_key != user_key {

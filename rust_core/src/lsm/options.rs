@@ -8,6 +8,7 @@ use crate::codec::Compression;
 use crate::engine_options;
 use crate::error::{Error, Result};
 use crate::options::Accepts;
+use crate::storage::PageCached;
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -49,6 +50,7 @@ engine_options! {
         level_compaction_dynamic_level_bytes: bool = true, Accepts::Switch, "Derive level targets from the size of the last level.";
         target_file_size_base: u64 = 64 * MIB, bytes(16 * KIB), "Bytes of a table file at the base level.";
         target_file_size_multiplier: u64 = 1u64, Accepts::Range(1.0, 100.0), "Growth of the file size from level to level.";
+        level_compaction_dynamic_file_size: bool = true, Accepts::Switch, "End the files of a compaction at boundaries of the level below.";
         num_levels: u64 = 7u64, Accepts::Range(2.0, 12.0), "Levels, level 0 included.";
         max_compaction_bytes: u64 = 0u64, bytes(0), "Bound on the bytes of one compaction; 0 means 25 target files.";
         max_background_jobs: u64 = 2u64, Accepts::Range(1.0, 128.0), "Background jobs; a quarter, at least one, are flushes.";
@@ -67,6 +69,9 @@ engine_options! {
         block_cache: u64 = 32 * MIB, bytes(0), "Bytes of the block cache.";
         cache_index_and_filter_blocks: bool = false, Accepts::Switch, "Keep index and filter blocks in the block cache, not beside it.";
         pin_l0_filter_and_index_blocks_in_cache: bool = false, Accepts::Switch, "Keep those of level-0 files in memory when they live in the cache.";
+        evict_index_and_filter_blocks: bool = true, Accepts::Switch, "Whether the block cache may evict those that live in it. A scaled trial says no: the index of a file of full size covers thousands of blocks and is hardly ever evicted, that of a shrunk one covers few.";
+        use_direct_reads: bool = false, Accepts::Switch, "Read table files past the operating system's page cache, those of compactions too.";
+        use_direct_io_for_flush_and_compaction: bool = false, Accepts::Switch, "Write table files past the operating system's page cache.";
         soft_pending_compaction_bytes_limit: u64 = 64 * GIB, bytes(0), "Compaction debt at which writes are delayed; 0 means never.";
         hard_pending_compaction_bytes_limit: u64 = 256 * GIB, bytes(0), "Compaction debt at which writes stop; 0 means never.";
         delayed_write_rate: u64 = 0u64, bytes(0), "Bytes per second at which a delay of writes begins; 0 means 16 MiB.";
@@ -194,6 +199,12 @@ impl Options {
                 ),
             },
         })
+    }
+
+    /// What of a table file goes through the operating system's page cache. Compactions read as clients do: they find the
+    /// tables open (RocksDB 10.4's `OptimizeForCompactionTableRead`).
+    pub fn page_cached(&self) -> PageCached {
+        PageCached { reads: !self.use_direct_reads, writes: !self.use_direct_io_for_flush_and_compaction }
     }
 
     /// Bytes of one arena block of a memtable: an eighth of the memtable, at most 1 MiB, in units of 4 KiB.

@@ -83,6 +83,7 @@ fn open_tables(
         if file.len() != meta.bytes {
             return Err(Error::corruption(name, file.len(), format!("the file should have {} bytes", meta.bytes)));
         }
+        file.use_page_cache(options.page_cached());
         meta.compensate(average);
         let table = Table::open(task, context.clone(), number, level, file, meta.data_bytes)?;
         levels[level].push(Arc::new(TableFile { meta: Arc::new(meta), table: Arc::new(table) }));
@@ -103,6 +104,7 @@ pub fn open(storage: Arc<dyn Storage>, options: &Options, signal: Arc<Signal>, t
         prefix_text: options.prefix_extractor.clone(),
         cache_index_and_filter: options.cache_index_and_filter_blocks,
         pin_level0: options.pin_l0_filter_and_index_blocks_in_cache,
+        evict_index_and_filter: options.evict_index_and_filter_blocks,
         bloom_useful: AtomicU64::new(0),
         bloom_positive: AtomicU64::new(0),
         bloom_true_positive: AtomicU64::new(0),

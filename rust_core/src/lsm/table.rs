@@ -12,7 +12,7 @@ use super::table_builder::BuiltTable;
 use super::table_format::{BLOCK_TRAILER_BYTES, FOOTER_BYTES, Handle, Layout, Properties, decode_footer, open_block};
 use crate::error::{Error, Result};
 use crate::metrics::Purpose;
-use crate::runtime::{Task, Work, misses};
+use crate::runtime::{Task, Work};
 use crate::storage::StorageFile;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -35,6 +35,8 @@ pub struct TableContext {
     pub cache_index_and_filter: bool,
     /// Whether those of level-0 files are kept in memory even then.
     pub pin_level0: bool,
+    /// Whether the cache may evict them.
+    pub evict_index_and_filter: bool,
     /// Filter questions answered `absent`.
     pub bloom_useful: AtomicU64,
     /// Filter questions answered `maybe present`.
@@ -43,10 +45,28 @@ pub struct TableContext {
     pub bloom_true_positive: AtomicU64,
 }
 
-/// A part of a table that is in memory for good, or is looked up in the cache.
+/// A part of a table that is in memory for good, or is looked up in the cache, which may or may not evict it.
 enum Part<T> {
     Resident(Arc<T>),
+    Kept(Arc<T>),
     Cached(Handle),
+}
+
+impl<T> Part<T> {
+    fn new(part: Arc<T>, handle: Handle, resident: bool, kept: bool) -> Self {
+        match (resident, kept) {
+            (true, _) => Self::Resident(part),
+            (false, true) => Self::Kept(part),
+            (false, false) => Self::Cached(handle),
+        }
+    }
+
+    fn in_memory(&self) -> Option<&T> {
+        match self {
+            Self::Resident(part) | Self::Kept(part) => Some(part),
+            Self::Cached(_) => None,
+        }
+    }
 }
 
 /// A part while it is used.
@@ -108,6 +128,14 @@ pub struct Table {
     filter: Option<Part<Filter>>,
     asks: Asks,
     has_prefixes: bool,
+}
+
+impl Drop for Table {
+    fn drop(&mut self) {
+        if matches!(self.index, Part::Kept(_)) {
+            self.context.cache.release(self.resident_bytes());
+        }
+    }
 }
 
 /// The name of a table file.
@@ -178,9 +206,10 @@ impl Table {
         filter: Option<(Filter, Handle)>,
     ) -> Self {
         let resident = !context.cache_index_and_filter || (level == 0 && context.pin_level0);
+        let kept = !resident && !context.evict_index_and_filter;
         let index = Arc::new(index);
         let filter = filter.map(|(filter, handle)| (Arc::new(filter), handle));
-        if !resident {
+        if !resident && !kept {
             let key = |handle: Handle| BlockKey { file: number, offset: handle.offset };
             context.cache.insert(key(index_handle), Cached::Index(index.clone()));
             if let Some((filter, handle)) = &filter {
@@ -188,33 +217,37 @@ impl Table {
             }
         }
         let has_prefixes = context.prefix.is_some() && properties.prefix_extractor == context.prefix_text;
-        Self {
+        let table = Self {
             number,
             name: table_name(number),
             file,
-            index: if resident { Part::Resident(index) } else { Part::Cached(index_handle) },
+            index: Part::new(index, index_handle, resident, kept),
             asks: match (properties.whole_key_filtering, has_prefixes) {
                 (true, _) => Asks::WholeKey,
                 (false, true) => Asks::Prefix,
                 (false, false) => Asks::Nothing,
             },
-            filter: filter.map(|(filter, handle)| if resident { Part::Resident(filter) } else { Part::Cached(handle) }),
+            filter: filter.map(|(filter, handle)| Part::new(filter, handle, resident, kept)),
             has_prefixes,
             context,
+        };
+        if kept {
+            table.context.cache.reserve(table.resident_bytes());
         }
+        table
     }
 
-    /// Bytes of memory that this table holds outside of the cache.
+    /// Bytes of the index and the filter, unless the cache may evict them.
     pub fn resident_bytes(&self) -> u64 {
-        let index = match &self.index {
-            Part::Resident(index) => index.memory_bytes(),
-            Part::Cached(_) => 0,
-        };
-        let filter = match &self.filter {
-            Some(Part::Resident(filter)) => filter.memory_bytes(),
-            _ => 0,
-        };
+        let index = self.index.in_memory().map_or(0, Index::memory_bytes);
+        let filter = self.filter.as_ref().and_then(Part::in_memory).map_or(0, Filter::memory_bytes);
         (index + filter) as u64
+    }
+
+    /// What a lookup in the cache costs that always finds something.
+    fn find_kept(&self, task: &mut Task) {
+        task.charge(Work::CacheLookup, 1);
+        self.context.cache.found_reserved();
     }
 
     /// The index.
@@ -222,6 +255,10 @@ impl Table {
     pub fn index(&self, task: &mut Task, purpose: Purpose) -> Result<Held<'_, Index>> {
         match &self.index {
             Part::Resident(index) => Ok(Held::Resident(index)),
+            Part::Kept(index) => {
+                self.find_kept(task);
+                Ok(Held::Resident(index))
+            }
             Part::Cached(handle) => self.cached_index(task, *handle, purpose).map(Held::Shared),
         }
     }
@@ -230,6 +267,10 @@ impl Table {
     pub fn shared_index(&self, task: &mut Task, purpose: Purpose) -> Result<Arc<Index>> {
         match &self.index {
             Part::Resident(index) => Ok(index.clone()),
+            Part::Kept(index) => {
+                self.find_kept(task);
+                Ok(index.clone())
+            }
             Part::Cached(handle) => self.cached_index(task, *handle, purpose),
         }
     }
@@ -254,6 +295,10 @@ impl Table {
         match &self.filter {
             None => Ok(None),
             Some(Part::Resident(filter)) => Ok(Some(Held::Resident(filter))),
+            Some(Part::Kept(filter)) => {
+                self.find_kept(task);
+                Ok(Some(Held::Resident(filter)))
+            }
             Some(Part::Cached(handle)) => self.cached_filter(task, *handle, purpose).map(|f| Some(Held::Shared(f))),
         }
     }
@@ -317,7 +362,7 @@ impl Table {
     /// caches.
     #[inline]
     pub fn charge_misses(&self, task: &mut Task, lines: u64) {
-        task.charge(Work::CacheMiss, misses(lines, self.context.cache.bytes()));
+        task.charge_misses(lines, self.context.cache.bytes());
     }
 
     /// Puts a data block into the cache.

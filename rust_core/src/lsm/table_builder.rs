@@ -14,7 +14,7 @@ use crate::storage::StorageFile;
 use std::sync::Arc;
 
 /// Bytes collected before they are written (`writable_file_max_buffer_size`).
-const WRITE_BYTES: usize = 1 << 20;
+pub const WRITE_BYTES: usize = 1 << 20;
 
 /// How a table is written.
 #[derive(Debug, Clone)]

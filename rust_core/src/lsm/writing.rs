@@ -53,6 +53,7 @@ impl Core {
 
     /// Makes the memtable immutable and begins a new one with a new log.
     pub fn switch_memtable(&self, task: &mut Task, writer: &mut Writer) -> Result<()> {
+        task.charge(Work::MemtableSwitch, 1);
         let wal_number = self.new_file_number();
         if let Some(log) = &mut writer.log {
             log.flush(task)?;

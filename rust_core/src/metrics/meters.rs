@@ -25,6 +25,8 @@ pub enum Purpose {
     Doublewrite,
     /// Pages written in place, and page-file metadata.
     PageFlush,
+    /// Pages of undo logs written in place.
+    Undo,
     /// Blocks or pages read for a client.
     UserRead,
     /// Pages read ahead of a scan.
@@ -39,7 +41,7 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    const FIXED: usize = 11;
+    const FIXED: usize = 12;
     /// Number of distinct meters.
     pub const COUNT: usize = Self::FIXED + MAX_LEVELS as usize + 1;
 
@@ -57,6 +59,7 @@ impl Purpose {
             Self::Recovery => 8,
             Self::BinaryLog => 9,
             Self::FileSystem => 10,
+            Self::Undo => 11,
             Self::Compaction { level } => Self::FIXED + level.min(MAX_LEVELS) as usize,
         }
     }
@@ -75,6 +78,7 @@ impl Purpose {
             Self::Recovery,
             Self::BinaryLog,
             Self::FileSystem,
+            Self::Undo,
         ]
         .into_iter()
         .chain((0..=MAX_LEVELS).map(|level| Self::Compaction { level }))
@@ -89,6 +93,7 @@ impl Purpose {
             Self::Redo => "redo".into(),
             Self::Doublewrite => "doublewrite".into(),
             Self::PageFlush => "page_flush".into(),
+            Self::Undo => "undo".into(),
             Self::UserRead => "user_read".into(),
             Self::ReadAhead => "read_ahead".into(),
             Self::Recovery => "recovery".into(),

@@ -31,7 +31,7 @@ fn flash() -> Value {
     json!({"kind": "flash", "capacity_bytes": 1 << 26, "over_provisioning": 0.07, "fullness": 0.1, "channels": 4,
         "read_latency_us": 90.0, "write_latency_us": 30.0, "sync_us": 100.0, "read_mb_per_s": 400.0,
         "write_mb_per_s": 200.0, "link_mb_per_s": 1500.0, "buffer_bytes": 1 << 20, "page_bytes": 4096,
-        "superblock_bytes": 1 << 20, "victim": "greedy", "rated_cycles": 3000.0})
+        "superblock_bytes": 1 << 20, "victim": "greedy", "moved_pages": "apart", "rated_cycles": 3000.0})
 }
 
 fn disks() -> Value {
@@ -53,7 +53,7 @@ fn options(engine: &str) -> Value {
 
 fn end(engine: &str, device: &Value, workload: &Value, seed: u64) -> End {
     let spec = json!({"engine": engine, "options": options(engine), "workload": workload, "clock": "simulated",
-        "hardware": {"cores": 2, "device": device}, "clients": CLIENTS, "seed": seed, "operations": 600,
+        "hardware": {"cores": 2, "page_cache_bytes": 1 << 18, "device": device}, "clients": CLIENTS, "seed": seed, "operations": 600,
         "warmup_seconds": 0.01, "interval_ms": 10});
     let plan = Plan::new(spec, Arc::new(Engines)).unwrap();
     let Clock::Simulated(hardware) = &plan.spec.clock else { panic!("the spec asks for the simulation") };

@@ -6,6 +6,7 @@ use crate::device::DeviceStats;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::metrics::{Activity, Phase, Snapshot, Steadiness, interval};
+use crate::product::{Called, Product};
 use crate::runtime::hardware::HardwareSpec;
 use crate::runtime::simulation::{self, Observer, Simulation, Turn, World};
 use crate::runtime::{CpuUse, Signal, Task, Work};
@@ -40,13 +41,18 @@ pub struct End {
 
 /// Runs the plan on `hardware` to its end. Intervals go to `on_interval` as they end.
 pub fn run(plan: &Plan, hardware: &HardwareSpec, halt: &Arc<Halt>, on_interval: &mut dyn FnMut(Value)) -> Result<End> {
-    let world = Arc::new(Mutex::new(hardware.world()?));
-    let device = SimulatedStorage::new(Arc::default(), hardware.device.free_bytes());
-    let storage: Arc<dyn Storage> = Arc::new(HaltingStorage::new(Arc::new(device), halt.clone()));
+    let product = Product::of(plan.spec.engine, plan.workload.layout());
+    let world = Arc::new(Mutex::new(hardware.world(product)?));
+    let (free, page_cache) = (hardware.device.free_bytes(), hardware.page_cache_bytes);
+    let files = Arc::new(SimulatedStorage::new(Arc::default(), free, page_cache, hardware.stands_for));
+    let storage: Arc<dyn Storage> = Arc::new(HaltingStorage::new(files.clone(), halt.clone()));
     let signal = Arc::<Signal>::default();
     let mut task = Simulation::task(&world, DRIVER_TASK, 0);
     let engine = plan.open(&storage, &signal, &mut task);
-    let engine = engine.map_err(|error| if halt.is_asked() { Error::Cancelled } else { error })?;
+    let mut engine = engine.map_err(|error| if halt.is_asked() { Error::Cancelled } else { error })?;
+    if hardware.speaks_for(product) {
+        engine = Arc::new(Called::new(engine));
+    }
     let simulation = Simulation::new(world.clone(), engine.clone(), signal, task.now_ns);
     let kinds = plan.workload.operations().len();
     let mut driver = VirtualDriver { simulation, world, engine, storage, halt: halt.clone(), kinds };
@@ -55,6 +61,10 @@ pub fn run(plan: &Plan, hardware: &HardwareSpec, halt: &Arc<Halt>, on_interval: 
     let (mut report, clients) = result?;
     report["hardware"] = json!(hardware);
     report["device"] = driver.device_json();
+    if page_cache > 0 {
+        let pages = files.page_counts();
+        report["page_cache"] = json!({"hits": pages.hits, "misses": pages.misses});
+    }
     let mut task = Simulation::task(&driver.world, DRIVER_TASK, driver.simulation.now_ns());
     driver.engine.close(&mut task)?;
     Ok(End { report, now_ns: task.now_ns, clients })

@@ -265,7 +265,8 @@ fn the_same_reads_are_the_same_work_and_io_under_both_clocks() {
         "request_bytes": 262_144, "read_latency_us": 500.0, "write_latency_us": 700.0,
     });
     for (engine, options) in [
-        ("lsm", json!({"block_cache": 262_144, "write_buffer_size": 524_288})),
+        // One sorted run: how many files level 0 would be left with depends on the timing of flushes.
+        ("lsm", json!({"block_cache": 262_144, "write_buffer_size": 524_288, "level0_file_num_compaction_trigger": 1})),
         // A pool that holds all: what a small one has left after the load depends on the timing of its cleaners.
         ("btree", json!({"innodb_buffer_pool_size": 67_108_864})),
     ] {
@@ -285,15 +286,63 @@ fn the_same_reads_are_the_same_work_and_io_under_both_clocks() {
     }
 }
 
+/// Device reads per read of [`reads`] with so much memory for a page cache.
+fn device_reads(engine: &str, options: &Value, page_cache_bytes: u64) -> f64 {
+    let device = json!({
+        "kind": "cloud_volume", "capacity_bytes": 1_u64 << 40, "iops": 3000.0, "mb_per_s": 125.0,
+        "request_bytes": 262_144, "read_latency_us": 500.0, "write_latency_us": 700.0,
+    });
+    let hardware = json!({"cores": 2, "device": device, "page_cache_bytes": page_cache_bytes});
+    let report = reads(engine, json!({"options": options, "clock": "simulated", "hardware": hardware}));
+    assert_eq!(report["page_cache"].is_null(), page_cache_bytes == 0);
+    report["metrics"]["reads_per_op"].as_f64().unwrap()
+}
+
+#[test]
+fn a_page_cache_spares_an_lsm_device_reads_unless_they_are_direct() {
+    let with = |more: Value| {
+        let mut options = json!({"block_cache": 262_144, "write_buffer_size": 524_288});
+        options.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        options
+    };
+    let (buffered, all) = (with(json!({})), 64 << 20);
+    let without = device_reads("lsm", &buffered, 0);
+    let some = device_reads("lsm", &buffered, 1 << 20);
+    assert!(without > 0.4 && some < 0.9 * without, "{without} and {some}");
+    assert_eq!(device_reads("lsm", &buffered, all).to_bits(), 0);
+    let unwritten = device_reads("lsm", &with(json!({"use_direct_io_for_flush_and_compaction": true})), all);
+    assert!(0.0 < unwritten && unwritten < 0.6 * without, "each page is read once: {unwritten}");
+    let direct = with(json!({"use_direct_reads": true}));
+    assert_eq!(device_reads("lsm", &direct, all).to_bits(), without.to_bits());
+}
+
+#[test]
+fn a_btree_reads_its_pages_past_the_page_cache() {
+    let options = json!({"innodb_buffer_pool_size": 1 << 20});
+    let [without, with] = [0, 64 << 20].map(|page_cache| device_reads("btree", &options, page_cache));
+    assert!(without > 0.1 && without.to_bits() == with.to_bits(), "{without} and {with}");
+}
+
+#[test]
+fn direct_io_is_refused_for_real_files() {
+    let directory = tempfile::tempdir().unwrap();
+    for name in ["use_direct_reads", "use_direct_io_for_flush_and_compaction"] {
+        let run = Run::new(spec(directory.path(), small_ycsb(), json!({"seconds": 1, "options": {name: true}})));
+        let message = run.err().expect("real files are buffered").to_string();
+        assert_eq!(message, format!("options.{name}: found true, accepted: false under the measured clock"));
+    }
+}
+
 fn on_flash(engine: &str) -> Value {
     let device = json!({
         "kind": "flash", "capacity_bytes": 256 << 20, "over_provisioning": 0.28, "fullness": 0.1, "channels": 32,
         "read_latency_us": 100.0, "write_latency_us": 20.0, "sync_us": 20.0, "read_mb_per_s": 2000.0,
         "write_mb_per_s": 1000.0, "link_mb_per_s": 3000.0, "buffer_bytes": 1 << 20, "page_bytes": 4096,
-        "superblock_bytes": 1 << 20, "victim": "greedy", "rated_cycles": 3000.0,
+        "superblock_bytes": 1 << 20, "victim": "greedy", "moved_pages": "apart", "rated_cycles": 3000.0,
     });
     json!({
-        "engine": engine, "clock": "simulated", "hardware": {"cores": 2, "device": device}, "operations": 4000,
+        "engine": engine, "clock": "simulated", "operations": 4000,
+        "hardware": {"cores": 2, "page_cache_bytes": 1 << 20, "device": device},
         "workload": {"kind": "ycsb", "records": 4000}, "clients": 2,
     })
 }
@@ -504,4 +553,49 @@ fn a_run_that_ends_before_its_memtable_is_full_is_not_yet_steady() {
     assert!(changed.iter().any(|change| change["series"] == "memtable_bytes"), "{changed:?}");
     let report = steady(256 << 10);
     assert_eq!(report["steady"], true, "{}", report["steadiness"]);
+}
+
+#[test]
+fn a_machine_that_speaks_for_a_product_adds_what_its_calls_cost() {
+    let device = json!({
+        "kind": "cloud_volume", "capacity_bytes": 1_u64 << 40, "iops": 3000.0, "mb_per_s": 125.0,
+        "request_bytes": 262_144, "read_latency_us": 500.0, "write_latency_us": 700.0,
+    });
+    let reads = |calls: Value| {
+        let hardware = json!({"cores": 2, "device": device, "slowdown": 2.0, "calls": calls});
+        let run = Run::new(json!({
+            "engine": "lsm", "clock": "simulated", "hardware": hardware, "operations": 1000,
+            "workload": {"kind": "db_bench", "benchmark": "readrandom", "keys": 1000},
+        }));
+        let run = run.unwrap();
+        run.start();
+        run.report().unwrap()
+    };
+    let cpu_us = |report: &Value| report["metrics"]["cpu_us_per_op"].as_f64().unwrap();
+    let own = reads(json!({}));
+    let called = reads(json!({"rocksdb": {"point_read": 700.0}, "innodb": {"point_read": 9e6}}));
+    assert!((cpu_us(&called) - cpu_us(&own) - 1.4).abs() < 1e-3, "{} {}", cpu_us(&called), cpu_us(&own));
+    assert_eq!((&own["work"]["point_read"], &called["work"]["point_read"]), (&Value::Null, &json!(1000)));
+    let other = reads(json!({"myrocks": {"point_read": 9e6}}));
+    assert_eq!(cpu_us(&other), cpu_us(&own));
+}
+
+#[test]
+fn calls_that_no_product_has_are_refused_by_name() {
+    let device = json!({
+        "kind": "cloud_volume", "capacity_bytes": 1_u64 << 40, "iops": 3000.0, "mb_per_s": 125.0,
+        "request_bytes": 262_144, "read_latency_us": 500.0, "write_latency_us": 700.0,
+    });
+    for (calls, field) in [
+        (json!({"sqlite": {}}), "hardware.calls"),
+        (json!({"innodb": {"compare": 1.0}}), "hardware.calls.innodb.compare"),
+        (json!({"innodb": {"commit": -1.0}}), "hardware.calls.innodb.commit"),
+    ] {
+        let refused = Run::new(json!({
+            "engine": "btree", "clock": "simulated", "operations": 1, "workload": small_ycsb(),
+            "hardware": {"cores": 2, "device": device, "calls": calls},
+        }));
+        let Err(Error::Invalid { field: found, .. }) = refused else { panic!("{field} was taken") };
+        assert_eq!(found, field);
+    }
 }

@@ -15,11 +15,11 @@ pub mod threads;
 pub mod work;
 
 pub use group_sync::GroupSync;
-pub use job::{Job, JobKind};
+pub use job::{Job, JobKind, Stream};
 pub use serial::Serial;
 pub use signal::Signal;
 pub use task::{Charge, Step, Task};
-pub use work::{CpuUse, Work, WorkCounts, misses};
+pub use work::{CpuUse, Work, WorkCounts};
 
 /// The answer of an engine to a client that wants to write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

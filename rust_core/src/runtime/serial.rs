@@ -48,6 +48,22 @@ impl<T> Serial<T> {
         result
     }
 
+    /// Uses the value alone unless another task did already what this one wants (`is_done`).
+    ///
+    /// A thread asks before it queues, too. A simulated task joins the queue in any case: what others have executed by now
+    /// may be later than it in virtual time.
+    pub fn unless<E>(
+        &self,
+        task: &mut Task,
+        is_done: impl Fn() -> bool,
+        f: impl FnOnce(&mut Task, &mut T) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if !task.is_simulated() && is_done() {
+            return Ok(());
+        }
+        self.with(task, |task, value| if is_done() { Ok(()) } else { f(task, value) })
+    }
+
     /// Looks at the value outside any task's time (statistics, tests, background installs).
     pub fn peek<R>(&self, f: impl FnOnce(&mut T) -> R) -> R {
         f(&mut self.inner.lock().value)

@@ -1,12 +1,13 @@
 //! The virtual clock: an event queue over clients, background jobs and timers. The one with the smallest time goes next: a
 //! client by one whole operation, a job by one step. One thread, no real time: the same inputs give the same run.
 
-use super::queues::Pool;
+use super::queues::{MEMORY_NS, Pool};
 use super::task::{Access, Charge, Pace, Step};
-use super::{Admission, CpuUse, Job, Signal, Task, Work, WorkCounts};
-use crate::device::{Device, DeviceStats};
+use super::{Admission, CpuUse, Job, Signal, Stream, Task, Work, WorkCounts};
+use crate::device::{Device, DeviceStats, Request};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
+use crate::storage::simulated::WRITE_BACK_BYTES;
 use parking_lot::Mutex;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -30,16 +31,18 @@ pub struct World {
     device: Box<dyn Device>,
     /// A replayed job holds the device for at most this many bytes at once.
     turn_bytes: u64,
-    /// When the device will have all bytes that the operating system took.
-    written_back_ns: u64,
+    /// How many times larger a job is that a job with a stream speaks for.
+    stands_for: f64,
+    written_back: WrittenBack,
 }
 
 impl World {
-    /// `cores` idle cores that need `cost_ns` per unit of each kind of work, and an idle device.
-    pub fn new(cores: usize, cost_ns: [f64; Work::COUNT], device: Box<dyn Device>) -> Self {
+    /// `cores` idle cores that need `cost_ns` per unit of each kind of work, and an idle device, for data that stands for
+    /// `stands_for` times as much.
+    pub fn new(cores: usize, cost_ns: [f64; Work::COUNT], device: Box<dyn Device>, stands_for: f64) -> Self {
         let turn_bytes = device.turn_bytes();
         let (cores, done) = (Pool::new(cores), WorkCounts::default());
-        Self { cores, cost_ns, done, device, turn_bytes, written_back_ns: 0 }
+        Self { cores, cost_ns, done, device, turn_bytes, stands_for, written_back: WrittenBack::default() }
     }
 
     fn work_ns(&self, work: &WorkCounts) -> u64 {
@@ -52,25 +55,48 @@ impl World {
         if service_ns == 0 { now_ns } else { self.cores.serve(now_ns, service_ns) }
     }
 
-    /// Performs an access. `queued_ns` is when the writes that the task queued will all be done.
-    fn io(&mut self, now_ns: u64, access: Access, queued_ns: &mut u64) -> u64 {
+    /// The part of its latency that a transfer pays. A job of a smaller copy of the data takes as many requests and syncs as
+    /// one of the full size for fewer bytes, so it would pay as much latency for each as the other pays for many. Its
+    /// requests pay by the bytes that a request has at full size, or by the job where they are one request there too. So do
+    /// those of the operating system, which writes buffered bytes back in smaller pieces.
+    fn latency_share(&self, bytes: u64, whole_bytes: Option<u64>) -> f64 {
+        let Some(whole) = whole_bytes else { return 1.0 };
+        let whole = whole.clamp(1, self.turn_bytes);
+        (bytes as f64 / whole as f64).max(1.0 / self.stands_for).min(1.0)
+    }
+
+    /// Performs an access.
+    fn io(&mut self, now_ns: u64, access: Access, asker: &mut Asker) -> u64 {
         match access {
-            Access::Read { address, bytes } => self.device.read(now_ns, address, bytes),
+            Access::Read { address, bytes } => {
+                let latency_share = self.latency_share(bytes, asker.stream.map(|stream| stream.read_bytes));
+                self.device.read(now_ns, Request { address, bytes, latency_share })
+            }
             Access::Write { address, bytes, pace } => {
-                let done = self.device.write(now_ns, address, bytes);
+                let whole_bytes = match pace {
+                    Pace::Buffered => Some(WRITE_BACK_BYTES),
+                    _ => asker.stream.map(|stream| stream.write_bytes),
+                };
+                let latency_share = self.latency_share(bytes, whole_bytes);
+                let done = self.device.write(now_ns, Request { address, bytes, latency_share });
                 match pace {
                     Pace::Acknowledged => done,
                     Pace::Queued => {
-                        *queued_ns = done.max(*queued_ns);
+                        asker.queued_ns = done.max(asker.queued_ns);
                         now_ns
                     }
                     Pace::Buffered => {
-                        self.written_back_ns = self.written_back_ns.max(done);
+                        self.written_back.note(now_ns, done);
                         now_ns.max(done.saturating_sub(WRITE_BACK_LEAD_NS))
                     }
                 }
             }
-            Access::Sync => self.device.sync(now_ns.max(self.written_back_ns).max(*queued_ns)),
+            Access::Sync => {
+                let written_ns = self.written_back.done_ns(now_ns).max(asker.queued_ns);
+                let sync_ns = self.device.sync(written_ns) - written_ns;
+                let share = self.latency_share(0, asker.stream.map(|stream| stream.write_bytes));
+                written_ns + (sync_ns as f64 * share) as u64
+            }
             Access::Trim { address, bytes } => {
                 self.device.trim(address, bytes);
                 now_ns
@@ -89,10 +115,46 @@ impl World {
     }
 }
 
+/// What the operating system wrote back lately: when it began and when the device had it, in the order of the beginnings. An
+/// operation executes whole before the next one starts, so some begin after the time of the task that asks.
+#[derive(Debug, Default)]
+struct WrittenBack {
+    pieces: VecDeque<(u64, u64)>,
+}
+
+impl WrittenBack {
+    /// The device takes pieces nearly in the order of their beginnings, so the last of them to begin are the last to end.
+    const LAST: usize = 8;
+
+    fn note(&mut self, begin_ns: u64, end_ns: u64) {
+        let at = self.pieces.partition_point(|(begin, _)| *begin <= begin_ns);
+        self.pieces.insert(at, (begin_ns, end_ns));
+        while self.pieces.front().is_some_and(|(_, end)| end + MEMORY_NS < begin_ns) {
+            self.pieces.pop_front();
+        }
+    }
+
+    /// When the device has all that was written back until `now_ns`, at the earliest then.
+    fn done_ns(&self, now_ns: u64) -> u64 {
+        let begun = self.pieces.partition_point(|(begin, _)| *begin <= now_ns);
+        let last = self.pieces.range(begun.saturating_sub(Self::LAST)..begun);
+        last.map(|(_, end)| *end).fold(now_ns, u64::max)
+    }
+}
+
+/// Who asks the device: what it takes from one access to the next.
+#[derive(Debug, Clone, Copy, Default)]
+struct Asker {
+    /// When the writes that the task queued will all be done.
+    queued_ns: u64,
+    /// How its job moves files.
+    stream: Option<Stream>,
+}
+
 /// A task's way into the world.
 struct Ticket {
     world: Arc<Mutex<World>>,
-    queued_ns: u64,
+    asker: Asker,
 }
 
 impl Charge for Ticket {
@@ -103,7 +165,7 @@ impl Charge for Ticket {
     }
 
     fn io(&mut self, now_ns: u64, access: Access) -> u64 {
-        self.world.lock().io(now_ns, access, &mut self.queued_ns)
+        self.world.lock().io(now_ns, access, &mut self.asker)
     }
 }
 
@@ -158,7 +220,7 @@ struct Running {
     job: Box<dyn Job>,
     steps: VecDeque<Step>,
     now_ns: u64,
-    queued_ns: u64,
+    asker: Asker,
 }
 
 /// An engine under the virtual clock.
@@ -181,7 +243,12 @@ impl Simulation {
 
     /// A task of this world that starts now.
     pub fn task(world: &Arc<Mutex<World>>, id: u32, now_ns: u64) -> Task {
-        Task::simulated(id, now_ns, Box::new(Ticket { world: world.clone(), queued_ns: 0 }))
+        Self::task_of(world, id, now_ns, Asker::default())
+    }
+
+    fn task_of(world: &Arc<Mutex<World>>, id: u32, now_ns: u64, asker: Asker) -> Task {
+        let stands_for = world.lock().stands_for;
+        Task::simulated(id, now_ns, Box::new(Ticket { world: world.clone(), asker })).standing_for(stands_for)
     }
 
     /// Virtual time reached.
@@ -351,10 +418,12 @@ impl Simulation {
     fn start_jobs(&mut self, now_ns: u64, queue: &mut BinaryHeap<Reverse<(u64, Event)>>) -> Result<()> {
         while let Some(n) = self.jobs.iter().position(Option::is_none) {
             let Some(mut job) = self.engine.next_job(now_ns) else { break };
-            let mut task = Task::recording(JOB_TASKS + n as u32, now_ns);
+            let stands_for = self.world.lock().stands_for;
+            let mut task = Task::recording(JOB_TASKS + n as u32, now_ns).standing_for(stands_for);
             job.run(&mut task)?;
             let steps = task.into_steps().into();
-            self.jobs[n] = Some(Running { job, steps, now_ns, queued_ns: 0 });
+            let asker = Asker { stream: job.stream(), queued_ns: 0 };
+            self.jobs[n] = Some(Running { job, steps, now_ns, asker });
             queue.push(Reverse((now_ns, Event::Job(n))));
         }
         // A timer that is due while all workers are busy is looked at when one of them is done.
@@ -373,7 +442,7 @@ impl Simulation {
         let Some(running) = &mut self.jobs[n] else { return Ok(None) };
         if let Some(step) = running.steps.pop_front() {
             let mut world = self.world.lock();
-            let (now_ns, rest) = replay(&mut world, running.now_ns, step, &mut running.queued_ns);
+            let (now_ns, rest) = replay(&mut world, running.now_ns, step, &mut running.asker);
             running.now_ns = now_ns;
             if let Some(rest) = rest {
                 running.steps.push_front(rest);
@@ -381,7 +450,8 @@ impl Simulation {
             return Ok(Some(now_ns));
         }
         let Some(running) = self.jobs[n].take() else { return Ok(None) };
-        let mut task = Self::task(&self.world, JOB_TASKS + n as u32, running.now_ns);
+        let asker = Asker { stream: running.asker.stream, queued_ns: 0 };
+        let mut task = Self::task_of(&self.world, JOB_TASKS + n as u32, running.now_ns, asker);
         running.job.install(&mut task)?;
         task.settle();
         self.signal.complete();
@@ -390,7 +460,7 @@ impl Simulation {
 }
 
 /// Replays the first chunk or slice of a step, and returns the time after it and what is left.
-fn replay(world: &mut World, now_ns: u64, step: Step, queued_ns: &mut u64) -> (u64, Option<Step>) {
+fn replay(world: &mut World, now_ns: u64, step: Step, asker: &mut Asker) -> (u64, Option<Step>) {
     match step {
         Step::Cpu(work) => {
             let service_ns = world.work_ns(&work);
@@ -403,21 +473,21 @@ fn replay(world: &mut World, now_ns: u64, step: Step, queued_ns: &mut u64) -> (u
             if slice_ns == 0 {
                 return (world.cpu(now_ns, &work, service_ns), None);
             }
-            (world.cpu(now_ns, &slice, slice_ns), Some(Step::Cpu(rest)))
+            (world.cpu(now_ns, &slice, slice_ns), Some(Step::Cpu(Box::new(rest))))
         }
         Step::Io(Access::Read { address, bytes }) if bytes > world.turn_bytes => {
             let turn = world.turn_bytes;
-            let now_ns = world.io(now_ns, Access::Read { address, bytes: turn }, queued_ns);
+            let now_ns = world.io(now_ns, Access::Read { address, bytes: turn }, asker);
             let rest = Access::Read { address: address + turn, bytes: bytes - turn };
             (now_ns, Some(Step::Io(rest)))
         }
         Step::Io(Access::Write { address, bytes, pace }) if bytes > world.turn_bytes => {
             let turn = world.turn_bytes;
-            let now_ns = world.io(now_ns, Access::Write { address, bytes: turn, pace }, queued_ns);
+            let now_ns = world.io(now_ns, Access::Write { address, bytes: turn, pace }, asker);
             let rest = Access::Write { address: address + turn, bytes: bytes - turn, pace };
             (now_ns, Some(Step::Io(rest)))
         }
-        Step::Io(access) => (world.io(now_ns, access, queued_ns), None),
+        Step::Io(access) => (world.io(now_ns, access, asker), None),
     }
 }
 

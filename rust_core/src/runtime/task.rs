@@ -1,5 +1,6 @@
 //! One logical thread of execution: a client or a background worker.
 
+use super::work::{is_local, larger_search, memory_misses, misses};
 use super::{Work, WorkCounts};
 
 /// What a writer waits for.
@@ -47,7 +48,7 @@ pub enum Access {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
     /// CPU work.
-    Cpu(WorkCounts),
+    Cpu(Box<WorkCounts>),
     /// A storage access.
     Io(Access),
 }
@@ -78,6 +79,8 @@ pub struct Task {
     settled: WorkCounts,
     /// Blocks or pages asked for, whether cached or not (the numerator of `read_amp`).
     pub blocks_asked: u64,
+    /// How many times larger the data is that this task's speak for.
+    stands_for: f64,
     mode: Mode,
 }
 
@@ -99,7 +102,7 @@ impl Task {
 
     fn with_mode(id: u32, now_ns: u64, mode: Mode) -> Self {
         let (pending, settled) = (WorkCounts::default(), WorkCounts::default());
-        Self { id, now_ns, pending, settled, blocks_asked: 0, mode }
+        Self { id, now_ns, pending, settled, blocks_asked: 0, stands_for: 1.0, mode }
     }
 
     /// Microseconds since the start of the run.
@@ -119,6 +122,42 @@ impl Task {
         self.settled.get(work) + self.pending.get(work)
     }
 
+    /// Says that the data that the task works on stands for `times` as much.
+    #[must_use]
+    pub fn standing_for(mut self, times: f64) -> Self {
+        self.stands_for = times;
+        self
+    }
+
+    /// Counts the misses of a search that looked at `lines` places of a structure of `bytes`. A shrunk structure would fit
+    /// the processor's caches where the one that it stands for does not.
+    #[inline]
+    pub fn charge_misses(&mut self, lines: u64, bytes: u64) {
+        self.charge_misses_of(lines, self.full_size(bytes));
+    }
+
+    /// Counts the steps of `searches` in a structure of `bytes`, each of which looks at `step_lines` places, and what they
+    /// miss. Those that begin near their goals take no more of either in the structure of full size.
+    #[inline]
+    pub fn charge_steps(&mut self, work: Work, (searches, steps): (u64, u64), step_lines: u64, bytes: u64) {
+        let is_larger = self.stands_for != 1.0 && !is_local(searches, steps, bytes);
+        let full_bytes = if is_larger { self.full_size(bytes) } else { bytes };
+        let steps = if is_larger { larger_search(steps, bytes, full_bytes) } else { steps };
+        self.charge(work, steps);
+        self.charge_misses_of(step_lines * steps, full_bytes);
+    }
+
+    #[inline]
+    fn charge_misses_of(&mut self, lines: u64, full_bytes: u64) {
+        self.charge(Work::CacheMiss, misses(lines, full_bytes));
+        self.charge(Work::MemoryMiss, memory_misses(lines, full_bytes));
+    }
+
+    #[inline]
+    fn full_size(&self, bytes: u64) -> u64 {
+        (bytes as f64 * self.stands_for) as u64
+    }
+
     /// Turns the pending work into time (virtual clock) or into a step (recording).
     pub fn settle(&mut self) {
         match &mut self.mode {
@@ -126,7 +165,7 @@ impl Task {
             Mode::Virtual(charge) => self.now_ns = charge.cpu(self.now_ns, &self.pending),
             Mode::Recording(steps) => {
                 if !self.pending.is_zero() {
-                    steps.push(Step::Cpu(self.pending.clone()));
+                    steps.push(Step::Cpu(Box::new(self.pending.clone())));
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 #![allow(clippy::disallowed_methods)]
 
-use super::{Storage, StorageFile};
+use super::{PageCached, Storage, StorageFile};
 use crate::error::{Error, Result};
 use crate::metrics::{Meters, Purpose};
 use crate::runtime::{Task, Work};
@@ -127,6 +127,8 @@ struct RealFile {
 }
 
 impl StorageFile for RealFile {
+    fn use_page_cache(&self, _cached: PageCached) {}
+
     fn read_at(&self, task: &mut Task, purpose: Purpose, offset: u64, buffer: &mut [u8]) -> Result<()> {
         task.charge(Work::StorageCall, 1);
         task.charge(Work::StorageReadByte, buffer.len() as u64);

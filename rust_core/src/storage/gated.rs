@@ -1,6 +1,6 @@
 //! A storage with a gate before its accesses: the gate lets an access through, leaves it out, or answers with an error.
 
-use super::{Storage, StorageFile};
+use super::{PageCached, Storage, StorageFile};
 use crate::error::Result;
 use crate::metrics::{Meters, Purpose};
 use crate::runtime::Task;
@@ -128,6 +128,10 @@ struct GatedFile<G> {
 }
 
 impl<G: Gate> StorageFile for GatedFile<G> {
+    fn use_page_cache(&self, cached: PageCached) {
+        self.inner.use_page_cache(cached);
+    }
+
     fn read_at(&self, task: &mut Task, purpose: Purpose, offset: u64, buffer: &mut [u8]) -> Result<()> {
         self.gate.before(Operation::Read, &self.name)?;
         self.inner.read_at(task, purpose, offset, buffer)

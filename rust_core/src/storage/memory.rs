@@ -1,6 +1,6 @@
 //! Files in memory, with what a crash would leave of them. Tests run on it, and simulated hardware puts a device under it.
 
-use super::{Storage, StorageFile};
+use super::{PageCached, Storage, StorageFile};
 use crate::error::{Error, Result};
 use crate::metrics::{Meters, Purpose};
 use crate::runtime::{Task, Work};
@@ -130,13 +130,21 @@ impl MemoryStorage {
         self.directory.lock().live.get(name).cloned().ok_or_else(missing)
     }
 
-    fn handle(&self, name: &str, content: Arc<RwLock<Content>>) -> Arc<dyn StorageFile> {
-        Arc::new(MemoryFile {
-            name: name.to_owned(),
-            content,
-            meters: self.meters.clone(),
-            totals: self.totals.clone(),
-        })
+    fn handle(&self, name: &str, content: Arc<RwLock<Content>>) -> MemoryFile {
+        MemoryFile { name: name.to_owned(), content, meters: self.meters.clone(), totals: self.totals.clone() }
+    }
+
+    /// Creates a file, as [`Storage::create`] does.
+    pub(super) fn create_file(&self, name: &str) -> MemoryFile {
+        let content = Content { forgetful: self.forgetful, ..Content::default() };
+        let content = Arc::new(RwLock::new(content));
+        self.directory.lock().live.insert(name.to_owned(), content.clone());
+        self.handle(name, content)
+    }
+
+    /// Opens a file, as [`Storage::open`] does.
+    pub(super) fn open_file(&self, name: &str) -> Result<MemoryFile> {
+        Ok(self.handle(name, self.find(name)?))
     }
 }
 
@@ -164,14 +172,11 @@ fn torn(content: &Content, coin: &mut impl Rng) -> Vec<u8> {
 
 impl Storage for MemoryStorage {
     fn create(&self, _task: &mut Task, name: &str) -> Result<Arc<dyn StorageFile>> {
-        let content = Content { forgetful: self.forgetful, ..Content::default() };
-        let content = Arc::new(RwLock::new(content));
-        self.directory.lock().live.insert(name.to_owned(), content.clone());
-        Ok(self.handle(name, content))
+        Ok(Arc::new(self.create_file(name)))
     }
 
     fn open(&self, _task: &mut Task, name: &str) -> Result<Arc<dyn StorageFile>> {
-        Ok(self.handle(name, self.find(name)?))
+        Ok(Arc::new(self.open_file(name)?))
     }
 
     fn remove(&self, _task: &mut Task, name: &str) -> Result<()> {
@@ -225,25 +230,40 @@ impl Storage for MemoryStorage {
     }
 }
 
-struct MemoryFile {
+pub(super) struct MemoryFile {
     name: String,
     content: Arc<RwLock<Content>>,
     meters: Arc<Meters>,
     totals: Arc<Totals>,
 }
 
-impl StorageFile for MemoryFile {
-    fn read_at(&self, task: &mut Task, purpose: Purpose, offset: u64, buffer: &mut [u8]) -> Result<()> {
+impl MemoryFile {
+    /// Fills `buffer` from `offset` without counting the bytes as read from below.
+    pub(super) fn copy_out(&self, task: &mut Task, offset: u64, buffer: &mut [u8]) -> Result<()> {
         task.charge(Work::StorageCall, 1);
         task.charge(Work::StorageReadByte, buffer.len() as u64);
-        self.meters.read(purpose, buffer.len() as u64);
         let content = self.content.read();
         let start = offset as usize;
         let Some(bytes) = content.live.get(start..start + buffer.len()) else {
             return Err(Error::io(&*self.name, "read", io::Error::from(io::ErrorKind::UnexpectedEof)));
         };
         buffer.copy_from_slice(bytes);
-        self.totals.read.fetch_add(buffer.len() as u64, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Counts one read from below.
+    pub(super) fn count_read(&self, purpose: Purpose, bytes: u64) {
+        self.meters.read(purpose, bytes);
+        self.totals.read.fetch_add(bytes, Ordering::Relaxed);
+    }
+}
+
+impl StorageFile for MemoryFile {
+    fn use_page_cache(&self, _cached: PageCached) {}
+
+    fn read_at(&self, task: &mut Task, purpose: Purpose, offset: u64, buffer: &mut [u8]) -> Result<()> {
+        self.copy_out(task, offset, buffer)?;
+        self.count_read(purpose, buffer.len() as u64);
         Ok(())
     }
 

@@ -5,6 +5,7 @@ pub mod faulty;
 pub mod files;
 pub mod gated;
 pub mod memory;
+pub mod page_cache;
 pub mod run_directory;
 pub mod simulated;
 pub mod space;
@@ -54,8 +55,21 @@ pub trait Storage: Send + Sync {
     fn read_bytes(&self) -> u64;
 }
 
+/// Which accesses of a file go through the operating system's page cache. All others go past it (`O_DIRECT`).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PageCached {
+    /// Reads.
+    pub reads: bool,
+    /// Writes.
+    pub writes: bool,
+}
+
 /// An open file. Reads and writes may come from many tasks at once.
 pub trait StorageFile: Send + Sync {
+    /// Says, before the first access, which accesses through this handle go through the page cache. Only simulated storage
+    /// has to be told: memory has no page cache, and real files always go through the one of the operating system.
+    fn use_page_cache(&self, cached: PageCached);
+
     /// Fills `buffer` from `offset`. Fails if the file ends before.
     fn read_at(&self, task: &mut Task, purpose: Purpose, offset: u64, buffer: &mut [u8]) -> Result<()>;
 

@@ -1,10 +1,11 @@
 //! Files in memory over a simulated device: each file has extents on the device, and every access is charged to the task.
-//! Logs go through the operating system's page cache, and a file system keeps a journal; tables and pages are written
-//! directly.
+//! Logs, and the files that say so, go through the operating system's page cache, and a file system keeps a journal.
+//! Writers of tables and pages wait for the device, whether the page cache keeps a copy or not.
 
-use super::memory::MemoryStorage;
+use super::memory::{MemoryFile, MemoryStorage};
+use super::page_cache::{FileId, PAGE_BYTES, PageCache, PageCounts};
 use super::space::{BLOCK_BYTES, Extent, Placement, Space};
-use super::{Storage, StorageFile};
+use super::{PageCached, Storage, StorageFile};
 use crate::error::{Error, Result};
 use crate::metrics::{Meters, Purpose};
 use crate::runtime::Task;
@@ -12,11 +13,12 @@ use crate::runtime::task::{Access, Pace};
 use parking_lot::{Mutex, RwLock};
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::Arc;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// Assumption: the operating system writes buffered bytes back in pieces of this size.
-const WRITE_BACK_BYTES: u64 = 1 << 20;
+pub const WRITE_BACK_BYTES: u64 = 1 << 20;
 
 /// Blocks of a journal commit: descriptor, the block with the inode, commit (Linux kernel documentation, ext4, "Journal
 /// (jbd2)").
@@ -38,17 +40,20 @@ struct Volume {
     space: Mutex<Space>,
     journal: Journal,
     meters: Arc<Meters>,
+    /// The pieces in which buffered bytes are written back.
+    piece_bytes: u64,
     /// Bytes that the file system wrote besides those of the files.
     own_bytes: AtomicU64,
+    page_cache: Mutex<PageCache>,
 }
 
 impl Volume {
-    fn new(meters: Arc<Meters>, capacity_bytes: u64) -> Self {
+    fn new(meters: Arc<Meters>, capacity_bytes: u64, piece_bytes: u64, page_cache: PageCache) -> Self {
         let mut space = Space::new(capacity_bytes);
         let blocks = (capacity_bytes / BLOCK_BYTES / JOURNAL_PART).max(COMMIT_BLOCKS);
         space.take(None, blocks);
-        let journal = Journal { blocks, next: AtomicU64::new(0) };
-        Self { space: Mutex::new(space), journal, meters, own_bytes: AtomicU64::new(0) }
+        let (journal, page_cache) = (Journal { blocks, next: AtomicU64::new(0) }, Mutex::new(page_cache));
+        Self { space: Mutex::new(space), journal, meters, piece_bytes, own_bytes: AtomicU64::new(0), page_cache }
     }
 
     /// Counts bytes that the file system writes on its own account.
@@ -83,6 +88,8 @@ struct Layout {
     pending: Mutex<(u64, u64)>,
     /// Length that the journal knows.
     committed: AtomicU64,
+    /// The file in the page cache; `None` once it is removed, and where there is no page cache.
+    cached: Mutex<Option<FileId>>,
 }
 
 impl Layout {
@@ -100,14 +107,26 @@ pub struct SimulatedStorage {
 }
 
 impl SimulatedStorage {
-    /// An empty directory on a device of `capacity_bytes`.
-    pub fn new(meters: Arc<Meters>, capacity_bytes: u64) -> Self {
-        let volume = Arc::new(Volume::new(meters.clone(), capacity_bytes));
+    /// An empty directory on a device of `capacity_bytes` that stands for one `times` as large, with so much memory for a
+    /// page cache. Without any, each read is the device's, of just the bytes that were asked for.
+    ///
+    /// Bytes are written back in pieces that are smaller by as much: those of the full size would hold the device for a
+    /// larger part of the time that all else takes.
+    pub fn new(meters: Arc<Meters>, capacity_bytes: u64, page_cache_bytes: u64, times: f64) -> Self {
+        let piece_bytes = ((WRITE_BACK_BYTES as f64 / times) as u64).max(BLOCK_BYTES);
+        let page_cache = PageCache::new(page_cache_bytes);
+        let volume = Arc::new(Volume::new(meters.clone(), capacity_bytes, piece_bytes, page_cache));
         Self { inner: MemoryStorage::forgetful(meters), volume, files: Mutex::default() }
     }
 
-    fn handle(&self, name: &str, inner: Arc<dyn StorageFile>, layout: Arc<Layout>) -> Arc<dyn StorageFile> {
-        Arc::new(SimulatedFile { name: name.to_owned(), inner, layout, volume: self.volume.clone() })
+    /// Pages that buffered reads looked for so far.
+    pub fn page_counts(&self) -> PageCounts {
+        self.volume.page_cache.lock().counts()
+    }
+
+    fn handle(&self, name: &str, inner: MemoryFile, layout: Arc<Layout>) -> Arc<dyn StorageFile> {
+        let (name, volume) = (name.to_owned(), self.volume.clone());
+        Arc::new(SimulatedFile { name, inner, layout, volume, page_cached: OnceLock::new() })
     }
 
     /// Frees the blocks of a file that is gone. What the operating system held back of it is written first: a log of full
@@ -116,6 +135,9 @@ impl SimulatedStorage {
         let Some(layout) = self.files.lock().remove(name) else { return };
         let (start, end) = std::mem::take(&mut *layout.pending.lock());
         layout.write(task, start, end - start, Pace::Buffered);
+        if let Some(file) = layout.cached.lock().take() {
+            self.volume.page_cache.lock().remove_file(file);
+        }
         let extents = layout.placement.write().cut(0, u64::MAX);
         self.volume.give_back(task, extents);
     }
@@ -124,14 +146,18 @@ impl SimulatedStorage {
 impl Storage for SimulatedStorage {
     fn create(&self, task: &mut Task, name: &str) -> Result<Arc<dyn StorageFile>> {
         self.give_back(task, name);
-        let inner = self.inner.create(task, name)?;
-        let layout = Arc::<Layout>::default();
+        let inner = self.inner.create_file(name);
+        let cached = {
+            let mut pages = self.volume.page_cache.lock();
+            pages.holds_pages().then(|| pages.add_file())
+        };
+        let layout = Arc::new(Layout { cached: Mutex::new(cached), ..Layout::default() });
         self.files.lock().insert(name.to_owned(), layout.clone());
         Ok(self.handle(name, inner, layout))
     }
 
-    fn open(&self, task: &mut Task, name: &str) -> Result<Arc<dyn StorageFile>> {
-        let inner = self.inner.open(task, name)?;
+    fn open(&self, _task: &mut Task, name: &str) -> Result<Arc<dyn StorageFile>> {
+        let inner = self.inner.open_file(name)?;
         let layout = self.files.lock().get(name).cloned().unwrap_or_default();
         Ok(self.handle(name, inner, layout))
     }
@@ -194,19 +220,46 @@ fn is_log(purpose: Purpose) -> bool {
 /// What the writer of tables and pages waits for: a page cleaner queues the pages of a batch and waits for them all.
 fn pace(purpose: Purpose) -> Pace {
     match purpose {
-        Purpose::PageFlush => Pace::Queued,
+        Purpose::PageFlush | Purpose::Undo => Pace::Queued,
         _ => Pace::Acknowledged,
     }
 }
 
 struct SimulatedFile {
     name: String,
-    inner: Arc<dyn StorageFile>,
+    inner: MemoryFile,
     layout: Arc<Layout>,
     volume: Arc<Volume>,
+    page_cached: OnceLock<PageCached>,
 }
 
 impl SimulatedFile {
+    /// What the handle's user said of the page cache; who says nothing goes past it.
+    fn page_cached(&self) -> PageCached {
+        self.page_cached.get().copied().unwrap_or_default()
+    }
+
+    /// Reads from the device.
+    fn fetch(&self, task: &mut Task, offset: u64, bytes: u64) {
+        let placement = self.layout.placement.read();
+        placement.runs(offset, bytes, |address, bytes| task.access(Access::Read { address, bytes }));
+    }
+
+    /// Pages under a range of bytes that the page cache lacks, and has from now on. `None` if the read goes past it.
+    fn missing(&self, offset: u64, bytes: u64) -> Option<Vec<Range<u64>>> {
+        if !self.page_cached().reads {
+            return None;
+        }
+        let cached = self.layout.cached.lock();
+        Some(self.volume.page_cache.lock().read((*cached)?, offset, bytes))
+    }
+
+    fn forget(&self, pages: Range<u64>) {
+        if let Some(file) = *self.layout.cached.lock() {
+            self.volume.page_cache.lock().forget(file, pages);
+        }
+    }
+
     /// Gives the pending bytes of a file to the device. Those of a log are written in whole blocks, the first and the last
     /// of which may have been written before.
     fn write_back(&self, task: &mut Task, purpose: Purpose, pace: Pace) {
@@ -232,19 +285,41 @@ impl SimulatedFile {
         }
         let mut pending = self.layout.pending.lock();
         *pending = if goes_on { (start, end.max(offset + bytes)) } else { (offset, offset + bytes) };
-        let full = pending.1 - pending.0 >= WRITE_BACK_BYTES;
+        if pending.1 - pending.0 < self.volume.piece_bytes {
+            return;
+        }
+        // Small pieces end with a whole block, or their ends would be a large part of what is written.
+        let ends_whole = self.volume.piece_bytes < WRITE_BACK_BYTES && is_log(purpose);
+        let end = pending.1;
+        let whole = if ends_whole { end / BLOCK_BYTES * BLOCK_BYTES } else { end };
+        pending.1 = whole;
         drop(pending);
-        if full {
-            self.write_back(task, purpose, Pace::Buffered);
+        self.write_back(task, purpose, Pace::Buffered);
+        if whole < end {
+            *self.layout.pending.lock() = (whole, end);
         }
     }
 }
 
 impl StorageFile for SimulatedFile {
+    fn use_page_cache(&self, cached: PageCached) {
+        // The first word counts: nobody changes how a file is open.
+        let _ = self.page_cached.set(cached);
+    }
+
     fn read_at(&self, task: &mut Task, purpose: Purpose, offset: u64, buffer: &mut [u8]) -> Result<()> {
-        self.inner.read_at(task, purpose, offset, buffer)?;
-        let placement = self.layout.placement.read();
-        placement.runs(offset, buffer.len() as u64, |address, bytes| task.access(Access::Read { address, bytes }));
+        self.inner.copy_out(task, offset, buffer)?;
+        let bytes = buffer.len() as u64;
+        let Some(missing) = self.missing(offset, bytes) else {
+            self.inner.count_read(purpose, bytes);
+            self.fetch(task, offset, bytes);
+            return Ok(());
+        };
+        for pages in missing {
+            let bytes = (pages.end - pages.start) * PAGE_BYTES;
+            self.inner.count_read(purpose, bytes);
+            self.fetch(task, pages.start * PAGE_BYTES, bytes);
+        }
         Ok(())
     }
 
@@ -254,6 +329,11 @@ impl StorageFile for SimulatedFile {
             return Err(Error::io(&*self.name, "write", io::Error::from(io::ErrorKind::StorageFull)));
         }
         self.inner.write_at(task, purpose, offset, data)?;
+        if (is_buffered(purpose) || self.page_cached().writes)
+            && let Some(file) = *self.layout.cached.lock()
+        {
+            self.volume.page_cache.lock().write(file, offset, bytes);
+        }
         if is_buffered(purpose) {
             self.hold(task, purpose, offset, bytes);
         } else {
@@ -281,6 +361,7 @@ impl StorageFile for SimulatedFile {
         self.inner.set_len(task, bytes)?;
         let (start, end) = &mut *self.layout.pending.lock();
         (*start, *end) = ((*start).min(bytes), (*end).min(bytes));
+        self.forget(bytes.div_ceil(PAGE_BYTES)..u64::MAX);
         let cut = self.layout.placement.write().cut(bytes.next_multiple_of(BLOCK_BYTES), u64::MAX);
         self.volume.give_back(task, cut);
         Ok(())
@@ -288,6 +369,7 @@ impl StorageFile for SimulatedFile {
 
     fn punch_hole(&self, task: &mut Task, offset: u64, bytes: u64) -> Result<()> {
         self.inner.punch_hole(task, offset, bytes)?;
+        self.forget(offset.div_ceil(PAGE_BYTES)..(offset + bytes) / PAGE_BYTES);
         let cut = self.layout.placement.write().cut(offset, bytes);
         self.volume.give_back(task, cut);
         Ok(())
@@ -315,6 +397,14 @@ mod tests {
     }
 
     impl Asked {
+        fn read(&self) -> Vec<u64> {
+            let bytes = |access: &Access| match access {
+                Access::Read { bytes, .. } => Some(*bytes),
+                _ => None,
+            };
+            self.0.lock().iter().filter_map(bytes).collect()
+        }
+
         fn written(&self) -> Vec<u64> {
             let bytes = |access: &Access| match access {
                 Access::Write { bytes, .. } => Some(*bytes),
@@ -325,14 +415,37 @@ mod tests {
     }
 
     fn storage() -> (SimulatedStorage, Asked, Task) {
+        with_page_cache(0)
+    }
+
+    fn with_page_cache(page_cache_bytes: u64) -> (SimulatedStorage, Asked, Task) {
         let asked = Asked::default();
         let task = Task::simulated(0, 0, Box::new(asked.clone()));
-        (SimulatedStorage::new(Arc::default(), 1 << 30), asked, task)
+        (SimulatedStorage::new(Arc::default(), 1 << 30, page_cache_bytes, 1.0), asked, task)
     }
 
     fn is_balanced(storage: &SimulatedStorage, asked: &Asked) {
-        let metered = storage.meters().snapshot().total().written_bytes;
-        assert_eq!((metered, metered), (storage.written_bytes(), asked.written().iter().sum()));
+        let metered = storage.meters().snapshot().total();
+        assert_eq!(metered.written_bytes, storage.written_bytes());
+        assert_eq!(metered.written_bytes, asked.written().iter().sum::<u64>());
+        assert_eq!(metered.read_bytes, storage.read_bytes());
+        assert_eq!(metered.read_bytes, asked.read().iter().sum::<u64>());
+    }
+
+    /// A table of 10 pages, the last of them in part, opened anew.
+    fn table(storage: &SimulatedStorage, task: &mut Task, cached: PageCached) -> Arc<dyn StorageFile> {
+        let table = storage.create(task, "1.sst").unwrap();
+        table.use_page_cache(cached);
+        table.write_at(task, Purpose::Flush, 0, &vec![7; 40_000]).unwrap();
+        let table = storage.open(task, "1.sst").unwrap();
+        table.use_page_cache(cached);
+        table
+    }
+
+    fn read(table: &dyn StorageFile, task: &mut Task, offset: u64, bytes: usize) {
+        let mut buffer = vec![0; bytes];
+        table.read_at(task, Purpose::UserRead, offset, &mut buffer).unwrap();
+        assert_eq!(buffer, vec![7; bytes]);
     }
 
     #[test]
@@ -373,6 +486,18 @@ mod tests {
     }
 
     #[test]
+    fn a_storage_that_stands_for_a_larger_one_writes_back_in_smaller_pieces_and_whole_blocks() {
+        let (_, asked, mut task) = storage();
+        let storage = SimulatedStorage::new(Arc::default(), 1 << 30, 0, 64.0);
+        let log = storage.create(&mut task, "log").unwrap();
+        (0..50).for_each(|n| log.write_at(&mut task, Purpose::Wal, n * 1000, &[7; 1000]).unwrap());
+        assert_eq!(asked.written(), [4 * 4096, 4 * 4096, 4 * 4096]);
+        log.sync(&mut task, Purpose::Wal).unwrap();
+        assert_eq!(asked.written()[3..], [4096, 3 * 4096]);
+        is_balanced(&storage, &asked);
+    }
+
+    #[test]
     fn a_removed_file_is_trimmed_and_its_space_used_again() {
         let (storage, asked, mut task) = storage();
         for name in ["1.sst", "2.sst"] {
@@ -384,5 +509,53 @@ mod tests {
         assert_eq!(asked.len(), 4);
         assert!(matches!(asked[1], Access::Trim { bytes: 12_288, .. }));
         assert_eq!((asked[0], asked[1]), (asked[2], asked[3]));
+    }
+
+    #[test]
+    fn a_buffered_read_reads_whole_pages_and_only_those_that_are_missing() {
+        let (storage, asked, mut task) = with_page_cache(1 << 20);
+        let table = table(&storage, &mut task, PageCached { reads: true, writes: false });
+        read(&*table, &mut task, 9000, 100);
+        read(&*table, &mut task, 5000, 15_000);
+        read(&*table, &mut task, 39_000, 1000);
+        read(&*table, &mut task, 5000, 15_000);
+        assert_eq!(asked.read(), [4096, 4096, 2 * 4096, 4096]);
+        assert_eq!(storage.meters().snapshot().of(Purpose::UserRead).reads, 4);
+        assert_eq!(storage.page_counts(), PageCounts { hits: 5, misses: 5 });
+        is_balanced(&storage, &asked);
+    }
+
+    #[test]
+    fn what_was_written_through_the_page_cache_is_not_read_from_the_device() {
+        let (storage, asked, mut task) = with_page_cache(1 << 20);
+        let table = table(&storage, &mut task, PageCached { reads: true, writes: true });
+        read(&*table, &mut task, 0, 40_000);
+        assert_eq!((asked.read(), asked.written()), (vec![], vec![40_000]));
+        is_balanced(&storage, &asked);
+    }
+
+    #[test]
+    fn direct_reads_go_past_the_page_cache_and_read_what_was_asked_for() {
+        let (storage, asked, mut task) = with_page_cache(1 << 20);
+        let table = table(&storage, &mut task, PageCached { reads: false, writes: true });
+        read(&*table, &mut task, 100, 50);
+        read(&*table, &mut task, 100, 50);
+        assert_eq!(asked.read(), [50, 50]);
+        is_balanced(&storage, &asked);
+    }
+
+    #[test]
+    fn a_file_of_the_same_name_finds_no_pages_of_the_one_that_was_removed_or_cut() {
+        let (storage, asked, mut task) = with_page_cache(1 << 20);
+        let both = PageCached { reads: true, writes: true };
+        table(&storage, &mut task, both);
+        storage.remove(&mut task, "1.sst").unwrap();
+        let again = table(&storage, &mut task, PageCached { writes: false, ..both });
+        read(&*again, &mut task, 0, 4096);
+        read(&*again, &mut task, 8192, 4096);
+        again.set_len(&mut task, 4096).unwrap();
+        again.write_at(&mut task, Purpose::Flush, 4096, &[7; 8192]).unwrap();
+        read(&*again, &mut task, 0, 12_288);
+        assert_eq!(asked.read(), [4096, 4096, 8192]);
     }
 }

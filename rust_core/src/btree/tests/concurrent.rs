@@ -140,12 +140,13 @@ fn a_page_read_ahead_does_not_replace_one_written_since() {
     let pool = driven.engine.forest().pool.clone();
     let root = driven.engine.forest().trees()[0].root;
     let writes = pool.table.entry(root).writes();
-    let image = pool.read(&mut driven.task, root).unwrap().view().0.to_vec();
+    let frame = pool.table.entry(root).frame().unwrap();
+    let body = pool.with_body(frame, true, |_, body| body.clone()).unwrap();
     driven.put(b"key", b"newer").unwrap();
     pool.flush_all(&mut driven.task).unwrap();
     while pool.table.entry(root).frame().is_some() {
         assert!(pool.free_clean_pages(&mut driven.task, usize::MAX) > 0);
     }
-    assert!(!pool.offer(root, writes, &image));
+    assert!(!pool.offer(root, writes, &body));
     assert_eq!(driven.get(b"key").unwrap().unwrap(), b"newer");
 }

@@ -4,6 +4,9 @@ mod concurrent;
 mod crash;
 mod jobs;
 mod model;
+mod own_keys;
+mod packed;
+mod redo_bytes;
 mod shape;
 pub(super) mod slow_storage;
 mod structure;
@@ -21,7 +24,8 @@ fn options(text: &str) -> Options {
     for pair in text.split_whitespace() {
         let (name, value) = pair.split_once('=').unwrap();
         let value = serde_json::from_str(value).unwrap_or_else(|_| serde_json::Value::from(value));
-        let name = if name == "merge_threshold" { name.to_owned() } else { format!("innodb_{name}") };
+        let plain = ["merge_threshold", "key_block_size"].contains(&name);
+        let name = if plain { name.to_owned() } else { format!("innodb_{name}") };
         map.insert(name, value);
     }
     Options::from_json(&map).unwrap()

@@ -7,14 +7,19 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+/// A key and the length of its new value; none removes it.
+type Put = (u16, Option<usize>);
+
 #[derive(Debug, Clone)]
 enum Op {
     Put(u16, usize),
     Delete(u16),
-    Batch(Vec<(u16, Option<usize>)>),
+    Batch(Vec<Put>),
     Get(u16),
     Forward(u16, usize),
     Backward(u16, usize),
+    /// A cursor that goes on, forward or back, while keys change between its steps.
+    Wander(u16, Vec<(bool, Option<Put>)>),
     Pass(u64),
     Settle,
     Reopen,
@@ -26,6 +31,8 @@ fn value_len() -> impl Strategy<Value = usize> {
 
 fn op() -> impl Strategy<Value = Op> {
     let change = (0u16..700, prop_oneof![2 => value_len().prop_map(Some), 1 => Just(None)]);
+    // Mostly keys near the cursor's, of the same index.
+    let step = (prop::bool::weighted(0.8), prop::option::weighted(0.3, (0u16..60, prop::option::of(value_len()))));
     prop_oneof![
         30 => (0u16..700, value_len()).prop_map(|(k, n)| Op::Put(k, n)),
         15 => (0u16..700).prop_map(Op::Delete),
@@ -33,6 +40,7 @@ fn op() -> impl Strategy<Value = Op> {
         10 => (0u16..700).prop_map(Op::Get),
         5 => (0u16..700, 0usize..40).prop_map(|(k, n)| Op::Forward(k, n)),
         5 => (0u16..700, 0usize..40).prop_map(|(k, n)| Op::Backward(k, n)),
+        5 => (0u16..640, prop::collection::vec(step, 0..60)).prop_map(|(k, steps)| Op::Wander(k, steps)),
         3 => (1u64..3000).prop_map(Op::Pass),
         1 => Just(Op::Settle),
         1 => Just(Op::Reopen),
@@ -79,6 +87,7 @@ impl Pair {
             }
             Op::Forward(n, steps) => self.forward(*n, *steps),
             Op::Backward(n, steps) => self.backward(*n, *steps),
+            Op::Wander(n, steps) => self.wander(step, *n, steps),
             Op::Pass(milliseconds) => self.driven.pass(*milliseconds).unwrap(),
             Op::Settle => {
                 self.driven.engine.begin_settle(&mut self.driven.task).unwrap();
@@ -93,7 +102,7 @@ impl Pair {
         }
     }
 
-    fn batch(&mut self, step: usize, changes: &[(u16, Option<usize>)]) {
+    fn batch(&mut self, step: usize, changes: &[Put]) {
         let mut batch = WriteBatch::default();
         for (n, len) in changes {
             let key = key(self.layout, *n);
@@ -147,6 +156,30 @@ impl Pair {
         assert!(expected.len() > steps || !cursor.valid());
     }
 
+    fn wander(&mut self, step: usize, n: u16, steps: &[(bool, Option<Put>)]) {
+        let start = key(self.layout, n);
+        let engine = self.driven.engine.clone();
+        let mut cursor = engine.iterator(&mut self.driven.task).unwrap();
+        cursor.seek(&mut self.driven.task, &start).unwrap();
+        let mut expected = self.within(&start).into_iter().find(|(other, _)| *other >= start);
+        for (forward, change) in steps {
+            assert_eq!(cursor.valid(), expected.is_some());
+            let Some((at, value)) = expected else { return };
+            assert_eq!((cursor.key(), cursor.value()), (&at[..], &value[..]));
+            if let Some((near, len)) = change {
+                self.batch(step, &[(n + near, *len)]);
+            }
+            let mut entries = self.within(&at).into_iter();
+            if *forward {
+                cursor.next(&mut self.driven.task).unwrap();
+                expected = entries.find(|(other, _)| *other > at);
+            } else {
+                cursor.prev(&mut self.driven.task).unwrap();
+                expected = entries.rfind(|(other, _)| *other < at);
+            }
+        }
+    }
+
     fn finish(&mut self) {
         let shape = structure::check(self.driven.engine.forest(), &mut self.driven.task);
         assert_eq!(shape.entries, self.model.len());
@@ -189,6 +222,24 @@ proptest! {
              compression_algorithm={algorithm} flush_log_at_trx_commit={flush_log}"
         );
         agree(text, KeyLayout::Plain, &ops);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn compressed_tables_agree_with_a_map(
+        ops in prop::collection::vec(op(), 1..400),
+        (page, slot) in prop::sample::select(vec![(4096, 4096), (8192, 4096), (16384, 4096), (16384, 8192)]),
+        layout in prop::sample::select(vec![KeyLayout::Plain, KeyLayout::Indexed]),
+        doublewrite in any::<bool>(),
+    ) {
+        let text = format!(
+            "page_size={page} key_block_size={slot} buffer_pool_size=1048576 redo_log_capacity=524288 \
+             flush_neighbors=2 doublewrite={doublewrite}"
+        );
+        agree(text, layout, &ops);
     }
 }
 
@@ -244,7 +295,7 @@ fn bytes_on_disk_shrink_with_compression() {
     let used = |algorithm: &str| {
         let text = format!("page_size=16384 buffer_pool_size=1048576 compression_algorithm={algorithm}");
         let (storage, mut driven) = Driven::fresh(&text);
-        for n in 0..20_000u32 {
+        for n in 0..60_000u32 {
             driven.put(&n.to_be_bytes(), &[b'x'; 200]).unwrap();
         }
         driven.engine.close(&mut driven.task).unwrap();

@@ -4,7 +4,7 @@
 use crate::error::Result;
 use crate::metrics::{Meters, Purpose};
 use crate::runtime::Task;
-use crate::storage::{MemoryStorage, Storage, StorageFile};
+use crate::storage::{MemoryStorage, PageCached, Storage, StorageFile};
 use std::sync::Arc;
 
 /// Turns that a pause gives away.
@@ -68,6 +68,10 @@ impl Storage for SlowStorage {
 struct SlowFile(Arc<dyn StorageFile>);
 
 impl StorageFile for SlowFile {
+    fn use_page_cache(&self, cached: PageCached) {
+        self.0.use_page_cache(cached);
+    }
+
     fn read_at(&self, task: &mut Task, purpose: Purpose, offset: u64, buffer: &mut [u8]) -> Result<()> {
         let half = buffer.len() / 2;
         let (first, second) = buffer.split_at_mut(half);

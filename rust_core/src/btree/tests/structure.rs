@@ -2,6 +2,7 @@
 //! exactly once or free.
 
 use crate::btree::forest::{Forest, Tree};
+use crate::btree::packed_page::Packed;
 use crate::btree::page::{Kind, Stored, View};
 use crate::btree::space::META_PAGE;
 use crate::runtime::Task;
@@ -29,6 +30,12 @@ pub fn check(forest: &Forest, task: &mut Task) -> Shape {
     let mut seen = BTreeSet::from([META_PAGE]);
     let maps = forest.space.lock().maps();
     seen.extend((0..maps).map(|map| forest.space.lock().map_page(map)));
+    for page in forest.undo.pages() {
+        let undo = forest.pool.read(task, page).unwrap();
+        let (kind, end) = (undo.view().kind(), undo.view().heap_top());
+        assert!(kind == Kind::Undo && end <= forest.pool.file.slot_bytes(), "undo page {page}: {kind:?} up to {end}");
+        seen.insert(page);
+    }
     let (mut used, mut capacity, mut entries) = (0, 0, 0);
     for &tree in forest.trees().iter() {
         let mut walk = Walk { forest, task, tree, seen: &mut seen, used: 0, capacity: 0, entries: 0 };
@@ -45,6 +52,28 @@ pub fn check(forest: &Forest, task: &mut Task) -> Shape {
 }
 
 impl Walk<'_> {
+    /// The compressed form of a page has its records.
+    fn check_packed(&mut self, page_no: u32, view: View) {
+        let mut stored = Vec::new();
+        let frame = self.forest.pool.table.entry(page_no).frame().unwrap();
+        self.forest.pool.with_body(frame, true, |_, body| body.append_stored(&mut stored));
+        if stored.len() == view.size() && self.forest.pool.file.packed_bytes() == 0 {
+            return;
+        }
+        let mut unpacked = vec![0; view.size()];
+        Packed(&stored).unpack(self.task, &mut unpacked).unwrap();
+        let unpacked = View(&unpacked);
+        assert_eq!(unpacked.count(), view.count(), "page {page_no}");
+        for slot in 0..view.count() {
+            assert_eq!(unpacked.key(slot), view.key(slot), "page {page_no}, record {slot}");
+            if view.is_leaf() {
+                assert_eq!(unpacked.value(slot), view.value(slot), "page {page_no}, record {slot}");
+            } else {
+                assert_eq!(unpacked.child(slot), view.child(slot), "page {page_no}, record {slot}");
+            }
+        }
+    }
+
     fn copy(&mut self, page_no: u32) -> Vec<u8> {
         self.forest.pool.read(self.task, page_no).unwrap().view().0.to_vec()
     }
@@ -53,6 +82,7 @@ impl Walk<'_> {
         assert!(self.seen.insert(page_no), "page {page_no} is reachable twice");
         let bytes = self.copy(page_no);
         let view = View(&bytes);
+        self.check_packed(page_no, view);
         assert_eq!((view.kind(), view.level(), view.tree()), (Kind::Tree, level, self.tree.number), "page {page_no}");
         let records = (0..view.count()).map(|slot| view.record_bytes(slot)).sum::<usize>();
         assert_eq!(records, view.used(), "page {page_no} accounts for its bytes wrongly");

@@ -1,5 +1,6 @@
-//! Where a compaction ends one output file and begins the next: RocksDB's `CompactionOutputs::ShouldStopBefore`. Outputs
-//! end at boundaries of the level below the output level, so that later compactions overlap fewer files.
+//! Where a compaction ends one output file and begins the next: RocksDB's `CompactionOutputs::ShouldStopBefore`. Since
+//! RocksDB 7.8 outputs end at boundaries of the level below the output level, so that later compactions overlap fewer
+//! files; before, they ended at the target size (`level_compaction_dynamic_file_size`, fixed on since 9.0).
 
 use super::shape::FileMeta;
 use std::sync::Arc;
@@ -12,6 +13,7 @@ pub struct OutputSplitter {
     max_bytes: u64,
     max_compaction_bytes: u64,
     splits: bool,
+    dynamic_file_size: bool,
     /// The grandparent that the current key is in or before.
     at: usize,
     in_gap: bool,
@@ -23,21 +25,24 @@ pub struct OutputSplitter {
 
 impl OutputSplitter {
     /// For outputs of `target_bytes` into `output_level`. Files of level 0 are not split; files above other files may
-    /// grow to twice the target to find a good end.
+    /// grow to twice the target to find a good end, if their size is dynamic.
     pub fn new(
         output_level: usize,
         target_bytes: u64,
         max_compaction_bytes: u64,
+        dynamic_file_size: bool,
         grandparents: Vec<Arc<FileMeta>>,
         bottommost: bool,
     ) -> Self {
-        let max_bytes = if bottommost || grandparents.is_empty() { target_bytes } else { 2 * target_bytes };
+        let grows = dynamic_file_size && !bottommost && !grandparents.is_empty();
+        let max_bytes = if grows { 2 * target_bytes } else { target_bytes };
         Self {
             grandparents,
             target_bytes,
             max_bytes,
             max_compaction_bytes,
             splits: output_level > 0,
+            dynamic_file_size,
             at: 0,
             in_gap: true,
             seen_key: false,
@@ -63,6 +68,9 @@ impl OutputSplitter {
         }
         if self.overlapped_bytes + file_bytes > self.max_compaction_bytes {
             return true;
+        }
+        if !self.dynamic_file_size {
+            return false;
         }
         let skips_a_file = crossed >= if self.in_gap { 2 } else { 3 };
         if skips_a_file && self.overlapped_bytes - overlapped_before > self.target_bytes / 8 {
@@ -150,26 +158,35 @@ mod tests {
 
     #[test]
     fn without_grandparents_outputs_end_at_the_target() {
-        let splitter = OutputSplitter::new(6, 250, 10_000, Vec::new(), true);
+        let splitter = OutputSplitter::new(6, 250, 10_000, true, Vec::new(), true);
         assert_eq!(outputs(splitter, 10), ["a0", "c5", "f0", "h5"]);
     }
 
     #[test]
     fn outputs_end_at_a_boundary_once_they_are_half_full() {
         let below = grandparents(&[("a0", "b9", 100), ("c0", "d9", 100), ("e0", "f9", 100), ("g0", "h9", 100)]);
-        let splitter = OutputSplitter::new(5, 300, 10_000, below, false);
+        let splitter = OutputSplitter::new(5, 300, 10_000, true, below, false);
         assert_eq!(outputs(splitter, 10), ["a0", "c0", "e0", "g0"]);
     }
 
     #[test]
+    fn outputs_of_a_fixed_size_end_at_the_target_whatever_lies_below() {
+        let below = grandparents(&[("a0", "b9", 100), ("c0", "d9", 100), ("e0", "f9", 100), ("g0", "h9", 100)]);
+        let splitter = OutputSplitter::new(5, 300, 10_000, false, below, false);
+        assert_eq!(outputs(splitter, 10), ["a0", "d0", "g0"]);
+    }
+
+    #[test]
     fn an_output_never_overlaps_more_than_one_compaction_may_read() {
-        let below = grandparents(&[("a0", "b9", 500), ("c0", "d9", 500), ("e0", "f9", 500), ("g0", "h9", 500)]);
-        let splitter = OutputSplitter::new(5, 10_000, 1100, below, false);
-        assert_eq!(outputs(splitter, 1), ["a0", "e0"]);
+        for dynamic in [true, false] {
+            let below = grandparents(&[("a0", "b9", 500), ("c0", "d9", 500), ("e0", "f9", 500), ("g0", "h9", 500)]);
+            let splitter = OutputSplitter::new(5, 10_000, 1100, dynamic, below, false);
+            assert_eq!(outputs(splitter, 1), ["a0", "e0"]);
+        }
     }
 
     #[test]
     fn files_of_level_0_are_not_split() {
-        assert_eq!(outputs(OutputSplitter::new(0, 100, 100, Vec::new(), false), 50), ["a0"]);
+        assert_eq!(outputs(OutputSplitter::new(0, 100, 100, true, Vec::new(), false), 50), ["a0"]);
     }
 }

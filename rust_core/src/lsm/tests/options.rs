@@ -290,6 +290,30 @@ fn index_and_filter_blocks_live_where_they_are_told_to() {
 }
 
 #[test]
+fn index_and_filter_blocks_that_the_cache_keeps_take_their_room_in_it() {
+    let run = |evicts: bool| {
+        let storage = memory();
+        let settings = json!({"cache_index_and_filter_blocks": true, "block_cache": 16384,
+            "filter_policy": "bloomfilter:10:false", "evict_index_and_filter_blocks": evicts});
+        let lsm = open(&storage, &tiny(&settings)).unwrap();
+        load(&lsm, 3000, 200);
+        settle(&lsm).unwrap();
+        let before = storage.meters().snapshot().of(Purpose::UserRead).reads;
+        for n in (0..3000).step_by(7) {
+            assert!(get(&lsm, &key_of(n)).unwrap().is_some());
+        }
+        let stats = lsm.stats();
+        let (cached, kept) = (stats.details["block_cache_bytes"], stats.details["index_and_filter_bytes"]);
+        (storage.meters().snapshot().of(Purpose::UserRead).reads - before, cached, kept)
+    };
+    let (with_evictions, _, none) = run(true);
+    let (without, cached, kept) = run(false);
+    assert!(none == 0.0 && kept > 3000.0);
+    assert!(cached <= (16384.0 - kept).max(0.0), "{cached} beside {kept}");
+    assert!(without < with_evictions, "{without} reads without evictions, {with_evictions} with them");
+}
+
+#[test]
 fn the_cache_answers_repeated_reads_within_its_size() {
     let hits = |bytes: u64| {
         let storage = memory();

@@ -2,7 +2,7 @@
 //! writes 1 MiB empties it.
 
 use super::*;
-use crate::device::{CloudVolume, CloudVolumeSpec};
+use crate::device::{CloudVolume, CloudVolumeSpec, DiskArray, DiskArraySpec};
 use crate::engine::{Commit, EngineIterator, EngineStats, WriteBatch};
 use crate::metrics::{Meters, Purpose};
 use crate::runtime::JobKind;
@@ -180,9 +180,9 @@ fn simulate_under(writers: &mut [Writer], until_ns: u64, observer: &mut dyn Obse
     });
     let mut cost_ns = [0.0; Work::COUNT];
     cost_ns[Work::Call as usize] = 1000.0;
-    let world = Arc::new(Mutex::new(World::new(1, cost_ns, Box::new(volume))));
+    let world = Arc::new(Mutex::new(World::new(1, cost_ns, Box::new(volume), 1.0)));
     let signal = Arc::<Signal>::default();
-    let storage = Arc::new(SimulatedStorage::new(Arc::<Meters>::default(), 1 << 30));
+    let storage = Arc::new(SimulatedStorage::new(Arc::<Meters>::default(), 1 << 30, 0, 1.0));
     let (used, running) = Default::default();
     let engine: Arc<dyn Engine> = Arc::new(Toy { storage, signal: signal.clone(), used, running });
     let mut simulation = Simulation::new(world, engine.clone(), signal, 0);
@@ -247,20 +247,19 @@ fn a_long_cpu_step_is_replayed_in_slices_that_add_up() {
         read_latency_us: 0.0,
         write_latency_us: 0.0,
     };
-    let mut world = World::new(1, [1.0; Work::COUNT], Box::new(CloudVolume::new(volume)));
+    let mut world = World::new(1, [1.0; Work::COUNT], Box::new(CloudVolume::new(volume)), 1.0);
     let mut work = WorkCounts::default();
     work.count(Work::Call, 2_600_000);
-    let (mut now_ns, mut step, mut slices) = (0, Some(Step::Cpu(work)), 0);
+    let (mut now_ns, mut step, mut slices) = (0, Some(Step::Cpu(Box::new(work))), 0);
     while let Some(next) = step {
-        (now_ns, step) = replay(&mut world, now_ns, next, &mut 0);
+        (now_ns, step) = replay(&mut world, now_ns, next, &mut Asker::default());
         slices += 1;
     }
     assert_eq!((now_ns, slices), (2_600_000, 6));
 }
 
-#[test]
-fn the_next_sync_waits_for_what_the_task_queued_and_for_nothing_that_another_did() {
-    let disks = crate::device::DiskArraySpec {
+fn disks() -> DiskArray {
+    DiskArray::new(DiskArraySpec {
         disks: 4,
         capacity_bytes: 1 << 40,
         stripe_bytes: 1 << 20,
@@ -269,11 +268,83 @@ fn the_next_sync_waits_for_what_the_task_queued_and_for_nothing_that_another_did
         rpm: 10_000.0,
         mb_per_s: 150.0,
         write_cache_bytes: 0,
+    })
+}
+
+/// Disks that stand for `stands_for` times the data, and work that costs nothing.
+fn world_of_disks(stands_for: f64) -> World {
+    World::new(1, [0.0; Work::COUNT], Box::new(disks()), stands_for)
+}
+
+/// The time that each access takes a client.
+fn client_times(stands_for: f64, accesses: &[Access]) -> Vec<u64> {
+    let mut task = Simulation::task(&Arc::new(Mutex::new(world_of_disks(stands_for))), 0, 0);
+    let mut time = |access: &Access| {
+        let began_ns = task.now_ns;
+        task.access(*access);
+        task.now_ns - began_ns
     };
-    let world = || {
-        let device = Box::new(crate::device::DiskArray::new(disks.clone()));
-        Arc::new(Mutex::new(World::new(1, [0.0; Work::COUNT], device)))
+    accesses.iter().map(&mut time).collect()
+}
+
+/// The time that each access takes a job whose requests have 1 MiB.
+fn job_times(stands_for: f64, accesses: &[Access]) -> Vec<u64> {
+    let mut world = world_of_disks(stands_for);
+    let stream = Stream { read_bytes: 1 << 20, write_bytes: 1 << 20 };
+    let (mut now_ns, mut asker) = (0, Asker { stream: Some(stream), queued_ns: 0 });
+    let mut time = |access: &Access| {
+        let (done_ns, rest) = replay(&mut world, now_ns, Step::Io(*access), &mut asker);
+        assert_eq!(rest, None);
+        done_ns - std::mem::replace(&mut now_ns, done_ns)
     };
+    accesses.iter().map(&mut time).collect()
+}
+
+const FAR: u64 = 1 << 36;
+
+/// A write, a sync and a read elsewhere.
+fn round(bytes: u64) -> [Access; 3] {
+    let write = Access::Write { address: FAR, bytes, pace: Pace::Acknowledged };
+    [write, Access::Sync, Access::Read { address: 0, bytes }]
+}
+
+#[test]
+fn a_job_of_a_smaller_copy_pays_seeks_and_syncs_by_what_it_stands_for() {
+    let full = job_times(1.0, &round(1 << 20));
+    for times in [4, 16, 256] {
+        let small = job_times(times as f64, &round((1 << 20) / times));
+        for (full, small) in full.iter().zip(small) {
+            // The heads come from places that lie a few requests apart.
+            assert!((small * times).abs_diff(*full) < full / 1000, "{small} x {times} is not {full}");
+        }
+    }
+}
+
+#[test]
+fn a_request_of_its_full_size_pays_all_of_a_seek_whatever_the_job_stands_for() {
+    let [write, _, read] = round(1 << 20);
+    assert_eq!(job_times(100.0, &[write, read]), job_times(1.0, &[write, read]));
+}
+
+#[test]
+fn a_record_that_is_as_small_at_full_size_pays_by_the_job() {
+    let [full, small] = [1.0, 50.0].map(|stands_for| job_times(stands_for, &round(100))[0]);
+    assert!((small * 50).abs_diff(full) < 50_000, "the transfer of 100 bytes takes less than a microsecond");
+}
+
+#[test]
+fn a_job_that_stands_for_itself_pays_what_a_client_pays() {
+    assert_eq!(job_times(1.0, &round(4096)), client_times(1.0, &round(4096)));
+}
+
+#[test]
+fn a_client_pays_in_full_whatever_the_data_stands_for() {
+    assert_eq!(client_times(1000.0, &round(16384)), client_times(1.0, &round(16384)));
+}
+
+#[test]
+fn the_next_sync_waits_for_what_the_task_queued_and_for_nothing_that_another_did() {
+    let world = || Arc::new(Mutex::new(world_of_disks(1.0)));
     let four_pages = |world: &Arc<Mutex<World>>, pace| {
         let mut task = Simulation::task(world, 0, 0);
         for disk in 0..4 {
@@ -288,4 +359,22 @@ fn the_next_sync_waits_for_what_the_task_queued_and_for_nothing_that_another_did
     let mut other = Simulation::task(&shared, 1, 0);
     other.access(Access::Sync);
     assert!(other.now_ns < queued);
+}
+
+#[test]
+fn a_sync_waits_for_bytes_that_went_back_before_it_and_not_for_later_ones() {
+    let world = Arc::new(Mutex::new(world_of_disks(1.0)));
+    let at = |now_ns, accesses: &[Access]| {
+        let mut task = Simulation::task(&world, 0, now_ns);
+        for access in accesses {
+            task.access(*access);
+        }
+        task.now_ns
+    };
+    let megabytes = Access::Write { address: 0, bytes: 8 << 20, pace: Pace::Buffered };
+    at(1_000_000_000, &[megabytes]);
+    let earlier = at(500_000_000, &[Access::Sync]);
+    assert!(earlier < 600_000_000, "{earlier}");
+    let later = at(1_000_000_001, &[Access::Sync]);
+    assert!(later > 1_015_000_000, "{later}");
 }

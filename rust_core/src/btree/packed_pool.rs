@@ -1,0 +1,299 @@
+//! Which pages of compressed tables the pool holds in both forms. Under pressure InnoDB drops the page and keeps its
+//! compressed form as long as the load is bound by I/O, so that the pool holds more pages and a read of them costs a
+//! decompression. Dirty pages may be dropped likewise: it is the compressed form that is written.
+//!
+//! A frame may hold a page in both forms or the compressed one alone; what all take together stays within the pool's bytes.
+
+use super::packed_page::PackedEdit;
+use super::page::{Kind, View};
+use super::pool::{Body, BufferPool};
+use crate::error::Result;
+use crate::runtime::Task;
+use std::sync::atomic::Ordering;
+
+/// `BUF_LRU_IO_TO_UNZIP_FACTOR`: decompressions that one I/O counts for.
+const IO_TO_UNZIP_FACTOR: u64 = 50;
+/// `BUF_LRU_STAT_N_INTERVAL`: seconds over which both are averaged.
+const INTERVALS: usize = 50;
+/// Of all pages in the pool, this part may always be in both forms.
+const UNZIPPED_PART: usize = 10;
+
+const NONE: u32 = u32::MAX;
+
+/// The frames that hold a page in both forms, the last one that was decompressed or became hot in front: `unzip_LRU`.
+#[derive(Debug)]
+pub struct Unzipped {
+    links: Vec<(u32, u32)>,
+    head: u32,
+    tail: u32,
+    /// Frames that have or will have the bytes of a page, whether they are in the list yet or not.
+    taken: usize,
+    now: Load,
+    past: [Load; INTERVALS],
+    next: usize,
+}
+
+/// What happened in one interval.
+#[derive(Debug, Clone, Copy, Default)]
+struct Load {
+    io: u64,
+    unzips: u64,
+}
+
+impl Unzipped {
+    /// For so many frames; none where tables are not compressed.
+    pub fn new(frames: usize) -> Self {
+        let links = vec![(NONE, NONE); frames];
+        let (now, past) = (Load::default(), [Load::default(); INTERVALS]);
+        Self { links, head: NONE, tail: NONE, taken: 0, now, past, next: 0 }
+    }
+
+    fn has(&self, frame: u32) -> bool {
+        self.head == frame || self.links[frame as usize].0 != NONE
+    }
+
+    fn push(&mut self, frame: u32) {
+        self.links[frame as usize] = (NONE, self.head);
+        match self.head {
+            NONE => self.tail = frame,
+            head => self.links[head as usize].0 = frame,
+        }
+        self.head = frame;
+    }
+
+    fn remove(&mut self, frame: u32) {
+        let (before, behind) = std::mem::replace(&mut self.links[frame as usize], (NONE, NONE));
+        match before {
+            NONE => self.head = behind,
+            before => self.links[before as usize].1 = behind,
+        }
+        match behind {
+            NONE => self.tail = before,
+            behind => self.links[behind as usize].0 = before,
+        }
+    }
+
+    fn coldest(&self) -> impl Iterator<Item = u32> + '_ {
+        let present = |frame: u32| (frame != NONE).then_some(frame);
+        std::iter::successors(present(self.tail), move |frame| present(self.links[*frame as usize].0))
+    }
+
+    /// Pages were read or written.
+    pub fn note_io(&mut self, pages: u64) {
+        self.now.io += pages;
+    }
+
+    /// An interval ends.
+    pub fn end_interval(&mut self) {
+        self.past[self.next] = std::mem::take(&mut self.now);
+        self.next = (self.next + 1) % INTERVALS;
+    }
+
+    /// Whether the load is bound by I/O rather than by decompressions.
+    fn is_io_bound(&self) -> bool {
+        let average = |of: fn(&Load) -> u64| self.past.iter().map(of).sum::<u64>() / INTERVALS as u64 + of(&self.now);
+        average(|load| load.unzips) <= average(|load| load.io) * IO_TO_UNZIP_FACTOR
+    }
+}
+
+impl BufferPool {
+    /// Whether tables are compressed.
+    #[inline]
+    pub fn is_packed(&self) -> bool {
+        self.file.packed_bytes() > 0
+    }
+
+    /// Bytes that the pool has left, when so many frames hold a page.
+    fn bytes_left(&self, held: usize, unzipped: &Unzipped) -> usize {
+        let used = held * self.file.packed_bytes() + unzipped.taken * self.page_bytes();
+        (self.options.pool_pages() * (self.page_bytes() + self.file.packed_bytes())).saturating_sub(used)
+    }
+
+    /// Frames that can take a page in both forms without an eviction, when so many are free.
+    pub fn frames_left(&self, free: usize) -> usize {
+        if !self.is_packed() {
+            return free;
+        }
+        let left = self.bytes_left(self.frames() - free, &self.unzipped.lock());
+        (left / (self.page_bytes() + self.file.packed_bytes())).min(free)
+    }
+
+    /// Bytes of all pages that the pool holds.
+    pub fn packed_held_bytes(&self) -> u64 {
+        let held = self.frames() - self.lru.lock().free_len();
+        (held * self.file.packed_bytes() + self.unzipped.lock().taken * self.page_bytes()) as u64
+    }
+
+    /// Pages that the pool would hold if it were full, with as many of them in both forms as now.
+    pub fn pages_to_hold(&self) -> usize {
+        let free = self.lru.lock().free_len();
+        self.frames() - free + self.frames_left(free)
+    }
+
+    /// Takes bytes for a page in addition to the frames held; false if something must go first.
+    fn take_bytes(&self, held: usize, bytes: usize) -> bool {
+        let mut unzipped = self.unzipped.lock();
+        let fits = self.bytes_left(held, &unzipped) >= bytes;
+        unzipped.taken += usize::from(fits);
+        fits
+    }
+
+    /// Gives the bytes of a page back that [`BufferPool::take_bytes`] took, and whatever list its frame was in.
+    pub fn return_bytes(&self, frame: Option<u32>) {
+        let mut unzipped = self.unzipped.lock();
+        unzipped.taken -= 1;
+        if let Some(frame) = frame.filter(|frame| unzipped.has(*frame)) {
+            unzipped.remove(frame);
+        }
+    }
+
+    /// A page is in a frame in both forms, or became hot there.
+    pub fn note_unzipped(&self, frame: u32) {
+        let mut unzipped = self.unzipped.lock();
+        if unzipped.has(frame) {
+            unzipped.remove(frame);
+        }
+        unzipped.push(frame);
+    }
+
+    /// Moves a page that became hot to the front, if it is held in both forms.
+    pub fn note_hot_unzipped(&self, frame: u32) {
+        let mut unzipped = self.unzipped.lock();
+        if unzipped.has(frame) {
+            unzipped.remove(frame);
+            unzipped.push(frame);
+        }
+    }
+
+    /// A free frame with room for a page in both forms. What must go for it goes: pages from one of both forms to the
+    /// other, and clean ones among the `depth` coldest from the pool.
+    pub fn packed_frame_without_flush(&self, depth: usize) -> Option<u32> {
+        let bytes = self.page_bytes() + self.file.packed_bytes();
+        let mut lru = self.lru.lock();
+        loop {
+            let held = self.frames() - lru.free_len();
+            if lru.free_len() > 0 && self.take_bytes(held, bytes) {
+                return lru.take_free();
+            }
+            if !self.reclaim(&mut lru, depth) {
+                return None;
+            }
+        }
+    }
+
+    fn page_bytes_without_flush(&self, depth: usize) -> Option<()> {
+        let mut lru = self.lru.lock();
+        while !self.take_bytes(self.frames() - lru.free_len(), self.page_bytes()) {
+            if !self.reclaim(&mut lru, depth) {
+                return None;
+            }
+        }
+        Some(())
+    }
+
+    /// Gives bytes back without a flush; false if nothing can go. The caller holds the lock of the list.
+    pub fn reclaim(&self, lru: &mut super::lru::Lru, depth: usize) -> bool {
+        let strips = {
+            let unzipped = self.unzipped.lock();
+            let many = unzipped.taken > lru.len() / UNZIPPED_PART;
+            many && (self.has_evicted_none() || unzipped.is_io_bound())
+        };
+        if strips && self.strip_coldest() {
+            return true;
+        }
+        let Some((frame, mut guard)) = self.evict_coldest(lru, depth) else {
+            return depth == usize::MAX && self.strip_coldest();
+        };
+        lru.remove(frame);
+        if guard.has_page() {
+            self.return_bytes(Some(frame));
+        }
+        *guard = Body::new(0, 0);
+        drop(guard);
+        lru.give_free(frame);
+        true
+    }
+
+    /// Drops the coldest page that is held in both forms and not latched.
+    fn strip_coldest(&self) -> bool {
+        let mut unzipped = self.unzipped.lock();
+        let stripped = unzipped.coldest().find(|frame| {
+            let body = self.try_latch(*frame);
+            body.is_some_and(|mut body| body.strip())
+        });
+        if let Some(frame) = stripped {
+            unzipped.remove(frame);
+            unzipped.taken -= 1;
+        }
+        stripped.is_some()
+    }
+
+    /// Decompresses a page that the pool holds in its compressed form alone. If it is gone or latched meanwhile, nothing
+    /// happens, and the caller looks again.
+    pub fn unpack_resident(&self, task: &mut Task, page_no: u32) -> Result<()> {
+        self.without_flush_or_with(task, Self::page_bytes_without_flush)?;
+        let unpacked = self.unpack_with_bytes(task, page_no);
+        if !matches!(unpacked, Ok(true)) {
+            self.return_bytes(None);
+        }
+        unpacked.map(drop)
+    }
+
+    fn unpack_with_bytes(&self, task: &mut Task, page_no: u32) -> Result<bool> {
+        let Some(frame) = self.table.entry(page_no).frame() else { return Ok(false) };
+        let Some(mut body) = self.latch_for_a_while(frame) else { return Ok(false) };
+        if !body.lacks_page(page_no) {
+            return Ok(false);
+        }
+        body.unpack(|packed, bytes| self.file.expand(task, page_no, packed, bytes), self.page_bytes())?;
+        let mut unzipped = self.unzipped.lock();
+        unzipped.push(frame);
+        unzipped.now.unzips += 1;
+        self.counters.unzips.fetch_add(1, Ordering::Relaxed);
+        Ok(true)
+    }
+}
+
+/// Takes over what the page has and its compressed form has not: the header, or all of a page that is none of a tree.
+pub fn keep_in(packed: &mut [u8], page: &[u8]) {
+    if View(page).kind() == Kind::Tree {
+        PackedEdit(packed).copy_header(View(page));
+    } else {
+        let len = packed.len();
+        packed.copy_from_slice(&page[..len]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_keeps_its_order() {
+        let mut list = Unzipped::new(5);
+        for frame in [0, 3, 1, 4] {
+            list.push(frame);
+        }
+        assert_eq!(list.coldest().collect::<Vec<_>>(), [0, 3, 1, 4]);
+        list.remove(3);
+        list.remove(0);
+        assert_eq!((list.coldest().collect::<Vec<_>>(), list.has(3), list.has(1)), (vec![1, 4], false, true));
+        list.remove(4);
+        list.remove(1);
+        assert!(!list.has(1) && list.coldest().next().is_none());
+    }
+
+    #[test]
+    fn fifty_decompressions_weigh_as_much_as_one_page_read() {
+        let mut load = Unzipped::new(1);
+        load.now = Load { io: 2, unzips: 100 };
+        assert!(load.is_io_bound());
+        load.now.unzips += 1;
+        assert!(!load.is_io_bound());
+        load.end_interval();
+        // The averages over 50 intervals: 2 / 50 = 0 reads and 101 / 50 = 2 decompressions.
+        assert!(!load.is_io_bound());
+        load.note_io(1);
+        assert!(load.is_io_bound());
+    }
+}

@@ -1,0 +1,72 @@
+"""At 1/4 and 1/16 of a size, inserts into an LSM on disks are about as fast and stall as much.
+
+A smaller copy flushes and compacts as often for fewer bytes. Were each of its jobs to seek and sync
+as one of the full size does, its memtables would wait for the disks.
+"""
+
+from functools import cache
+from typing import Any
+
+import pytest
+
+from advisor import core, knobs
+from advisor.profile import hardware
+from advisor.scale import Scale
+
+MIB = 1 << 20
+ROWS = 500_000
+FACTORS = (1 / 4, 1 / 16)
+
+SETTINGS = {
+    "write_buffer_size": MIB,
+    "max_write_buffer_number": 4,
+    "target_file_size_base": MIB // 2,
+    "max_bytes_for_level_base": 4 * MIB,
+    "block_cache": 16 * MIB,
+    "max_background_jobs": 4,
+    "compression": "kNoCompression",
+    "sync": False,
+}
+
+
+@cache
+def inserts(factor: float, jobs_stand_for_larger_ones: bool = True) -> tuple[float, float]:
+    """Rows per second, and the share of the time that each client stalls."""
+    scale, machine = Scale(factor), hardware("disk-array-64gb-2016").to_spec(factor)
+    settings = scale.settings("lsm", knobs.defaults("lsm") | SETTINGS)
+    assert settings.notes == ()
+    # With processors that cost nothing but a bound on the rate, the disks decide.
+    machine |= {"slowdown": 0.01, "work_ns": {"operation": 20_000.0}}
+    if not jobs_stand_for_larger_ones:
+        machine["stands_for"] = 1.0
+    clients = 4
+    spec: dict[str, Any] = {
+        "engine": "lsm",
+        "options": dict(settings.values),
+        "workload": {
+            "kind": "insert_benchmark",
+            "rows": 0,
+            "rows_per_commit": 100,
+            "unique_check": False,
+        },
+        "clients": clients,
+        "seed": 1,
+        "operations": scale.size(ROWS),
+        "interval_ms": 10,
+        "clock": "simulated",
+        "hardware": machine,
+    }
+    report = core.run(spec)
+    stalled = report["metrics"]["stall_s"] / report["seconds"] / clients
+    return report["metrics"]["ops_per_s"], stalled
+
+
+@pytest.mark.parametrize("factor", FACTORS)
+def test_a_smaller_copy_inserts_and_stalls_as_the_full_size_does(factor: float) -> None:
+    (full, full_stall), (small, small_stall) = inserts(1.0), inserts(factor)
+    assert small == pytest.approx(full, rel=0.4)
+    assert small_stall == pytest.approx(full_stall, abs=0.05)
+
+
+def test_jobs_that_paid_for_themselves_would_hold_the_inserts_of_a_smaller_copy_up() -> None:
+    assert inserts(1 / 16, jobs_stand_for_larger_ones=False)[0] < inserts(1.0)[0] / 2
