@@ -382,6 +382,22 @@ impl BufferPool {
         Ok(page)
     }
 
+    /// The page as recovery needs it for an image whose frame ends at `end`: empty, whatever storage has, unless that is newer.
+    /// Then it stays: what was logged behind the image may need batches that the log no longer tells of.
+    pub fn write_for_image(&self, task: &mut Task, page_no: u32, end: u64) -> Result<WritePage<'_>> {
+        let mut page = match self.write_for_recovery(task, page_no) {
+            // Torn; or what another life of the engine left there.
+            Err(Error::Corruption { .. }) => self.create(task, page_no)?,
+            page => page?,
+        };
+        if page.view().lsn() < end {
+            let (bytes, packed) = page.parts();
+            bytes.fill(0);
+            packed.fill(0);
+        }
+        Ok(page)
+    }
+
     /// Checks what storage held of a page, and makes the page of it.
     pub fn open_image(&self, task: &mut Task, page_no: u32, image: &mut [u8]) -> Result<Body> {
         let mut body = Body::new(self.page_bytes, self.file.packed_bytes());

@@ -330,12 +330,7 @@ impl<'a> Replay<'a> {
         let is_image = matches!(op, RedoOp::Image { .. } | RedoOp::Packed { .. });
         let page = match self.pool.write_resident(task, page_no) {
             Some(page) => page,
-            // An image does not need what storage has, which may be nothing.
-            None if is_image => {
-                let mut page = self.pool.create(task, page_no)?;
-                page.edit().0.fill(0);
-                page
-            }
+            None if is_image => self.pool.write_for_image(task, page_no, end)?,
             None => self.pool.write_for_recovery(task, page_no)?,
         };
         let skip = page.view().lsn() >= end;

@@ -9,6 +9,7 @@ use crate::storage::{FaultyStorage, MemoryStorage, Storage};
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -125,6 +126,33 @@ fn a_crash_of_compressed_pages_leaves_whole_batches() {
 fn a_crash_of_compressed_tables_leaves_whole_batches() {
     let text = "page_size=8192 key_block_size=4096 buffer_pool_size=524288 redo_log_capacity=262144";
     crash_everywhere(text, 300, 11, 200);
+}
+
+/// The log begins with the image of a page that storage has in a later version, behind changes whose batch the log no longer
+/// tells of.
+#[test]
+fn a_page_that_is_newer_on_storage_than_its_image_in_the_log_stays_as_it_is() {
+    let larger = TINY.replace("page_size=4096", "page_size=8192").replace("262144", "1048576");
+    for more in ["", " key_block_size=4096", " compression_algorithm=lz4"] {
+        let text = format!("{larger}{more}");
+        let (memory, mut driven) = Driven::fresh(&text);
+        let mut batch = WriteBatch::default();
+        (0..200).for_each(|n| batch.put(format!("{n:08}").as_bytes(), &[n; 100]));
+        driven.write(&mut batch, Commit::Synced).unwrap();
+        let forest = driven.engine.forest();
+        assert!(forest.undo.pages().len() == 1 && forest.counters.splits.load(Ordering::Relaxed) > 1, "{more}");
+        let is_undo = |frame: &u32| forest.undo.pages().contains(&forest.pool.page_hint(*frame));
+        let frames = forest.pool.dirty.oldest_frames(usize::MAX).into_iter().filter(|frame| !is_undo(frame));
+        let batches = forest.pool.write_frames(&mut driven.task, &frames.collect::<Vec<_>>(), true).unwrap();
+        forest.pool.complete_all(&batches);
+        let begin = forest.redo.checkpoint_lsn();
+        forest.pool.checkpoint_now(&mut driven.task).unwrap();
+        assert!(begin < forest.redo.checkpoint_lsn() && forest.redo.checkpoint_age() > 4096, "{more}");
+        let left = Arc::new(memory.crash_clone(CrashKeeps::Synced));
+        let mut again = Driven::open(left, &options(&text), KeyLayout::Plain).unwrap();
+        assert_eq!(again.scan(b"").unwrap(), driven.scan(b"").unwrap(), "{more}");
+        structure::check(again.engine.forest(), &mut again.task);
+    }
 }
 
 /// The second crash comes while the first is recovered from.
