@@ -226,6 +226,9 @@ class Hardware(Table):
     """CPU time per unit of work, where it differs from the core's own figures."""
     slowdown: Annotated[float, Field(ge=0.01, le=100)] = 1.0
     """How much longer than the core's own figures all other work takes."""
+    statement_wait_us: Annotated[float, Field(ge=0, le=1e6)] = 0.0
+    """What passes in each SQL statement while neither client nor server computes, because the one
+    that is spoken to has to be woken first."""
     calls: str = ""
     """The products that the machine speaks for, as a file of `profiles/calls/`; empty where it
     speaks for the core's own engines. The slowdown counts for them too."""
@@ -274,6 +277,7 @@ class Hardware(Table):
             "cores": self.cpu_cores,
             "work_ns": dict(self.work_ns),
             "slowdown": self.slowdown,
+            "statement_wait_us": self.statement_wait_us,
             "page_cache_bytes": page_cache,
             "stands_for": 1 / factor,
             "calls": calls(self.calls).model_dump(exclude={"source"}) if self.calls else {},

@@ -28,6 +28,10 @@ pub struct HardwareSpec {
     /// jobs that are so much larger.
     #[serde(default = "nothing_larger")]
     pub stands_for: f64,
+    /// Microseconds of a statement during which neither its client nor its server computes, because the one that is spoken to
+    /// has to be woken first.
+    #[serde(default)]
+    pub statement_wait_us: f64,
     /// Nanoseconds that a call of a real product takes beyond this core's own work, by the names of [`Product`] and of
     /// [`Work::CALLS`], where [`default_work_ns`] holds; `slowdown` counts for them too. Absent ones take nothing.
     #[serde(default)]
@@ -67,6 +71,10 @@ impl HardwareSpec {
         if !(1.0..=1e12).contains(&spec.stands_for) {
             return Err(Error::invalid("hardware.stands_for", spec.stands_for, "a factor from 1 to 1e12"));
         }
+        if !(0.0..=1e6).contains(&spec.statement_wait_us) {
+            let accepted = "microseconds from 0 to 1e6";
+            return Err(Error::invalid("hardware.statement_wait_us", spec.statement_wait_us, accepted));
+        }
         spec.device.check()?;
         Ok(spec)
     }
@@ -84,7 +92,8 @@ impl HardwareSpec {
             let named_ns = self.work_ns.get(work.name()).copied();
             named_ns.unwrap_or(call_ns.unwrap_or(default_work_ns(work)) * self.slowdown)
         });
-        Ok(World::new(self.cores, cost_ns, self.device.build()?, self.stands_for))
+        let world = World::new(self.cores, cost_ns, self.device.build()?, self.stands_for);
+        Ok(world.with_statement_wait(self.statement_wait_us * 1000.0))
     }
 }
 

@@ -26,6 +26,8 @@ const JOB_TASKS: u32 = 1_000_000;
 pub struct World {
     cores: Pool,
     cost_ns: [f64; Work::COUNT],
+    /// What passes in each statement while neither client nor server computes.
+    statement_wait_ns: f64,
     /// What the cores did so far.
     done: WorkCounts,
     device: Box<dyn Device>,
@@ -42,11 +44,23 @@ impl World {
     pub fn new(cores: usize, cost_ns: [f64; Work::COUNT], device: Box<dyn Device>, stands_for: f64) -> Self {
         let turn_bytes = device.turn_bytes();
         let (cores, done) = (Pool::new(cores), WorkCounts::default());
-        Self { cores, cost_ns, done, device, turn_bytes, stands_for, written_back: WrittenBack::default() }
+        let (written_back, statement_wait_ns) = (WrittenBack::default(), 0.0);
+        Self { cores, cost_ns, statement_wait_ns, done, device, turn_bytes, stands_for, written_back }
+    }
+
+    /// Lets each statement wait so long, beside what it takes of a core.
+    #[must_use]
+    pub fn with_statement_wait(mut self, wait_ns: f64) -> Self {
+        self.statement_wait_ns = wait_ns;
+        self
     }
 
     fn work_ns(&self, work: &WorkCounts) -> u64 {
         work.counted().map(|(kind, units)| units as f64 * self.cost_ns[kind]).sum::<f64>() as u64
+    }
+
+    fn wait_ns(&self, work: &WorkCounts) -> u64 {
+        (work.get(Work::Statement) as f64 * self.statement_wait_ns) as u64
     }
 
     /// Does `work`, which takes `service_ns`.
@@ -161,7 +175,7 @@ impl Charge for Ticket {
     fn cpu(&mut self, now_ns: u64, work: &WorkCounts) -> u64 {
         let mut world = self.world.lock();
         let service_ns = world.work_ns(work);
-        world.cpu(now_ns, work, service_ns)
+        world.cpu(now_ns, work, service_ns) + world.wait_ns(work)
     }
 
     fn io(&mut self, now_ns: u64, access: Access) -> u64 {

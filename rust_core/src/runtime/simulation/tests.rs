@@ -221,6 +221,32 @@ fn clients_share_the_core_and_the_run_repeats_to_the_nanosecond() {
     assert_eq!(run(), (now_ns, ended));
 }
 
+fn unused_volume() -> CloudVolume {
+    CloudVolume::new(CloudVolumeSpec {
+        capacity_bytes: 1 << 40,
+        iops: 1.0,
+        mb_per_s: 1.0,
+        request_bytes: 1,
+        read_latency_us: 0.0,
+        write_latency_us: 0.0,
+    })
+}
+
+#[test]
+fn a_statement_waits_without_a_core() {
+    let mut cost_ns = [0.0; Work::COUNT];
+    cost_ns[Work::Statement as usize] = 1000.0;
+    let world = World::new(1, cost_ns, Box::new(unused_volume()), 1.0).with_statement_wait(5000.0);
+    let world = Arc::new(Mutex::new(world));
+    let ends = [1, 2].map(|statements| {
+        let mut task = Simulation::task(&world, 0, 0);
+        task.charge(Work::Statement, statements);
+        task.settle();
+        task.now_ns
+    });
+    assert_eq!((ends, world.lock().cpu_use().ns), ([6_000, 13_000], 3_000));
+}
+
 #[test]
 fn a_phase_that_ends_between_two_ticks_is_not_ticked_after_its_end() {
     let mut writers = [Writer { left: 6, ..Writer::default() }];
@@ -239,15 +265,7 @@ fn a_simulation_that_is_stopped_carries_out_no_further_event() {
 
 #[test]
 fn a_long_cpu_step_is_replayed_in_slices_that_add_up() {
-    let volume = CloudVolumeSpec {
-        capacity_bytes: 1 << 40,
-        iops: 1.0,
-        mb_per_s: 1.0,
-        request_bytes: 1,
-        read_latency_us: 0.0,
-        write_latency_us: 0.0,
-    };
-    let mut world = World::new(1, [1.0; Work::COUNT], Box::new(CloudVolume::new(volume)), 1.0);
+    let mut world = World::new(1, [1.0; Work::COUNT], Box::new(unused_volume()), 1.0);
     let mut work = WorkCounts::default();
     work.count(Work::Call, 2_600_000);
     let (mut now_ns, mut step, mut slices) = (0, Some(Step::Cpu(Box::new(work))), 0);
