@@ -44,6 +44,7 @@ METRICS: Mapping[str, Metric] = {
         Metric("read_amp", "ratio", "lower", "Blocks or pages asked for per operation."),
         Metric("space_amp", "ratio", "lower", "Bytes on disk per live user byte."),
         Metric("device_bytes", "bytes", "lower", "Bytes that the flash device is given."),
+        Metric("trimmed_bytes", "bytes", "lower", "Bytes that the flash device may forget (TRIM)."),
         Metric("nand_bytes", "bytes", "lower", "Bytes that the flash writes."),
         Metric("erases", "superblocks", "lower", "Superblocks that the flash erases."),
         Metric("flash_waf", "ratio", "lower", "Bytes that the flash writes per byte it is given."),
@@ -65,7 +66,14 @@ METRICS: Mapping[str, Metric] = {
 }
 
 
-FLASH_METRICS = ("device_bytes", "nand_bytes", "erases", "flash_waf", "drive_years")
+FLASH_METRICS = (
+    "device_bytes",
+    "trimmed_bytes",
+    "nand_bytes",
+    "erases",
+    "flash_waf",
+    "drive_years",
+)
 """What a simulated flash device tells of the measured phase; absent elsewhere."""
 
 

@@ -102,6 +102,7 @@ METRICS: Mapping[str, Metric] = {
         Metric("read_amp", "read amp", _times),
         Metric("space_amp", "space amp", _times),
         Metric("device_bytes", "to the device", _bytes),
+        Metric("trimmed_bytes", "trimmed", _bytes),
         Metric("nand_bytes", "to the flash", _bytes),
         Metric("erases", "erases", count),
         Metric("flash_waf", "flash WAF", _times),

@@ -61,6 +61,15 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             for part in ("operation", "bytes", "interval")
         ),
     ),
+    (
+        """ CREATE OR REPLACE VIEW run AS SELECT trial.*, m.* EXCLUDE (trial) FROM trial LEFT JOIN (
+        PIVOT trial_metric ON metric IN ( 'ops_per_s', 'p50_us', 'p95_us', 'p99_us', 'p999_us',
+        'max_us', 'reads_per_op', 'read_kb_per_op', 'write_kb_per_op', 'write_amp', 'read_amp',
+        'space_amp', 'cpu_us_per_op', 'cache_hit_ratio', 'bloom_false_positive_ratio', 'stall_s',
+        'disk_bytes', 'memory_bytes', 'device_bytes', 'trimmed_bytes', 'nand_bytes', 'erases',
+        'flash_waf', 'drive_years') USING any_value(value) GROUP BY trial) AS m
+        ON m.trial = trial.id """,
+    ),
 )
 
 INTERVAL_COLUMNS: tuple[str, ...] = (

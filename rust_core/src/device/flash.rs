@@ -163,6 +163,7 @@ impl Device for Flash {
     }
 
     fn trim(&mut self, address: u64, bytes: u64) {
+        self.stats.trimmed_bytes += bytes;
         let pages = self.pages(address + self.spec.page_bytes - 1, bytes.saturating_sub(self.spec.page_bytes - 1));
         for page in pages {
             self.translation.trim(page);

@@ -20,6 +20,8 @@ pub struct DeviceStats {
     pub read_bytes: u64,
     /// Bytes that the host wrote.
     pub written_bytes: u64,
+    /// Bytes that the host said hold no data any more; 0 where nobody asks.
+    pub trimmed_bytes: u64,
     /// Bytes programmed into flash, garbage collection included; 0 where there is no flash.
     pub nand_bytes: u64,
     /// Erased superblocks.

@@ -39,6 +39,8 @@ pub struct Measured {
 pub struct FlashWear {
     /// Bytes that the host gave it.
     pub device_bytes: u64,
+    /// Bytes that the host trimmed, most of them with files that it removed.
+    pub trimmed_bytes: u64,
     /// Bytes programmed, garbage collection included.
     pub nand_bytes: u64,
     /// Superblocks erased.
@@ -52,11 +54,12 @@ const YEAR_S: f64 = 365.25 * 86_400.0;
 
 impl FlashWear {
     /// Its metrics after `seconds`; none if nothing was written.
-    fn metrics(&self, seconds: f64) -> [(&'static str, Option<f64>); 5] {
+    fn metrics(&self, seconds: f64) -> [(&'static str, Option<f64>); 6] {
         let (host, nand) = (self.device_bytes as f64, self.nand_bytes as f64);
         let written = |amount: f64| (host > 0.0).then_some(amount);
         [
             ("device_bytes", written(host)),
+            ("trimmed_bytes", written(self.trimmed_bytes as f64)),
             ("nand_bytes", written(nand)),
             ("erases", written(self.erases as f64)),
             ("flash_waf", ratio(nand, host)),
@@ -247,6 +250,7 @@ mod tests {
             memory_bytes: 1234,
             flash: Some(FlashWear {
                 device_bytes: 2000,
+                trimmed_bytes: 700,
                 nand_bytes: 3000,
                 erases: 4,
                 endurance_bytes: 1500.0 * YEAR_S * 7.0,
@@ -273,6 +277,7 @@ mod tests {
             ("read_amp", 3.0),
             ("space_amp", 1.5),
             ("device_bytes", 2000.0),
+            ("trimmed_bytes", 700.0),
             ("nand_bytes", 3000.0),
             ("erases", 4.0),
             ("flash_waf", 1.5),
@@ -287,7 +292,7 @@ mod tests {
             let found = metrics[name].as_f64().unwrap();
             assert!((found - expected).abs() < 1e-9, "{name}: {found} against {expected}");
         }
-        assert_eq!(metrics.len(), 23);
+        assert_eq!(metrics.len(), 24);
     }
 
     #[test]

@@ -115,6 +115,7 @@ fn measure(
     let wear = device.zip(driver.device()).zip(endurance_bytes(plan));
     let flash = wear.map(|((before, after), endurance_bytes)| FlashWear {
         device_bytes: after.written_bytes - before.written_bytes,
+        trimmed_bytes: after.trimmed_bytes - before.trimmed_bytes,
         nand_bytes: after.nand_bytes - before.nand_bytes,
         erases: after.erases - before.erases,
         endurance_bytes,

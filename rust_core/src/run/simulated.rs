@@ -86,6 +86,7 @@ impl VirtualDriver {
         json!({
             "read_bytes": stats.read_bytes,
             "written_bytes": stats.written_bytes,
+            "trimmed_bytes": stats.trimmed_bytes,
             "nand_bytes": stats.nand_bytes,
             "erases": stats.erases,
             "busy_s": stats.busy_ns as f64 / 1e9,

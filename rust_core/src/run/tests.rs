@@ -389,6 +389,15 @@ fn every_byte_of_a_simulated_run_has_a_purpose_and_reaches_the_flash() {
         assert!(device + held_back as f64 >= of_run as f64, "{metrics}");
         assert!(nand >= device, "{metrics}");
         assert!(metrics["drive_years"].as_f64().unwrap() > 0.0);
+        // Only the LSM removes files while it runs.
+        let [trimmed, written] =
+            ["trimmed_bytes", "written_bytes"].map(|name| report["device"][name].as_f64().unwrap());
+        assert_eq!(
+            (trimmed > 0.2 * written, trimmed > 0.0),
+            (engine == "lsm", engine == "lsm"),
+            "{}",
+            report["device"]
+        );
     }
 }
 
