@@ -105,6 +105,7 @@ def test_the_spec_of_the_core_says_what_the_machine_has_and_nothing_else() -> No
         "cores",
         "work_ns",
         "slowdown",
+        "statement_wait_us",
         "calls",
         "page_cache_bytes",
         "stands_for",
