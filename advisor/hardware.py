@@ -31,6 +31,7 @@ Call = Literal[
     "commit",
     "memtable_switch",
     "merged_entry",
+    "unzipped_byte",
 ]
 """Pieces of CPU work that are calls of a product."""
 

@@ -11,6 +11,7 @@ several repetitions the least counts. Differences between statements give the co
     key_change    updates of an indexed and of another column: a key out, a key in
     row_change    a row of an update of many, less its step and its key
     commit        an update of one row, less everything above
+    unzipped_byte see `zlib_bytes`
 
 A statement itself, a point select less its point read, is no call: machines have it in `work_ns`.
 Of this the core's own charge for the same call is taken off, at its default costs. They are those
@@ -39,6 +40,7 @@ from typing import Any
 from advisor.core import Report, load, run
 from advisor.hardware import hardware
 from advisor.knobs import Engine
+from tests.calibration.zlib_bytes import zlib_ns
 from tests.real import mariadb_server
 
 MIB = 1 << 20
@@ -392,7 +394,8 @@ def measure() -> dict[str, Costs]:
     with tempfile.TemporaryDirectory(prefix="tunebench-") as place:
         rocksdb = rocksdb_ns(Path(place) / "db")
     found = {f"own {engine}": own_ns(engine, measured=True) for engine in OWN}
-    return found | {"rocksdb": rocksdb} | {storage: statements_ns(storage) for storage in SERVED}
+    served = {storage: statements_ns(storage) for storage in SERVED}
+    return found | {"rocksdb": rocksdb, "zlib": zlib_ns()} | served
 
 
 SERVED: Mapping[str, tuple[str, Engine]] = {
@@ -421,6 +424,11 @@ def tables(raw: Mapping[str, Costs]) -> dict[str, Costs]:
         print(product, {name: round(ns) for name, ns in real.items()}, file=sys.stderr)
         found[product] = beyond(real, speed, calls_of(there[engine], kinds["operation"]))
     found["myrocks"] |= jobs
+    library_ns = speed * raw["zlib"]["library"] - kinds["decompress_zlib_byte"]
+    page_ns = library_ns + speed * raw["zlib"]["page"]
+    for product, costs in found.items():
+        unzipped = page_ns if product == "innodb" else library_ns
+        costs["unzipped_byte"] = max(0.0, round(unzipped, 2))
     return found
 
 
@@ -435,7 +443,7 @@ def main() -> None:
             raw[part] = {name: min(ns, known.get(name, ns)) for name, ns in costs.items()}
         kept.write_text(json.dumps(raw, indent=1))
     for product, costs in tables(raw).items():
-        print(f"\n[{product}]", *(f"{name} = {ns:.0f}" for name, ns in costs.items()), sep="\n")
+        print(f"\n[{product}]", *(f"{name} = {ns:g}" for name, ns in costs.items()), sep="\n")
 
 
 if __name__ == "__main__":

@@ -92,6 +92,7 @@ impl Compression {
             }
             Self::Zlib => {
                 task.charge(Work::DecompressZlibByte, bytes);
+                task.charge(Work::UnzippedByte, bytes);
                 let mut stream = Decompress::new(false);
                 stream.decompress(input, out, FlushDecompress::Finish).map_err(|e| broken("zlib", e))?;
                 stream.total_out() as usize

@@ -72,11 +72,13 @@ pub enum Work {
     MemtableSwitch,
     /// One entry that a flush or a compaction takes in.
     MergedEntry,
+    /// One byte that comes out of zlib.
+    UnzippedByte,
 }
 
 impl Work {
     /// Number of kinds.
-    pub const COUNT: usize = Self::MergedEntry as usize + 1;
+    pub const COUNT: usize = Self::UnzippedByte as usize + 1;
 
     /// All kinds, in the order of their counters.
     pub const ALL: [Self; Self::COUNT] = [
@@ -113,9 +115,10 @@ impl Work {
         Self::Commit,
         Self::MemtableSwitch,
         Self::MergedEntry,
+        Self::UnzippedByte,
     ];
 
-    /// The calls of a product, and what only the engine itself can count: the last two.
+    /// The calls of a product, and what only the engine itself can count: the last three.
     pub const CALLS: &[Self] = Self::ALL.split_at(Self::PointRead as usize).1;
 
     /// Name used in hardware profiles.
@@ -154,6 +157,7 @@ impl Work {
             Self::Commit => "commit",
             Self::MemtableSwitch => "memtable_switch",
             Self::MergedEntry => "merged_entry",
+            Self::UnzippedByte => "unzipped_byte",
         }
     }
 }
