@@ -132,6 +132,8 @@ class Flash(_Device):
     channels: Count
     """Pages read or programmed at once: random reads per second = channels / read latency."""
     read_latency_us: Positive
+    program_us: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
+    """Programming a page, during which its die serves no read; 0 for dies that interrupt it."""
     write_latency_us: Positive
     """Acknowledgement of a buffered write."""
     sync_us: Annotated[float, Field(ge=0)]

@@ -126,7 +126,7 @@ def _device_source(storage: Storage) -> str:
     return (
         f"sync_us, write_mb_per_s: measured in {storage.folder} through the page cache; a write\n"
         "counts when it is durable. Measured runs read through the page cache, which costs CPU\n"
-        "time (in work_ns) and next to no waiting: read_latency_us, write_latency_us,\n"
+        "time (in work_ns) and next to no waiting: read_latency_us, program_us, write_latency_us,\n"
         "read_mb_per_s, link_mb_per_s. No figures of the disk itself. capacity_bytes: of\n"
         "the file system. over_provisioning, fullness, channels, buffer_bytes, page_bytes,\n"
         "superblock_bytes, victim, moved_pages, rated_cycles: not measured; assumptions, usual\n"
@@ -141,6 +141,7 @@ def _device(storage: Storage) -> Mapping[str, object]:
         "fullness": 0.0,
         "channels": 32,
         "read_latency_us": NOT_DEVICE_US,
+        "program_us": 0,
         "write_latency_us": NOT_DEVICE_US,
         "sync_us": round(storage.sync_us, 1),
         "read_mb_per_s": NOT_DEVICE_MB_PER_S,

@@ -12,16 +12,19 @@ from advisor.published.experiment import Configuration
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 GB = 1_000_000_000
 
+# The posts of January 2016 do not state their settings. The author published his files for the same
+# binaries on a server with an SSD on 11 February 2016, two weeks after the last of the posts (gists
+# of mdcallag: 2eabb9050d8fd6ccea61 for MySQL 5.6, 00d27293fda4638aaf4b for 5.7 and
+# a998dbbfc62dc3b5a335 for MyRocks). Assumption: they were the same in January, and on disks but for
+# the flushing.
+
 CACHE_SHARE = 0.75
-"""Assumption: memory for the cache of pages or blocks, as a share of the machine's. The posts of
-2014 and 2016 do not state it; the author's settings of 2017 have pools of 12 GB of 16 and 6 GB of 8
-(mdcallag/mytools, bench/conf/corei5 and corei3). InnoDB reads its pages past the page cache of the
-operating system, so all of it is buffer pool. MyRocks reads through the page cache, which holds
-compressed blocks: there it is block cache and page cache together."""
-BLOCK_CACHE_SHARE = 0.2
-"""The block cache of MyRocks: what the author of the posts of 2016 advised in September of that
-year for data that fits into neither cache (M. Callaghan, "Tuning the RocksDB block cache"): about a
-fifth of the memory, sometimes a quarter or 30%, and the page cache has the rest."""
+"""Memory for the cache of pages or blocks, as a share of the machine's: InnoDB's pool in those
+files is 100 GB, three quarters of the 144 GB of the posts. InnoDB reads its pages past the page
+cache of the operating system, so all of it is buffer pool. MyRocks reads through the page cache,
+which holds compressed blocks: assumption, there as much is block and page cache together."""
+BLOCK_CACHE_SHARE = 0.3
+"""The block cache of MyRocks: 40 GB in those files."""
 
 
 def cache_bytes(memory_gb: float, share: float = CACHE_SHARE) -> int:
@@ -29,10 +32,10 @@ def cache_bytes(memory_gb: float, share: float = CACHE_SHARE) -> int:
     return int(share * memory_gb * GB)
 
 
-# The settings that Facebook recommended for MyRocks in 2016, recalled; 128 MB memtables are said in
-# the load post. Compression is that of the MyRocks wiki's sample my.cnf for LinkBench, 2015/16,
-# recalled: compression_per_level=kNoCompression:kNoCompression:kNoCompression:kZlibCompression:...
-# and compression_opts=-14:1:0. Assumption: no sync at each commit, for either engine.
+# Column family settings: Facebook's for MyRocks at that time (my.cnf tuning in the wiki of
+# facebook/mysql-5.6, revision of November 2015); the load post has memtables of 128 MB as well.
+# Block size and background jobs (16 compactions, 4 flushes): there and in the author's file, which
+# does not sync at each commit.
 # RocksDB of January 2016 was 4.2 to 4.4: kMinOverlappingRatio came after 4.5.0 of February 2016
 # (its HISTORY.md), and files of a compaction end at boundaries of the level below only since 7.8.
 MYROCKS_2016: dict[str, Setting] = {
@@ -46,8 +49,8 @@ MYROCKS_2016: dict[str, Setting] = {
     "level_compaction_dynamic_level_bytes": True,
     "compaction_pri": "kByCompensatedSize",
     "level_compaction_dynamic_file_size": False,
-    "max_background_jobs": 12,
-    "block_size": 16 * KIB,
+    "max_background_jobs": 20,
+    "block_size": 8 * KIB,
     "filter_policy": "bloomfilter:10:false",
     "prefix_extractor": "capped:20",
     "optimize_filters_for_hits": True,
@@ -57,37 +60,39 @@ MYROCKS_2016: dict[str, Setting] = {
     "sync": False,
 }
 
-# Assumption: the posts of 2016 do not say it, but the author's settings of 2017 (as above) keep the
-# binary log and do not sync it. Its size is MySQL's default.
-BINARY_LOG_2016 = {"sync_binlog": 0, "max_binlog_size": GIB}
-
 STATEMENT_CAVEAT = "the time of a statement is that of MySQL 5.7 on another machine"
-BINARY_LOG_CAVEAT = "that the binary log was on is an assumption"
+SETTINGS_CAVEAT = (
+    "the settings, without a binary log, are those of the author's files of February 2016: that"
+    " they were the same in January is an assumption"
+)
 
-# Assumption throughout: the posts of 2016 name no settings of InnoDB. When the log is flushed, the
-# doublewrite buffer, neighbours and FAST_FLUSHING are the author's of 2017 (as above). The redo log
-# is 4 GB, the largest that every version of those years takes.
+# The redo log has the two files that are the default. The scan depth of 4,000 is a pool's; here the
+# pool has one instance, in those versions 8.
 INNODB_2016: dict[str, Setting] = {
-    "innodb_page_size": 16 * KIB,
-    "innodb_redo_log_capacity": 4 * GIB,
+    "innodb_page_size": 8 * KIB,
+    "innodb_redo_log_capacity": 2 * 2_000 * MIB,
     "innodb_log_buffer_size": 64 * MIB,
     "innodb_flush_log_at_trx_commit": 2,
     "innodb_doublewrite": True,
     "innodb_flush_neighbors": 0,
+    "innodb_lru_scan_depth": 8 * 4_000,
     "innodb_page_cleaners": 4,
-    "innodb_max_dirty_pages_pct": 80.0,
+    "innodb_adaptive_flushing": True,
+    "innodb_max_dirty_pages_pct": 90.0,
+    "innodb_max_dirty_pages_pct_lwm": 10.0,
 }
 
 FAST_FLUSHING: dict[str, Setting] = {"innodb_io_capacity": 10_000, "innodb_io_capacity_max": 20_000}
-"""Assumption: the author's settings of 2017 for SSDs."""
+"""Those files."""
 DISK_FLUSHING: dict[str, Setting] = {"innodb_io_capacity": 2_000, "innodb_io_capacity_max": 4_000}
 """Assumption: what 14 or 15 disks write per second."""
 
 
-# The posts do not say into how large pages tables were compressed; the author's schema of April
-# 2016 does (mdcallag/mytools, bench/run_linkbench/lb.sql.inno.c: key_block_size 8).
-COMPRESSED_TABLES: dict[str, Setting] = {"key_block_size": 8 * KIB}
-KEY_BLOCK_CAVEAT = "that compressed InnoDB had pages of 8 KB is taken from a later schema"
+# The posts do not say into how large pages tables were compressed. The author's schema of April
+# 2016 has half a page (mdcallag/mytools, bench/run_linkbench/lb.sql.inno.c and conf/my.cnf.i6: 8 of
+# 16 KB).
+COMPRESSED_TABLES: dict[str, Setting] = {"key_block_size": 4 * KIB}
+KEY_BLOCK_CAVEAT = "that compressed InnoDB halved its pages is taken from a later schema"
 
 
 def myrocks(name: str, memory_gb: float, **settings: Setting) -> Configuration:

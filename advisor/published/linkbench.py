@@ -4,13 +4,12 @@ disk array at growing concurrency."""
 from __future__ import annotations
 
 from advisor.published.engines import (
-    BINARY_LOG_2016,
-    BINARY_LOG_CAVEAT,
     COMPRESSED_TABLES,
     DISK_FLUSHING,
     FAST_FLUSHING,
     KEY_BLOCK_CAVEAT,
     MYROCKS_2016,
+    SETTINGS_CAVEAT,
     STATEMENT_CAVEAT,
     innodb,
     myrocks,
@@ -71,16 +70,14 @@ METRICS = (
 )
 
 CAVEATS = (
-    "cache sizes, redo size and syncs at commit are not published: see the assumptions",
+    SETTINGS_CAVEAT,
     "InnoDB 5.6 and 5.7 are one model",
     KEY_BLOCK_CAVEAT,
     "compressed InnoDB compresses all tables; that schema leaves the nodes uncompressed",
-    "MyRocks compresses from the third level below level 0 on; a fifth of the memory is its block"
-    " cache, as the author of the posts advised later that year, and three fifths are page cache,"
-    " which holds compressed blocks",
+    "MyRocks compresses from the third level below level 0 on; what its block cache leaves of three"
+    " quarters of the memory is page cache, which holds compressed blocks",
     "the four column families of MyRocks lie in one, which has memtables and a base level of four"
     " times the size",
-    BINARY_LOG_CAVEAT,
     STATEMENT_CAVEAT,
     "the posts count written bytes by iostat; in April 2016 their author found that on his kernels"
     " it counts trimmed bytes too, so that MyRocks is overstated by up to 2 (M. Callaghan, 'TRIM,"
@@ -118,7 +115,6 @@ def day() -> Experiment:
         workload={"kind": "linkbench"},
         seconds=SECONDS,
         least_operations=LEAST_OPERATIONS,
-        binary_log=BINARY_LOG_2016,
         units=FLASH_IDS,
         sized_by="ids",
         data_bytes=FLASH_IDS * BYTES_PER_ID,
@@ -155,7 +151,6 @@ def week() -> Experiment:
         workload={"kind": "linkbench"},
         seconds=SECONDS,
         least_operations=LEAST_OPERATIONS,
-        binary_log=BINARY_LOG_2016,
         units=FLASH_IDS,
         sized_by="ids",
         data_bytes=FLASH_IDS * BYTES_PER_ID,
@@ -200,7 +195,6 @@ def flash_waf() -> Experiment:
         workload={"kind": "linkbench"},
         seconds=SECONDS,
         least_operations=LEAST_OPERATIONS,
-        binary_log=BINARY_LOG_2016,
         units=FLASH_IDS,
         sized_by="ids",
         data_bytes=FLASH_IDS * BYTES_PER_ID,
@@ -270,7 +264,6 @@ def disk_array() -> Experiment:
         sources=("MC-2016-01-19b",),
         hardware="disk-array-2016",
         workload={"kind": "linkbench"},
-        binary_log=BINARY_LOG_2016,
         units=DISK_IDS,
         sized_by="ids",
         data_bytes=DISK_IDS * BYTES_PER_ID,

@@ -20,6 +20,9 @@ pub struct FlashSpec {
     pub channels: usize,
     /// A random page read, in microseconds.
     pub read_latency_us: f64,
+    /// Programming a page, in microseconds, during which its die serves no read; 0 for dies that interrupt it for reads.
+    #[serde(default)]
+    pub program_us: f64,
     /// Acknowledgement of a buffered write, in microseconds.
     pub write_latency_us: f64,
     /// A sync, in microseconds: little with power-loss protection.
@@ -44,10 +47,57 @@ pub struct FlashSpec {
     pub rated_cycles: f64,
 }
 
+/// The dies behind the channels: as many as program at the device's rate. A page is read from the die that has it, which may
+/// be programming another.
+#[derive(Debug, Default)]
+struct Dies {
+    /// When each will have programmed all that it was given.
+    busy_until_ns: Vec<u64>,
+    next: usize,
+    program_ns: u64,
+    page_bytes: u64,
+    /// Bytes that wait until they fill a page.
+    partial_bytes: u64,
+}
+
+impl Dies {
+    fn new(spec: &FlashSpec, page_bytes: u64) -> Self {
+        let program_ns = (spec.program_us * 1e3) as u64;
+        let count = (spec.write_mb_per_s * spec.program_us / page_bytes as f64).ceil() as usize;
+        Self { busy_until_ns: vec![0; count], program_ns, page_bytes, ..Self::default() }
+    }
+
+    /// Programs full pages of these bytes, on one die after the other.
+    fn program(&mut self, now_ns: u64, bytes: u64) {
+        if self.busy_until_ns.is_empty() {
+            return;
+        }
+        let bytes = self.partial_bytes + bytes;
+        self.partial_bytes = bytes % self.page_bytes;
+        for _ in 0..bytes / self.page_bytes {
+            let busy = &mut self.busy_until_ns[self.next];
+            *busy = now_ns.max(*busy) + self.program_ns;
+            self.next = (self.next + 1) % self.busy_until_ns.len();
+        }
+    }
+
+    /// How long a read of the page with this number waits: until its die is through with the page that it programs now. Where
+    /// the translation layer put the page is as good as random.
+    fn wait_ns(&self, now_ns: u64, page: u64) -> u64 {
+        if self.busy_until_ns.is_empty() {
+            return 0;
+        }
+        let die = page.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        let busy_until_ns = self.busy_until_ns[die as usize % self.busy_until_ns.len()];
+        busy_until_ns.saturating_sub(now_ns) % self.program_ns
+    }
+}
+
 /// A flash device in virtual time.
 pub struct Flash {
     spec: FlashSpec,
     channels: Pool,
+    dies: Dies,
     link: Server,
     /// When the write buffer will be empty.
     drained_ns: u64,
@@ -74,6 +124,7 @@ impl Flash {
         translation.erases = 0;
         Ok(Self {
             channels: Pool::new(spec.channels),
+            dies: Dies::new(&spec, spec.page_bytes.max(PIECE_BYTES)),
             link: Server::default(),
             drained_ns: 0,
             translation,
@@ -94,9 +145,9 @@ impl Flash {
         self.link.fill(now_ns, service)
     }
 
-    /// Bytes that one channel moves in one piece.
+    /// Bytes that one channel moves in one piece, and that a die programs at once: a page of each of its planes.
     fn piece_bytes(&self) -> u64 {
-        self.spec.page_bytes.max(16384)
+        self.spec.page_bytes.max(PIECE_BYTES)
     }
 
     /// Spreads `bytes` over the channels; each piece costs `service_ns`.
@@ -113,6 +164,9 @@ impl Flash {
     }
 }
 
+/// Two planes of pages of 8 KiB.
+const PIECE_BYTES: u64 = 16 << 10;
+
 /// A flash device works on many commands at once and interleaves their data: a short read never waits for a long write as
 /// a whole. Assumption: pieces of 128 KiB, what drivers usually tell the operating system to prefer at most.
 const TURN_BYTES: u64 = 128 << 10;
@@ -126,6 +180,9 @@ impl Device for Flash {
         let (piece, bytes) = (self.piece_bytes(), request.bytes);
         self.stats.read_bytes += bytes;
         let latency_ns = request.latency_ns(self.spec.read_latency_us);
+        let pages = request.address / piece..(request.address + bytes).div_ceil(piece);
+        let waits = pages.map(|page| self.dies.wait_ns(now_ns, page));
+        let now_ns = now_ns + (waits.max().unwrap_or(0) as f64 * request.latency_share) as u64;
         let channel_mb_per_s = self.spec.read_mb_per_s / self.channels.len() as f64;
         if bytes <= piece {
             let full_ns = (self.spec.read_latency_us * 1e3) as u64;
@@ -151,6 +208,7 @@ impl Device for Flash {
         let channel_mb_per_s = self.spec.write_mb_per_s / self.channels.len() as f64;
         let pieces = ((programmed / piece as f64).ceil() as u64).max(1);
         let service = (programmed * 1e3 / channel_mb_per_s / pieces as f64) as u64;
+        self.dies.program(now_ns, bytes + moved);
         let programmed_ns = self.on_channels(now_ns, pieces, service);
         self.drained_ns = self.drained_ns.max(programmed_ns);
         let hidden = transfer_ns(self.spec.buffer_bytes, self.spec.write_mb_per_s);
@@ -195,6 +253,7 @@ mod tests {
             fullness: 0.0,
             channels: 32,
             read_latency_us: 100.0,
+            program_us: 0.0,
             write_latency_us: 20.0,
             sync_us: 20.0,
             read_mb_per_s: 2000.0,
@@ -257,5 +316,26 @@ mod tests {
             busy.write(0, Request::new(n << 20, 1 << 20));
         }
         assert!(busy.read(0, Request::new(0, 4096)) > idle.read(0, Request::new(0, 4096)));
+    }
+
+    /// Mean latency of reads, in microseconds, beside writes at this part of the write rate.
+    fn read_us(program_us: f64, load: f64) -> f64 {
+        let mut flash = Flash::new(FlashSpec { program_us, ..spec() }).unwrap();
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+        let (reads, mut sum) = (20_000u64, 0);
+        for n in 0..reads {
+            let now = (n as f64 * 16_384.0 / load) as u64;
+            flash.write(now, Request::new(n % 4096 * 16_384, 16_384));
+            let asked = now + random.random_range(0..16_384);
+            sum += flash.read(asked, Request::new(random.random_range(0..60_000) * 16_384, 4096)) - asked;
+        }
+        sum as f64 / reads as f64 / 1e3
+    }
+
+    #[test]
+    fn a_read_waits_for_half_a_program_on_each_die_that_is_busy() {
+        let without = read_us(0.0, 0.5);
+        assert!((read_us(1300.0, 0.5) - without - 0.5 * 650.0).abs() < 20.0, "{without}, {}", read_us(1300.0, 0.5));
+        assert!((read_us(1300.0, 0.1) - read_us(0.0, 0.1) - 0.1 * 650.0).abs() < 10.0);
     }
 }

@@ -94,7 +94,8 @@ impl DeviceSpec {
     pub fn check(&self) -> Result<()> {
         let value = serde_json::to_value(self).unwrap_or_default();
         let figures = value.as_object().into_iter().flatten();
-        let zero_is_fine = ["write_cache_bytes", "fullness", "over_provisioning", "sync_us", "min_seek_us"];
+        let zero_is_fine =
+            ["write_cache_bytes", "fullness", "over_provisioning", "sync_us", "min_seek_us", "program_us"];
         for (name, figure) in figures.filter(|(_, figure)| figure.is_number()) {
             let number = figure.as_f64().unwrap_or(f64::NAN);
             if !number.is_finite() || number < 0.0 || (number == 0.0 && !zero_is_fine.contains(&name.as_str())) {
