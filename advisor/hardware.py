@@ -31,6 +31,7 @@ Call = Literal[
     "commit",
     "memtable_switch",
     "merged_entry",
+    "zipped_byte",
     "unzipped_byte",
 ]
 """Pieces of CPU work that are calls of a product."""

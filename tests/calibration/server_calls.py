@@ -11,7 +11,7 @@ several repetitions the least counts. Differences between statements give the co
     key_change    updates of an indexed and of another column: a key out, a key in
     row_change    a row of an update of many, less its step and its key
     commit        an update of one row, less everything above
-    unzipped_byte see `zlib_bytes`
+    zipped_byte, unzipped_byte: see `zlib_bytes`
 
 A statement itself, a point select less its point read, is no call: machines have it in `work_ns`.
 Of this the core's own charge for the same call is taken off, at its default costs. They are those
@@ -424,10 +424,13 @@ def tables(raw: Mapping[str, Costs]) -> dict[str, Costs]:
         print(product, {name: round(ns) for name, ns in real.items()}, file=sys.stderr)
         found[product] = beyond(real, speed, calls_of(there[engine], kinds["operation"]))
     found["myrocks"] |= jobs
-    library_ns = speed * raw["zlib"]["library"] - kinds["decompress_zlib_byte"]
-    page_ns = library_ns + speed * raw["zlib"]["page"]
+    real = {name: speed * ns for name, ns in raw["zlib"].items()}
     for product, costs in found.items():
-        unzipped = page_ns if product == "innodb" else library_ns
+        is_page = product == "innodb"
+        zipped = real["page in" if is_page else "library in"] - kinds["compress_zlib_byte"]
+        unzipped = real["library out"] - kinds["decompress_zlib_byte"]
+        unzipped += real["page out"] if is_page else 0.0
+        costs["zipped_byte"] = max(0.0, round(zipped, 1))
         costs["unzipped_byte"] = max(0.0, round(unzipped, 2))
     return found
 

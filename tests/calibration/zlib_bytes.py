@@ -1,5 +1,5 @@
-"""What a byte that comes out of zlib costs the real products: they use zlib itself, and InnoDB lays
-the records of a compressed table's page out as well."""
+"""What a byte that goes into zlib or comes out of it costs the real products: they use zlib itself,
+and InnoDB lays the records of a compressed table's page out as well."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import time
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tests.real import mariadb_server
@@ -29,53 +29,67 @@ innodb_flush_log_at_trx_commit = 0
 
 
 def zlib_ns() -> dict[str, float]:
-    """Nanoseconds of a byte: of zlib on values of db_bench, on which the core's own cost holds, and
-    of InnoDB beyond zlib on the same rows."""
-    alone = library_ns(_pages_of_sysbench())
-    return {"library": library_ns(_pages_of_db_bench()), "page": max(0.0, innodb_ns() - alone)}
+    """Nanoseconds of a byte: into zlib at level 1, out of it for values of db_bench, on which the
+    core's own cost holds, into a page of InnoDB, and out of one beyond zlib on the same rows."""
+    rows, values = _pages_of_sysbench(), _pages_of_db_bench()
+    into, out_of = innodb_ns()
+    return {
+        "library in": _least_ns(lambda: [zlib.compress(page, 1) for page in rows], rows),
+        "library out": _unzip_ns(values),
+        "page in": into,
+        "page out": max(0.0, out_of - _unzip_ns(rows)),
+    }
 
 
-def library_ns(pages: Sequence[bytes]) -> float:
-    """Of zlib alone."""
+def _unzip_ns(pages: Sequence[bytes]) -> float:
     packed = [zlib.compress(page) for page in pages]
+    return _least_ns(lambda: [*map(zlib.decompress, packed)], pages)
+
+
+def _least_ns(work: Callable[[], object], pages: Sequence[bytes]) -> float:
     found = []
     for _ in range(REPETITIONS):
         start = time.process_time_ns()
-        for one in packed:
-            zlib.decompress(one)
+        work()
         found.append((time.process_time_ns() - start) / sum(map(len, pages)))
     return min(found)
 
 
-def innodb_ns() -> float:
-    """By MariaDB's own account of decompressions, of random reads of sysbench's table."""
+def innodb_ns() -> tuple[float, float]:
+    """By MariaDB's own account of random updates and reads of sysbench's table."""
     with tempfile.TemporaryDirectory(prefix="tunebench-") as place:
         folder = Path(place)
         cnf = folder / "my.cnf"
         cnf.write_text(SERVER)
         with mariadb_server.running(cnf, mariadb_server.install(folder)) as server:
             server.rows("CREATE DATABASE sbtest")
-            sysbench = (
-                "sysbench",
-                "oltp_point_select",
-                f"--mysql-socket={server.socket}",
-                "--mysql-user=root",
-                f"--table-size={ROWS}",
-                "--rand-type=uniform",
-                f"--time={SECONDS}",
-            )
-            subprocess.run([*sysbench, "prepare"], check=True, capture_output=True)
+
+            def sysbench(test: str, *more: str) -> None:
+                socket = (f"--mysql-socket={server.socket}", "--mysql-user=root")
+                sizes = (f"--table-size={ROWS}", "--rand-type=uniform", f"--time={SECONDS}")
+                subprocess.run(
+                    ["sysbench", test, *socket, *sizes, *more], check=True, capture_output=True
+                )
+
+            def account(test: str, work: str) -> float:
+                """What the pages of a run took by this account, in ns a byte."""
+                server.rows("SELECT count(*) FROM information_schema.INNODB_CMP_RESET")
+                sysbench(test, "run")
+                [[pages, seconds]] = server.rows(
+                    f"SELECT {work}_ops, {work}_time FROM information_schema.INNODB_CMP"
+                    f" WHERE page_size={KEY_BLOCK_KIB << 10}"
+                )
+                # Whole seconds, cut off.
+                return (float(seconds) + 0.5) * 1e9 / (float(pages) * PAGE_BYTES)
+
+            sysbench("oltp_point_select", "prepare")
             server.rows(
                 f"ALTER TABLE sbtest.sbtest1 ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE={KEY_BLOCK_KIB}"
             )
-            server.rows("SELECT count(*) FROM information_schema.INNODB_CMP_RESET")
-            subprocess.run([*sysbench, "run"], check=True, capture_output=True)
-            [[pages, seconds]] = server.rows(
-                "SELECT uncompress_ops, uncompress_time FROM information_schema.INNODB_CMP"
-                f" WHERE page_size={KEY_BLOCK_KIB << 10}"
+            return (
+                account("oltp_update_non_index", "compress"),
+                account("oltp_point_select", "uncompress"),
             )
-    # Whole seconds, cut off.
-    return (float(seconds) + 0.5) * 1e9 / (float(pages) * PAGE_BYTES)
 
 
 def _pages_of_db_bench() -> list[bytes]:

@@ -55,6 +55,7 @@ impl Compression {
             }
             Self::Zlib => {
                 task.charge(Work::CompressZlibByte, bytes);
+                task.charge(Work::ZippedByte, bytes);
                 out.reserve(input.len() + input.len() / 8 + 64);
                 let mut stream = Compress::new(zlib_level(level.unwrap_or(6)), false);
                 match stream.compress_vec(input, out, FlushCompress::Finish) {

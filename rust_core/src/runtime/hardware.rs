@@ -145,6 +145,7 @@ pub fn default_work_ns(work: Work) -> f64 {
         | Work::Commit
         | Work::MemtableSwitch
         | Work::MergedEntry
+        | Work::ZippedByte
         | Work::UnzippedByte
         | Work::MemoryMiss => 0.0,
     }

@@ -72,6 +72,8 @@ pub enum Work {
     MemtableSwitch,
     /// One entry that a flush or a compaction takes in.
     MergedEntry,
+    /// One byte that goes into zlib.
+    ZippedByte,
     /// One byte that comes out of zlib.
     UnzippedByte,
 }
@@ -115,10 +117,11 @@ impl Work {
         Self::Commit,
         Self::MemtableSwitch,
         Self::MergedEntry,
+        Self::ZippedByte,
         Self::UnzippedByte,
     ];
 
-    /// The calls of a product, and what only the engine itself can count: the last three.
+    /// The calls of a product, and what only the engine itself can count: the last four.
     pub const CALLS: &[Self] = Self::ALL.split_at(Self::PointRead as usize).1;
 
     /// Name used in hardware profiles.
@@ -157,6 +160,7 @@ impl Work {
             Self::Commit => "commit",
             Self::MemtableSwitch => "memtable_switch",
             Self::MergedEntry => "merged_entry",
+            Self::ZippedByte => "zipped_byte",
             Self::UnzippedByte => "unzipped_byte",
         }
     }
