@@ -36,7 +36,7 @@ def inserts(factor: float, jobs_stand_for_larger_ones: bool = True) -> tuple[flo
     settings = scale.settings("lsm", knobs.defaults("lsm") | SETTINGS)
     assert settings.notes == ()
     # With processors that cost nothing but a bound on the rate, the disks decide.
-    machine |= {"slowdown": 0.01, "work_ns": {"operation": 20_000.0}}
+    machine |= {"slowdown": 0.01, "work_ns": {"operation": 20_000.0}, "statement_wait_us": 0.0}
     if not jobs_stand_for_larger_ones:
         machine["stands_for"] = 1.0
     clients = 4
