@@ -1,5 +1,6 @@
 //! Tests of the whole engine.
 
+mod change_buffer;
 mod concurrent;
 mod crash;
 mod jobs;
