@@ -43,9 +43,9 @@ fn a_change_of_an_absent_leaf_reads_nothing_until_it_is_read() {
         let (before, buffered) = (reads(&storage), driven.detail("changes_buffered"));
         let changed = if op_is_put { key(2001) } else { key(2000) };
         if op_is_put {
-            driven.put(&changed, b"").unwrap()
+            driven.put(&changed, b"").unwrap();
         } else {
-            driven.delete(&changed).unwrap()
+            driven.delete(&changed).unwrap();
         }
         assert_eq!(driven.detail("changes_buffered"), buffered + 1.0, "{buffering} {op_is_put}");
         assert_eq!(reads(&storage), before, "{buffering} {op_is_put}");

@@ -216,7 +216,7 @@ impl Pair {
 
 /// The same with entries of secondary indexes: no index but the first has values, and under the plain layout nothing.
 fn without_values(layout: KeyLayout, op: Op) -> Op {
-    let len = |n: u16, len: usize| if layout == KeyLayout::Indexed && n % 3 == 0 { len } else { 0 };
+    let len = |n: u16, len: usize| if layout == KeyLayout::Indexed && n.is_multiple_of(3) { len } else { 0 };
     let put = |(n, value): Put| (n, value.map(|value| len(n, value)));
     match op {
         Op::Put(n, value) => Op::Put(n, len(n, value)),
