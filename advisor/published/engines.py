@@ -67,7 +67,7 @@ BINARY_LOG_CAVEAT = "that the binary log was on is an assumption"
 # Assumption throughout: the posts of 2016 name no settings of InnoDB. When the log is flushed, the
 # doublewrite buffer, neighbours and FAST_FLUSHING are the author's of 2017 (as above). The redo log
 # is 4 GB, the largest that every version of those years takes. The change buffer is on, the default
-# of MySQL 5.6 and 5.7; compressed tables are without, since the engine has none for them.
+# of MySQL 5.6 and 5.7.
 INNODB_2016: dict[str, Setting] = {
     "innodb_page_size": 16 * KIB,
     "innodb_redo_log_capacity": 4 * GIB,

@@ -7,6 +7,7 @@
 
 use super::forest::Tree;
 use super::options::Options;
+use super::packed_page::Packed;
 use super::page::{SLOT_BYTES, Stored, View, get_u32};
 use super::page_edit::Payload;
 use super::undo::UNDO_TREE;
@@ -84,6 +85,12 @@ pub struct PageChanges {
 }
 
 impl PageChanges {
+    /// Of each key the last change, in the order of the keys.
+    pub fn last_of_each_key(&self) -> impl Iterator<Item = &Change> {
+        let last = self.changes.iter().map(|change| (&change.key, change)).collect::<BTreeMap<_, _>>();
+        last.into_values()
+    }
+
     fn add(&mut self, change: Change) {
         match change.op {
             Op::Put => self.put_bytes += need(&change.key),
@@ -93,6 +100,7 @@ impl PageChanges {
     }
 }
 
+/// Bytes that an entry takes in a page, or at most in the modification log of a compressed one.
 fn need(key: &[u8]) -> usize {
     BARE.record_len(key) + SLOT_BYTES
 }
@@ -108,12 +116,13 @@ pub struct KnownLeaf {
 
 impl KnownLeaf {
     /// Of a page, if it is a leaf with nothing but entries of a secondary index. The room is rounded down as InnoDB's
-    /// bitmap does (`ibuf_index_page_calc_free_bits`).
-    pub fn of(view: View) -> Option<Self> {
+    /// bitmap does (`ibuf_index_page_calc_free_bits`); that of a compressed page is what its modification log has.
+    pub fn of(view: View, packed: Option<Packed>) -> Option<Self> {
         let is_bare = |slot| view.value(slot) == Stored::Inline(&[]);
         let known = is_index_leaf(view) && (1..view.count()).all(is_bare);
         known.then(|| {
-            let room = match view.free() / (view.size() / ROOM_UNITS) {
+            let free = packed.map_or(usize::MAX, Packed::room).min(view.free());
+            let room = match free / (view.size() / ROOM_UNITS) {
                 units @ 0..=2 => units as u8,
                 3 => 2,
                 _ => 4,

@@ -9,7 +9,7 @@
 //!
 //! A merge first logs the page's changes as one frame, then the removals from the buffer's tree, and only then others see
 //! the page. A crash in between leaves changes that are made already, and making them once more, in order and before any
-//! later one, ends the same: each sets or removes a key whatever was there.
+//! later one, changes nothing: of each key only the last one is made.
 
 use super::change_buffer::{BARE, CHANGE_TREE, Change, ChangeBuffer, Op, PageChanges, is_index_leaf};
 use super::forest::{Forest, Tree};
@@ -111,11 +111,12 @@ impl Forest {
 
     fn merge(&self, task: &mut Task, tree: Tree, page: &mut WritePage, waiting: &PageChanges) -> Result<()> {
         let (page_no, mut log) = (page.page_no(), Vec::new());
-        for Change { op, key, .. } in &waiting.changes {
+        for Change { op, key, .. } in waiting.last_of_each_key() {
             let (slot, found) = page.view().search(task, key);
             match op {
                 Op::Put if !found => {
-                    if page.view().free() < BARE.record_len(key) + SLOT_BYTES {
+                    let fits = page.view().free() >= BARE.record_len(key) + SLOT_BYTES;
+                    if !fits || !page.has_packed_room(slot, false, key, BARE) {
                         return Err(self.broken(page_no));
                     }
                     page.put(slot, false, key, BARE);
@@ -149,7 +150,7 @@ impl Arrivals for Forest {
             return Ok(());
         }
         let limit = self.redo.thresholds.hard;
-        let need = MERGE_PAGES * self.pool.page_bytes() as u64;
+        let need = (MERGE_PAGES * self.pool.page_bytes() as u64).min(limit / 8);
         for _ in 0..ROOM_ROUNDS {
             let reserved = self.reserved.load(Ordering::Acquire);
             if self.redo.checkpoint_age() + reserved + need <= limit {

@@ -71,8 +71,7 @@ engine_options! {
         innodb_read_ahead_threshold: u64 = 56u64, Accepts::Range(0.0, 64.0),
             "Pages of an extent read in order that trigger reading the next extent; 0 is off.";
         innodb_change_buffering: String = "none", Accepts::Words(&["none", "inserts", "all"]),
-            "Buffer changes of leaves of secondary indexes that are not in the pool: none, inserts, or deletes as well. \
-             Compressed tables have none.";
+            "Buffer changes of leaves of secondary indexes that are not in the pool: none, inserts, or deletes as well.";
         innodb_change_buffer_max_size: u64 = 25u64, Accepts::Range(0.0, 50.0),
             "Percent of the pool that the change buffer may take.";
         merge_threshold: u64 = 50u64, Accepts::Range(1.0, 50.0),
@@ -105,12 +104,12 @@ impl Options {
 
     /// Whether inserts into leaves of secondary indexes are buffered.
     pub fn buffers_puts(&self) -> bool {
-        self.innodb_change_buffering != "none" && !self.is_packed()
+        self.innodb_change_buffering != "none"
     }
 
     /// Whether deletes are.
     pub fn buffers_removals(&self) -> bool {
-        self.innodb_change_buffering == "all" && !self.is_packed()
+        self.innodb_change_buffering == "all"
     }
 
     /// Bytes of a page in the page file.

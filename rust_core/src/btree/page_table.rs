@@ -63,14 +63,14 @@ impl Entry {
         self.stored_blocks.store(blocks as u8, Ordering::Release);
     }
 
-    /// Keeps what is known of the page when it leaves its frame.
+    /// Keeps what is known of the page when it leaves its frame, or keeps its compressed form there alone.
     pub fn know_leaf(&self, leaf: Option<KnownLeaf>) {
         let (room, records) = leaf.map_or((0, 0), |leaf| (leaf.room + 1, leaf.records));
         self.leaf_records.store(records, Ordering::Release);
         self.leaf_room.store(room, Ordering::Release);
     }
 
-    /// The leaf that the page was when it last left its frame. Only what is in no frame is still as it was then.
+    /// The leaf that the page was then. Only what is in no frame is still as it was.
     pub fn known_leaf(&self) -> Option<KnownLeaf> {
         let room = self.leaf_room.load(Ordering::Acquire).checked_sub(1)?;
         Some(KnownLeaf { room, records: self.leaf_records.load(Ordering::Acquire) })

@@ -707,15 +707,21 @@ impl BufferPool {
         if self.dirty.is_dirty(frame) {
             return None;
         }
-        let entry = self.table.entry(guard.page_no);
-        if self.knows_leaves {
-            entry.know_leaf(KnownLeaf::of(View(&guard.bytes)));
-        }
-        entry.release();
+        self.know_leaf(&guard);
+        self.table.entry(guard.page_no).release();
         guard.page_no = NO_PAGE;
         self.clock.fetch_add(1, Ordering::Relaxed);
         self.counters.evictions.fetch_add(1, Ordering::Relaxed);
         Some(guard)
+    }
+
+    /// Keeps what a leaf is like that leaves the pool or keeps its compressed form alone, if anyone asks for it later.
+    #[inline]
+    pub fn know_leaf(&self, body: &Body) {
+        if self.knows_leaves && body.has_page() && body.page_no != NO_PAGE {
+            let packed = (!body.packed.is_empty()).then_some(Packed(&body.packed));
+            self.table.entry(body.page_no).know_leaf(KnownLeaf::of(View(&body.bytes), packed));
+        }
     }
 
     /// Moves the clean pages among the `depth` coldest to the free list, and returns how many those are.

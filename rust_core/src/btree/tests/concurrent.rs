@@ -1,7 +1,7 @@
 //! Many clients and workers at once, under the wall clock.
 
 use super::slow_storage::SlowStorage;
-use super::{Driven, TINY, options, structure};
+use super::{Driven, TINY, noise, options, structure};
 use crate::btree::Btree;
 use crate::engine::{Commit, Engine, KeyLayout, WriteBatch};
 use crate::runtime::threads::{WallClock, Workers, admit, spawn};
@@ -24,16 +24,17 @@ type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 struct Load {
     keys: u32,
     most_bytes: usize,
+    key_bytes: usize,
 }
 
-const ROWS: Load = Load { keys: 500, most_bytes: 1500 };
+const ROWS: Load = Load { keys: 500, most_bytes: 1500, key_bytes: 6 };
 /// Entries of a secondary index, with more bytes in their keys.
-const ENTRIES: Load = Load { keys: 3000, most_bytes: 1 };
+const ENTRIES: Load = Load { keys: 3000, most_bytes: 1, key_bytes: 40 };
 
 impl Load {
     fn key(self, n: u32) -> Vec<u8> {
         let mut key = format!("{n:06}").into_bytes();
-        key.resize(if self.most_bytes == 1 { 40 } else { 6 }, b'e');
+        key.extend(noise(u64::from(n), self.key_bytes - 6));
         key
     }
 }

@@ -1,6 +1,6 @@
 //! What a crash leaves: every synced batch, no half batch, whole trees.
 
-use super::{Driven, TINY, options, structure};
+use super::{Driven, TINY, noise, options, structure};
 use crate::btree::page_file;
 use crate::engine::{Commit, Engine, KeyLayout, WriteBatch};
 use crate::error::{Error, Result};
@@ -34,14 +34,15 @@ fn batch(step: u64) -> WriteBatch {
 }
 
 /// Another script: entries of a secondary index, all over more leaves than the pool has frames.
-fn entries(step: u64) -> WriteBatch {
+fn entries(step: u64, keys: u64) -> WriteBatch {
     let mut batch = WriteBatch::default();
     for n in 0..3 + step % 8 {
-        let spread = (step * 7 + n * 131) * 2_654_435_761 % 2000;
+        let spread = (step * 7 + n * 131) * 2_654_435_761 % keys;
         let removes = (step + n).is_multiple_of(3);
+        let number = if removes { spread * 7 % keys } else { spread };
         let mut key = 1u32.to_be_bytes().to_vec();
-        key.extend_from_slice(format!("{:04}", if removes { spread * 7 % 2000 } else { spread }).as_bytes());
-        key.resize(200, b'e');
+        key.extend_from_slice(format!("{number:04}").as_bytes());
+        key.extend(noise(number, 190));
         if removes { batch.delete(&key) } else { batch.put(&key, b"") }
     }
     batch.put(b"\0\0\0\0last", &step.to_be_bytes());
@@ -57,7 +58,8 @@ struct Script {
 }
 
 const ROWS: Script = Script { batch, layout: KeyLayout::Plain, last: b"last" };
-const ENTRIES: Script = Script { batch: entries, layout: KeyLayout::Indexed, last: b"\0\0\0\0last" };
+const ENTRIES: Script = Script { batch: |step| entries(step, 2000), layout: KeyLayout::Indexed, last: b"\0\0\0\0last" };
+const MORE_ENTRIES: Script = Script { batch: |step| entries(step, 6000), ..ENTRIES };
 
 impl Script {
     fn everything(self, driven: &mut Driven) -> Model {
@@ -169,6 +171,14 @@ fn a_crash_among_buffered_changes_leaves_whole_batches() {
         let buffered = crash_everywhere_in(ENTRIES, &text, (400, 500), stride, 20);
         assert!(buffered > 50.0, "{buffered}");
     }
+}
+
+#[test]
+fn a_crash_among_buffered_changes_of_compressed_tables_leaves_whole_batches() {
+    let text =
+        "page_size=8192 key_block_size=4096 buffer_pool_size=524288 redo_log_capacity=524288 change_buffering=all";
+    let buffered = crash_everywhere_in(MORE_ENTRIES, text, (1200, 1300), 13, 20);
+    assert!(buffered > 20.0, "{buffered}");
 }
 
 #[test]

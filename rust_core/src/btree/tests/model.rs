@@ -64,6 +64,9 @@ fn many_keys() -> impl Strategy<Value = Op> {
     ]
 }
 
+/// Compressed tables, of which the pool holds a part too.
+const PACKED: &str = "page_size=8192 key_block_size=4096 buffer_pool_size=262144 redo_log_capacity=524288";
+
 /// What brings half of these keys in, so that most leaves are not in the pool.
 fn loaded() -> impl Iterator<Item = Op> {
     let key = |n: u32| ((n * 7919 % 20_000) as u16, Some(20));
@@ -292,9 +295,11 @@ proptest! {
         buffering in prop::sample::select(vec!["inserts", "all"]),
         max_size in prop::sample::select(vec![6, 25, 50]),
         layout in prop::sample::select(vec![KeyLayout::Plain, KeyLayout::Indexed]),
+        packed in prop::bool::weighted(0.3),
     ) {
+        let pages = if packed { PACKED } else { TINY };
         let text = format!(
-            "{TINY} change_buffering={buffering} change_buffer_max_size={max_size} doublewrite=false \
+            "{pages} change_buffering={buffering} change_buffer_max_size={max_size} doublewrite=false \
              old_blocks_time=0"
         );
         let ops = loaded().chain(ops).map(|op| without_values(layout, op)).collect::<Vec<_>>();
