@@ -384,8 +384,12 @@ impl BufferPool {
     /// The page as recovery needs it: a page that was never written is empty, and no error.
     pub fn write_for_recovery(&self, task: &mut Task, page_no: u32) -> Result<WritePage<'_>> {
         self.check_page_no(page_no)?;
-        if self.table.entry(page_no).frame().is_some() {
-            return self.create(task, page_no);
+        // Not `create`: what must go so that a compressed page can be unpacked may be that page, which is empty then.
+        while self.table.entry(page_no).frame().is_some() {
+            if let Some(page) = self.write_resident(task, page_no) {
+                return Ok(page);
+            }
+            self.unpack_resident(task, page_no)?;
         }
         let mut raw = vec![0; self.file.slot_bytes()];
         self.file.read_raw(task, Purpose::Recovery, page_no, None, &mut raw)?;

@@ -124,6 +124,9 @@ fn buffered_changes_stand_clients_and_workers() {
         let buffered = disturb(&options, ENTRIES, 2000);
         assert!(buffered > 100.0, "{buffered} with {max_size}");
     }
+    let options = "page_size=8192 key_block_size=4096 buffer_pool_size=524288 redo_log_capacity=1048576";
+    let buffered = disturb(&format!("{options} change_buffering=all"), Load { key_bytes: 140, ..ENTRIES }, 2000);
+    assert!(buffered > 10.0, "{buffered} of compressed tables");
 }
 
 #[test]

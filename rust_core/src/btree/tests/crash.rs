@@ -181,6 +181,25 @@ fn a_crash_among_buffered_changes_of_compressed_tables_leaves_whole_batches() {
     assert!(buffered > 20.0, "{buffered}");
 }
 
+/// Replay lets pages of compressed tables go to their compressed form, and comes back to them.
+#[test]
+fn a_log_of_more_pages_than_the_pool_has_is_replayed_on_compressed_tables() {
+    for capacity in [1_048_576, 2_097_152, 4_194_304] {
+        let text = format!(
+            "page_size=8192 key_block_size=4096 buffer_pool_size=524288 redo_log_capacity={capacity} \
+             max_dirty_pages_pct=99 adaptive_flushing=false"
+        );
+        let memory = Arc::new(MemoryStorage::new(Arc::default()));
+        let mut driven = Driven::open(memory.clone(), &options(&text), MORE_ENTRIES.layout).unwrap();
+        for last in [1500, 1600, 1700, 1800] {
+            let from = if last == 1500 { 1 } else { last - 99 };
+            run_with_pauses(MORE_ENTRIES, &mut driven, from..=last, 5).1.unwrap();
+            let left = memory.crash_clone(CrashKeeps::Synced);
+            check_survivor_of(MORE_ENTRIES, left, &text, (last, 0), &format!("{capacity} after {last}"));
+        }
+    }
+}
+
 #[test]
 fn a_crash_among_buffered_changes_with_a_lazy_log_leaves_an_earlier_whole_batch() {
     let text = format!("{TINY} change_buffering=all old_blocks_time=0 flush_log_at_trx_commit=0 max_dirty_pages_pct=5");
