@@ -76,6 +76,7 @@ INNODB: dict[str, Setting] = {
     "innodb_lru_scan_depth": 1_024,
     "innodb_page_cleaners": 4,
     "innodb_adaptive_flushing": True,
+    "innodb_change_buffering": "all",
 }
 
 

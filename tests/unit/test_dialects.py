@@ -142,6 +142,16 @@ def test_what_a_product_lacks_is_a_comment_with_the_reason(
     assert not any(spelling.name in part for part in settings_of(text))
 
 
+@pytest.mark.parametrize("dialect", ["mysql-8.4", "mariadb-10.11"])
+def test_the_change_buffer_is_two_variables_of_the_server(dialect: str) -> None:
+    lines = [
+        line("btree", "innodb_change_buffering", "all"),
+        line("btree", "innodb_change_buffer_max_size", 40),
+    ]
+    written = settings_of(dialects.write(dialect, lines))
+    assert written[1:] == ["innodb_change_buffering=all", "innodb_change_buffer_max_size=40"]
+
+
 def test_table_properties_come_with_their_statements() -> None:
     lines = [
         line("btree", "innodb_compression_algorithm", "zlib"),

@@ -1,12 +1,14 @@
 //! What runs in the background and when: the page cleaner's rounds, sync flushing when the log is nearly full, the
-//! refill of the free list, checkpoints, the log's second, read-ahead, and settling.
+//! refill of the free list, checkpoints, the log's second, read-ahead, merges of buffered changes, and settling.
 
+use super::change_buffer::{ChangeBuffer, PAGES_AT_ONCE};
 use super::flush::FlushBatch;
 use super::pace::{Pace, Sight};
 use super::pool::BufferPool;
 use super::read_ahead::ReadAheadJob;
 use super::space::Space;
 use crate::error::Result;
+use crate::metrics::Purpose;
 use crate::runtime::{Job, JobKind, Task};
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -38,6 +40,12 @@ struct State {
     log_runs: bool,
     checkpoint_runs: bool,
     read_ahead_runs: bool,
+    merge_runs: bool,
+    /// Pages that the master thread still has to merge buffered changes into.
+    merges_due: f64,
+    /// Batches that had been written when that was last looked at, and when there were fewer.
+    batches_before: u64,
+    wrote_at_ns: u64,
     settling: bool,
     pace: Pace,
     flushed_before: u64,
@@ -50,6 +58,7 @@ struct State {
 pub struct Background {
     pool: Arc<BufferPool>,
     space: Arc<Mutex<Space>>,
+    changes: Arc<ChangeBuffer>,
     state: Mutex<State>,
     /// A writer was told to wait for room in the log since the last checkpoint.
     writer_waits: AtomicBool,
@@ -61,6 +70,7 @@ enum Running {
     Log,
     Checkpoint,
     ReadAhead,
+    Merge,
 }
 
 /// Counts a job as running until it is dropped, installed or not.
@@ -82,12 +92,13 @@ impl Drop for Slot {
             Running::Log => state.log_runs = false,
             Running::Checkpoint => state.checkpoint_runs = false,
             Running::ReadAhead => state.read_ahead_runs = false,
+            Running::Merge => state.merge_runs = false,
         }
     }
 }
 
 impl Background {
-    pub fn new(pool: Arc<BufferPool>, space: Arc<Mutex<Space>>, now_ns: u64) -> Self {
+    pub fn new(pool: Arc<BufferPool>, space: Arc<Mutex<Space>>, changes: Arc<ChangeBuffer>, now_ns: u64) -> Self {
         let next = now_ns + SECOND_NS;
         let state = State {
             cleaner_at_ns: now_ns + pool.options.round_ns(),
@@ -95,9 +106,10 @@ impl Background {
             checkpoint_at_ns: next,
             lsn_before: pool.redo.lsn(),
             grew_at_ns: now_ns,
+            wrote_at_ns: now_ns,
             ..State::default()
         };
-        Self { pool, space, state: Mutex::new(state), writer_waits: AtomicBool::new(false) }
+        Self { pool, space, changes, state: Mutex::new(state), writer_waits: AtomicBool::new(false) }
     }
 
     /// The next job that is due.
@@ -126,7 +138,7 @@ impl Background {
             let job = ReadAheadJob::new(self.pool.clone(), extent);
             return Some(Box::new(WithSlot { slot: self.slot(Running::ReadAhead), job: Box::new(job) }));
         }
-        None
+        self.next_merge(&mut state).map(|job| Box::new(job) as Box<dyn Job>)
     }
 
     fn slot(self: &Arc<Self>, running: Running) -> Slot {
@@ -164,7 +176,8 @@ impl Background {
         if state.settling && self.idle_dirty() == 0 && state.flush_jobs == 0 && !self.checkpoint_lags() {
             state.settling = false;
         }
-        let runs = state.flush_jobs > 0 || state.log_runs || state.checkpoint_runs || state.read_ahead_runs;
+        let flushes = state.flush_jobs > 0 || state.log_runs || state.checkpoint_runs;
+        let runs = flushes || state.read_ahead_runs || state.merge_runs;
         !state.settling && !runs && state.pages_due.min(self.idle_dirty()) == 0
     }
 
@@ -224,6 +237,37 @@ impl Background {
             state.pages_due = 0;
         }
         state.refill_due = true;
+        self.note_merges(state, now_ns);
+    }
+
+    /// Buffered changes that the master thread merges until the next round.
+    fn note_merges(&self, state: &mut State, now_ns: u64) {
+        if self.changes.is_empty() {
+            state.merges_due = 0.0;
+            return;
+        }
+        let batches = self.changes.batches.load(Ordering::Relaxed);
+        if batches != state.batches_before {
+            (state.batches_before, state.wrote_at_ns) = (batches, now_ns);
+        }
+        let options = &self.pool.options;
+        let rate = self.changes.merge_rate(options.innodb_io_capacity, now_ns >= state.wrote_at_ns + SECOND_NS);
+        let due = rate / options.rounds_per_second();
+        // Like the pages of the cleaner, they do not pile up.
+        state.merges_due = (state.merges_due + due).min(due + JOB_PAGES as f64);
+    }
+
+    fn next_merge(self: &Arc<Self>, state: &mut State) -> Option<MergeJob> {
+        if state.merge_runs || state.merges_due < 1.0 {
+            return None;
+        }
+        let pages = self.changes.next_pages((state.merges_due as usize).min(PAGES_AT_ONCE));
+        if pages.is_empty() {
+            return None;
+        }
+        state.merges_due -= pages.len() as f64;
+        state.merge_runs = true;
+        Some(MergeJob { slot: self.slot(Running::Merge), pages })
     }
 
     fn checkpoint_is_due(&self, state: &State, now_ns: u64) -> bool {
@@ -327,6 +371,27 @@ impl Job for FlushJob {
         if self.refill > 0 {
             pool.free_clean_pages(task, self.refill);
         }
+        Ok(())
+    }
+}
+
+/// Brings pages in, and with it buffered changes to them.
+struct MergeJob {
+    slot: Slot,
+    pages: Vec<u32>,
+}
+
+impl Job for MergeJob {
+    fn kind(&self) -> JobKind {
+        JobKind::PageFlush
+    }
+
+    fn run(&mut self, task: &mut Task) -> Result<()> {
+        let pool = &self.slot.background.pool;
+        self.pages.iter().try_for_each(|page_no| pool.load(task, *page_no, Purpose::ReadAhead))
+    }
+
+    fn install(self: Box<Self>, _task: &mut Task) -> Result<()> {
         Ok(())
     }
 }

@@ -18,8 +18,8 @@ use crate::error::{Error, Result};
 use crate::runtime::{Admission, Job, Signal, Task, Work};
 use crate::storage::Storage;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 
 /// Redo bytes that a change may take beside its key and value.
 const CHANGE_OVERHEAD: u64 = 160;
@@ -37,13 +37,11 @@ pub struct Btree {
     storage: Arc<dyn Storage>,
     options: Options,
     layout: KeyLayout,
-    forest: Forest,
+    forest: Arc<Forest>,
     background: Arc<Background>,
     poison: Arc<Poison>,
     signal: Arc<Signal>,
     user_bytes: AtomicU64,
-    /// Redo bytes that batches under way may still write.
-    reserved: AtomicU64,
 }
 
 impl Btree {
@@ -60,11 +58,16 @@ impl Btree {
         let poison = Arc::new(Poison::default());
         let recovered = recovery::open(&*storage, &options, layout, &signal, &poison, task)?;
         let Recovered { pool, redo, space, pending } = recovered;
-        let forest = Forest::new(&options, pool.clone(), redo, space.clone());
+        let forest = Arc::new(Forest::new(&options, pool.clone(), redo, space.clone()));
         forest.load_directory(task)?;
-        let background = Arc::new(Background::new(pool, space, task.now_ns));
-        let (user_bytes, reserved) = (AtomicU64::new(0), AtomicU64::new(0));
-        let engine = Self { storage, options, layout, forest, background, poison, signal, user_bytes, reserved };
+        forest.open_change_buffer(task)?;
+        if forest.changes.tree.get().is_some() {
+            let arrivals: Weak<Forest> = Arc::downgrade(&forest);
+            let _ = pool.arrivals.set(arrivals);
+        }
+        let background = Arc::new(Background::new(pool, space, forest.changes.clone(), task.now_ns));
+        let user_bytes = AtomicU64::new(0);
+        let engine = Self { storage, options, layout, forest, background, poison, signal, user_bytes };
         engine.roll_forward(task, pending)?;
         if layout == KeyLayout::Plain {
             engine.forest.tree_or_create(task, 0)?;
@@ -157,10 +160,11 @@ impl Btree {
         let redo = &self.forest.redo;
         let mut rounds = 0;
         while need <= redo.usable_bytes() && rounds < ROOM_ROUNDS {
-            let others = self.reserved.load(Ordering::Acquire);
+            let others = self.forest.reserved.load(Ordering::Acquire);
             let limit = if others == 0 { redo.usable_bytes() } else { redo.thresholds.hard };
             if redo.checkpoint_age() + others + need <= limit {
-                let swap = self.reserved.compare_exchange(others, others + need, Ordering::AcqRel, Ordering::Acquire);
+                let reserved = &self.forest.reserved;
+                let swap = reserved.compare_exchange(others, others + need, Ordering::AcqRel, Ordering::Acquire);
                 if swap.is_ok() {
                     return Ok(());
                 }
@@ -297,6 +301,14 @@ impl Btree {
             ];
             details.extend(packed.map(|(name, value)| (name.to_owned(), value)));
         }
+        if forest.changes.tree.get().is_some() {
+            let changes = [
+                ("changes_buffered", count(&forest.changes.buffered)),
+                ("changes_merged", count(&forest.changes.merged)),
+                ("change_buffer_pages", count(&forest.changes.tree_pages)),
+            ];
+            details.extend(changes.map(|(name, value)| (name.to_owned(), value)));
+        }
         if let Some(fill) = self.leaf_fill() {
             details.insert("leaf_fill".to_owned(), fill);
         }
@@ -341,7 +353,8 @@ impl Engine for Btree {
             let before = task.units(Work::Compare);
             let applied = self.apply(task, batch).inspect_err(|error| self.poison.set(error));
             self.forest.pool.charge_misses(task, before);
-            self.reserved.fetch_sub(need, Ordering::AcqRel);
+            self.forest.reserved.fetch_sub(need, Ordering::AcqRel);
+            self.forest.changes.batches.fetch_add(1, Ordering::Relaxed);
             applied?
         };
         self.make_durable(task, end, commit).inspect_err(|error| self.poison.set(error))?;

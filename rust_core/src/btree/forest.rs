@@ -2,8 +2,11 @@
 //!
 //! Latches are taken from the root down; a child is latched before its parent is released, and no latch is taken
 //! sideways except under the parent's exclusive latch, so latches cannot deadlock. A descent that meets a page which is
-//! not in the pool lets go of everything, reads the page, and begins again: nobody waits for the I/O of others.
+//! not in the pool lets go of everything, reads the page, and begins again: nobody waits for the I/O of others. The tree
+//! of buffered changes comes behind all others (see `change_merge`).
 
+use super::change_buffer::{CHANGE_TREE, ChangeBuffer, Op};
+use super::insert::Origin;
 use super::mtr::Mtr;
 use super::options::Options;
 use super::packed_page;
@@ -58,6 +61,17 @@ pub struct Forest {
     creating: Mutex<()>,
     merge_threshold: usize,
     pub paddings: Paddings,
+    pub changes: Arc<ChangeBuffer>,
+    /// Redo bytes that batches under way may still write.
+    pub reserved: AtomicU64,
+}
+
+/// Where a change of a leaf goes.
+pub enum Reached<'a> {
+    /// Into the leaf, which is latched.
+    Leaf(WritePage<'a>),
+    /// It was buffered, and its frame ends here.
+    Buffered(u64),
 }
 
 /// Which leaf a descent looks for.
@@ -111,6 +125,8 @@ impl Forest {
             directory: ArcSwap::default(),
             creating: Mutex::default(),
             paddings: Paddings::new(options.innodb_page_size as usize),
+            changes: Arc::new(ChangeBuffer::new(options)),
+            reserved: AtomicU64::new(0),
         }
     }
 
@@ -155,6 +171,9 @@ impl Forest {
             })
             .collect::<Vec<_>>();
         trees.sort_unstable_by_key(|tree| tree.number);
+        if let Some(changes) = trees.pop_if(|tree| tree.number == CHANGE_TREE) {
+            let _ = self.changes.tree.set(changes);
+        }
         self.directory.store(Arc::new(trees));
         Ok(())
     }
@@ -167,7 +186,7 @@ impl Forest {
         Some(directory[at])
     }
 
-    /// All trees.
+    /// All trees but that of buffered changes.
     #[cfg(test)]
     pub fn trees(&self) -> Arc<Vec<Tree>> {
         self.directory.load_full()
@@ -187,17 +206,28 @@ impl Forest {
             return Ok(tree);
         }
         let mut trees = self.directory.load_full().to_vec();
-        if number == UNDO_TREE {
-            return Err(Error::invalid("index number", number, format!("at most {}", UNDO_TREE - 1)));
+        if number >= CHANGE_TREE {
+            return Err(Error::invalid("index number", number, format!("at most {}", CHANGE_TREE - 1)));
         }
-        if trees.len() >= self.max_trees() {
+        let count = trees.len() + usize::from(self.changes.tree.get().is_some());
+        if count >= self.max_trees() {
             return Err(Error::invalid("index number", number, format!("at most {} indexes", self.max_trees())));
         }
-        let tree = self.create_tree(task, number, trees.len())?;
+        let tree = self.create_tree(task, number, count)?;
         let at = trees.partition_point(|other| other.number < number);
         trees.insert(at, tree);
         self.directory.store(Arc::new(trees));
         Ok(tree)
+    }
+
+    /// Makes the tree of buffered changes, before others work.
+    pub fn create_change_tree(&self, task: &mut Task) -> Result<Tree> {
+        let count = self.directory.load().len();
+        if count >= self.max_trees() {
+            let accepted = format!("none with {count} indexes");
+            return Err(Error::invalid("options.innodb_change_buffering", "on", accepted));
+        }
+        self.create_tree(task, CHANGE_TREE, count)
     }
 
     fn create_tree(&self, task: &mut Task, number: u32, count: usize) -> Result<Tree> {
@@ -281,9 +311,15 @@ impl Forest {
         }
     }
 
-    /// The leaf for a key under its exclusive latch.
+    /// The leaf for a key under its exclusive latch, unless the change of it that is wanted, if one is named, is buffered.
     #[inline]
-    pub fn leaf_for_write(&self, task: &mut Task, tree: Tree, key: &[u8]) -> Result<WritePage<'_>> {
+    pub fn leaf_for_write(
+        &self,
+        task: &mut Task,
+        tree: Tree,
+        key: &[u8],
+        (op, origin): (Option<Op>, Origin),
+    ) -> Result<Reached<'_>> {
         let mut misses = 0;
         'descent: loop {
             let mut page = self.pool.read(task, tree.root)?;
@@ -292,7 +328,7 @@ impl Forest {
                 let root = self.pool.write(task, tree.root, Purpose::UserRead)?;
                 if root.view().is_leaf() {
                     self.count_pages(task, 1, 0);
-                    return Ok(root);
+                    return Ok(Reached::Leaf(root));
                 }
                 continue;
             }
@@ -303,13 +339,20 @@ impl Forest {
                 depth += 1;
                 let polite = misses < POLITE_ATTEMPTS;
                 if above_leaf {
-                    let leaf = match self.pool.write_resident(task, child) {
+                    let resident = self.pool.write_resident(task, child);
+                    if let Some(op) = op.filter(|_| resident.is_none())
+                        && let Some(end) = self.buffer_change(task, (tree, child), (op, key), origin)?
+                    {
+                        self.count_pages(task, depth - 1, misses as u64);
+                        return Ok(Reached::Buffered(end));
+                    }
+                    let leaf = match resident {
                         None if !polite => Some(self.pool.write(task, child, Purpose::UserRead)?),
                         resident => resident,
                     };
                     if let Some(leaf) = leaf {
                         self.count_pages(task, depth, misses as u64);
-                        return Ok(leaf);
+                        return Ok(Reached::Leaf(leaf));
                     }
                 } else if let Some(next) = self.pool.read_resident(task, child) {
                     page = next;
@@ -320,6 +363,9 @@ impl Forest {
                 }
                 drop(page);
                 misses += 1;
+                if above_leaf && tree.number != CHANGE_TREE {
+                    self.contract(task)?;
+                }
                 self.pool.load(task, child, Purpose::UserRead)?;
                 continue 'descent;
             }

@@ -1,6 +1,7 @@
 //! Putting a record: in place under the leaf's latch alone, or with splits under the latches of all pages that change.
 
-use super::forest::{Forest, Tree};
+use super::change_buffer::Op;
+use super::forest::{Forest, Reached, Tree};
 use super::intent::Span;
 use super::mtr::Mtr;
 use super::packing::Placed;
@@ -28,6 +29,16 @@ impl Origin {
         match self {
             Self::Alone => None,
             Self::Batch { floor, .. } => Some(floor),
+        }
+    }
+
+    /// The same change, made by a record that is not the one in the intent.
+    pub fn of_other_record(self) -> Self {
+        match self {
+            Self::Alone => Self::Alone,
+            Self::Batch { intent, floor, index, .. } => {
+                Self::Batch { intent, floor, index, span: Some(Span { at: 0, len: 0 }) }
+            }
         }
     }
 
@@ -76,7 +87,11 @@ impl Forest {
         }
         let payload = Payload::Value(Stored::Inline(value));
         let need = payload.record_len(key) + SLOT_BYTES;
-        let mut leaf = self.leaf_for_write(task, tree, key)?;
+        let op = payload.is_bare().then_some(Op::Put);
+        let mut leaf = match self.leaf_for_write(task, tree, key, (op, origin))? {
+            Reached::Leaf(leaf) => leaf,
+            Reached::Buffered(end) => return Ok(end),
+        };
         let (slot, found) = leaf.view().search(task, key);
         let long = found && matches!(leaf.view().value(slot), Stored::Overflow(_));
         if long || !fits(leaf.view(), slot, found, need, payload, leaf.is_packed()) {

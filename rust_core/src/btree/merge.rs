@@ -1,6 +1,7 @@
 //! Removing a record, and merging pages that fell below `merge_threshold`.
 
-use super::forest::{Forest, Tree};
+use super::change_buffer::Op;
+use super::forest::{Forest, Reached, Tree};
 use super::insert::Origin;
 use super::mtr::Mtr;
 use super::packing::Piece;
@@ -22,7 +23,10 @@ impl Forest {
         origin: Origin,
         undo: &mut UndoLog<'a>,
     ) -> Result<Option<u64>> {
-        let mut leaf = self.leaf_for_write(task, tree, key)?;
+        let mut leaf = match self.leaf_for_write(task, tree, key, (Some(Op::Remove), origin))? {
+            Reached::Leaf(leaf) => leaf,
+            Reached::Buffered(end) => return Ok(Some(end)),
+        };
         let (slot, found) = leaf.view().search(task, key);
         if !found {
             drop(leaf);

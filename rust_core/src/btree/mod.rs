@@ -3,10 +3,12 @@
 //!
 //! Reading order: `page`, `page_edit` (slotted pages), `packed_page`, `packing`, `packed_split`, `padding`,
 //! `packed_pool` (compressed tables), `pool`, `lru`, `flush_list`, `flush` (buffer pool and write-back), `redo`, `redo_op`,
-//! `mtr`, `intent`, `undo` (logs), `forest`, `insert`, `merge`, `cursor` (trees), `pace`, `thresholds`, `background`
-//! (policies), `recovery`.
+//! `mtr`, `intent`, `undo` (logs), `forest`, `insert`, `merge`, `cursor` (trees), `change_buffer`, `change_merge` (buffered
+//! changes), `pace`, `thresholds`, `background` (policies), `recovery`.
 
 mod background;
+mod change_buffer;
+mod change_merge;
 mod cursor;
 mod doublewrite;
 mod engine;

@@ -4,6 +4,7 @@
 //! before its LSN says what the log must hold. A mini-transaction that fails after its first change poisons the engine:
 //! what it changed is in no log and must not reach the page file.
 
+use super::change_buffer::{CHANGE_TREE, ChangeBuffer};
 use super::forest::{Forest, Tree};
 use super::packing::{Piece, Placed};
 use super::page::{Kind, View};
@@ -195,6 +196,7 @@ impl<'a> Mtr<'a> {
             self.taken.push(Taken { page_no: map, new_map: None, ..taken });
         }
         self.taken.push(taken);
+        self.forest.changes.note_pages(tree, true);
         self.create(task, taken.page_no)
     }
 
@@ -213,6 +215,9 @@ impl<'a> Mtr<'a> {
     /// that it changed.
     pub fn free_held(&mut self, index: usize) {
         let page_no = self.page_no(index);
+        if ChangeBuffer::owns(self.view(index)) {
+            self.forest.changes.note_pages(CHANGE_TREE, false);
+        }
         self.reshape(index, |page| page.edit().format(page_no, 0, Kind::Empty, 0));
         self.log_image(index);
         self.free_page(page_no);

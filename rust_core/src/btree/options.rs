@@ -70,6 +70,10 @@ engine_options! {
             "Bytes on storage of every page of compressed tables (ROW_FORMAT=COMPRESSED): 4096, 8192 or 16384; 0 is off.";
         innodb_read_ahead_threshold: u64 = 56u64, Accepts::Range(0.0, 64.0),
             "Pages of an extent read in order that trigger reading the next extent; 0 is off.";
+        innodb_change_buffering: String = "none", Accepts::Words(&["none", "inserts", "all"]),
+            "Buffer changes of leaves of secondary indexes that are not in the pool: none, inserts, or deletes as well.";
+        innodb_change_buffer_max_size: u64 = 25u64, Accepts::Range(0.0, 50.0),
+            "Percent of the pool that the change buffer may take.";
         merge_threshold: u64 = 50u64, Accepts::Range(1.0, 50.0),
             "Percent of fill below which a page is merged with a neighbour.";
         engine_second_us: u64 = 1_000_000u64, Accepts::Range(1000.0, 1_000_000.0),
@@ -96,6 +100,16 @@ impl Options {
     /// Whether tables are compressed into slots of `key_block_size`.
     pub fn is_packed(&self) -> bool {
         self.key_block_size > 0
+    }
+
+    /// Whether inserts into leaves of secondary indexes are buffered.
+    pub fn buffers_puts(&self) -> bool {
+        self.innodb_change_buffering != "none"
+    }
+
+    /// Whether deletes are.
+    pub fn buffers_removals(&self) -> bool {
+        self.innodb_change_buffering == "all"
     }
 
     /// Bytes of a page in the page file.

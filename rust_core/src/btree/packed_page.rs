@@ -114,7 +114,7 @@ impl<'a> Packed<'a> {
     }
 
     /// Bytes between the modification log and the uncompressed end.
-    fn room(self) -> usize {
+    pub fn room(self) -> usize {
         (self.0.len() - self.field(AT_TRAILER)).saturating_sub(self.log_end() + END_OF_LOG)
     }
 

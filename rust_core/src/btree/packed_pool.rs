@@ -219,7 +219,10 @@ impl BufferPool {
         let mut unzipped = self.unzipped.lock();
         let stripped = unzipped.coldest().find(|frame| {
             let body = self.try_latch(*frame);
-            body.is_some_and(|mut body| body.strip())
+            body.is_some_and(|mut body| {
+                self.know_leaf(&body);
+                body.strip()
+            })
         });
         if let Some(frame) = stripped {
             unzipped.remove(frame);

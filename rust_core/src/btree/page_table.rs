@@ -1,5 +1,6 @@
 //! Where each page is: an array indexed by page number, grown in chunks, read without locks.
 
+use super::change_buffer::KnownLeaf;
 use super::page::NO_PAGE;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
@@ -15,11 +16,21 @@ pub struct Entry {
     writes: AtomicU32,
     /// Blocks of 4 KiB that the page takes on storage; 0 when not known.
     stored_blocks: AtomicU8,
+    /// What the change buffer may count on, if the page left the pool as a leaf of a secondary index: the room and one, and
+    /// the records. The room is 0 if it is not known.
+    leaf_room: AtomicU8,
+    leaf_records: AtomicU8,
 }
 
 impl Default for Entry {
     fn default() -> Self {
-        Self { frame: AtomicU32::new(NO_PAGE), writes: AtomicU32::new(0), stored_blocks: AtomicU8::new(0) }
+        Self {
+            frame: AtomicU32::new(NO_PAGE),
+            writes: AtomicU32::new(0),
+            stored_blocks: AtomicU8::new(0),
+            leaf_room: AtomicU8::new(0),
+            leaf_records: AtomicU8::new(0),
+        }
     }
 }
 
@@ -50,6 +61,19 @@ impl Entry {
     pub fn writing(&self, blocks: usize) {
         self.writes.fetch_add(1, Ordering::AcqRel);
         self.stored_blocks.store(blocks as u8, Ordering::Release);
+    }
+
+    /// Keeps what is known of the page when it leaves its frame, or keeps its compressed form there alone.
+    pub fn know_leaf(&self, leaf: Option<KnownLeaf>) {
+        let (room, records) = leaf.map_or((0, 0), |leaf| (leaf.room + 1, leaf.records));
+        self.leaf_records.store(records, Ordering::Release);
+        self.leaf_room.store(room, Ordering::Release);
+    }
+
+    /// The leaf that the page was then. Only what is in no frame is still as it was.
+    pub fn known_leaf(&self) -> Option<KnownLeaf> {
+        let room = self.leaf_room.load(Ordering::Acquire).checked_sub(1)?;
+        Some(KnownLeaf { room, records: self.leaf_records.load(Ordering::Acquire) })
     }
 
     /// Blocks of 4 KiB on storage, if known.

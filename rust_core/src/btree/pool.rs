@@ -4,6 +4,7 @@
 //! latch, and looks whether the page is still there. Eviction takes the exclusive latch without waiting, so a latch is
 //! also a pin. Nothing here blocks on a latch while it holds the lock of the LRU list.
 
+use super::change_buffer::KnownLeaf;
 use super::doublewrite::Doublewrite;
 use super::flush_list::FlushList;
 use super::lru::{Lru, first_quarter_of_young, is_promoted};
@@ -20,8 +21,8 @@ use crate::error::{Error, Result};
 use crate::metrics::Purpose;
 use crate::runtime::{Signal, Task, Work};
 use parking_lot::{Condvar, Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 /// `BUF_LRU_SEARCH_SCAN_THRESHOLD`: pages at the cold end among which a client looks for a clean one.
@@ -169,6 +170,16 @@ pub struct PoolCounters {
     pub unzips: AtomicU64,
 }
 
+/// Whoever has to see a page that is brought in before others do.
+pub trait Arrivals: Send + Sync {
+    /// A page is about to be brought in. The caller may hold latches.
+    fn prepare(&self, task: &mut Task) -> Result<()>;
+    /// A page was brought in; only the caller has its latch.
+    fn arrive(&self, task: &mut Task, page: &mut WritePage) -> Result<()>;
+    /// Whether something is to be done when the page arrives.
+    fn awaits(&self, page_no: u32) -> bool;
+}
+
 /// The pool, with the files below it.
 pub struct BufferPool {
     frames: Box<[Frame]>,
@@ -196,6 +207,10 @@ pub struct BufferPool {
     /// A client had to flush pages itself.
     pub(super) short_of_frames: AtomicBool,
     client_flush: Mutex<()>,
+    /// None in a pool that never had buffered changes.
+    pub(super) arrivals: OnceLock<Weak<dyn Arrivals>>,
+    /// Whether it is kept what leaves were when they left.
+    knows_leaves: bool,
     allocated: AtomicU64,
     page_bytes: usize,
     old_time_ns: u64,
@@ -238,6 +253,8 @@ impl BufferPool {
             wanted_extents: Mutex::default(),
             short_of_frames: AtomicBool::new(false),
             client_flush: Mutex::default(),
+            arrivals: OnceLock::new(),
+            knows_leaves: options.buffers_puts() || options.buffers_removals(),
             allocated: AtomicU64::new(0),
             page_bytes: options.innodb_page_size as usize,
             old_time_ns: options.old_time_ns(),
@@ -367,8 +384,12 @@ impl BufferPool {
     /// The page as recovery needs it: a page that was never written is empty, and no error.
     pub fn write_for_recovery(&self, task: &mut Task, page_no: u32) -> Result<WritePage<'_>> {
         self.check_page_no(page_no)?;
-        if self.table.entry(page_no).frame().is_some() {
-            return self.create(task, page_no);
+        // Not `create`: what must go so that a compressed page can be unpacked may be that page, which is empty then.
+        while self.table.entry(page_no).frame().is_some() {
+            if let Some(page) = self.write_resident(task, page_no) {
+                return Ok(page);
+            }
+            self.unpack_resident(task, page_no)?;
         }
         let mut raw = vec![0; self.file.slot_bytes()];
         self.file.read_raw(task, Purpose::Recovery, page_no, None, &mut raw)?;
@@ -419,6 +440,10 @@ impl BufferPool {
         if self.is_packed() && entry.frame().is_some() {
             return self.unpack_resident(task, page_no);
         }
+        let arrivals = self.arrivals();
+        if let Some(arrivals) = &arrivals {
+            arrivals.prepare(task)?;
+        }
         let mut page = self.empty_frame(task)?;
         if !entry.claim(page.frame) {
             self.give_back(page);
@@ -436,7 +461,11 @@ impl BufferPool {
             return Err(error);
         }
         self.admit(&mut page, page_no);
-        Ok(())
+        arrivals.map_or(Ok(()), |arrivals| arrivals.arrive(task, &mut page))
+    }
+
+    fn arrivals(&self) -> Option<Arc<dyn Arrivals>> {
+        self.arrivals.get().and_then(Weak::upgrade)
     }
 
     fn read_into(&self, task: &mut Task, page: &mut WritePage, page_no: u32, purpose: Purpose) -> Result<()> {
@@ -458,8 +487,10 @@ impl BufferPool {
             self.give_back(page);
             return false;
         }
-        // Only now: until the claim, others could bring the page in, change it, write it and evict it.
-        if entry.writes() != writes {
+        // Only now: until the claim, others could bring the page in, change it, write it and evict it. One with buffered
+        // changes is left to those who want it.
+        let is_awaited = self.arrivals().is_some_and(|arrivals| arrivals.awaits(page_no));
+        if is_awaited || entry.writes() != writes {
             entry.release();
             self.give_back(page);
             return false;
@@ -680,11 +711,21 @@ impl BufferPool {
         if self.dirty.is_dirty(frame) {
             return None;
         }
+        self.know_leaf(&guard);
         self.table.entry(guard.page_no).release();
         guard.page_no = NO_PAGE;
         self.clock.fetch_add(1, Ordering::Relaxed);
         self.counters.evictions.fetch_add(1, Ordering::Relaxed);
         Some(guard)
+    }
+
+    /// Keeps what a leaf is like that leaves the pool or keeps its compressed form alone, if anyone asks for it later.
+    #[inline]
+    pub fn know_leaf(&self, body: &Body) {
+        if self.knows_leaves && body.has_page() && body.page_no != NO_PAGE {
+            let packed = (!body.packed.is_empty()).then_some(Packed(&body.packed));
+            self.table.entry(body.page_no).know_leaf(KnownLeaf::of(View(&body.bytes), packed));
+        }
     }
 
     /// Moves the clean pages among the `depth` coldest to the free list, and returns how many those are.

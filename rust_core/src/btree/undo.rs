@@ -1,6 +1,6 @@
 //! Undo logs: what each batch leaves behind so that its changes could be taken back. An insert leaves the key; an update
 //! the key and the old bytes where the value differs, which stand for the changed columns; a delete the key. Entries of
-//! secondary indexes leave nothing, since in InnoDB those of the row say it all.
+//! secondary indexes leave nothing, since in InnoDB those of the row say it all. Nor does the change buffer.
 //!
 //! Nobody reads them here. A batch that a crash interrupts is completed by the redo log, and readers see the newest
 //! version, so there is neither rollback nor MVCC: undo is modelled for what it costs, which is its redo (each record and
@@ -10,6 +10,7 @@
 //! undo segments do: one that is less than three quarters full when its batch commits waits for another batch; the others
 //! are history, and come back when purge is through with them.
 
+use super::change_buffer::CHANGE_TREE;
 use super::forest::Forest;
 use super::mtr::Mtr;
 use super::options::Options;
@@ -149,6 +150,9 @@ impl<'a> UndoLog<'a> {
         payload: Payload,
     ) -> Result<()> {
         let Payload::Value(new) = payload else { return Ok(()) };
+        if tree == CHANGE_TREE {
+            return Ok(());
+        }
         let old = found.then(|| view.value(slot));
         match old {
             None if payload.is_bare() => Ok(()),
@@ -161,7 +165,7 @@ impl<'a> UndoLog<'a> {
 
     /// Logs that the leaf record at `slot` is about to go.
     pub fn note_remove(&mut self, task: &mut Task, tree: u32, view: View, slot: usize) -> Result<()> {
-        if view.value(slot) == Stored::Inline(&[]) {
+        if tree == CHANGE_TREE || view.value(slot) == Stored::Inline(&[]) {
             return Ok(());
         }
         self.note(task, DELETE, tree, view.key(slot), &[])

@@ -29,7 +29,7 @@ pub enum Purpose {
     Undo,
     /// Blocks or pages read for a client.
     UserRead,
-    /// Pages read ahead of a scan.
+    /// Pages read ahead of a scan, or to merge buffered changes in the background.
     ReadAhead,
     /// Logs and files read when an engine opens.
     Recovery,

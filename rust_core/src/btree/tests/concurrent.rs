@@ -1,7 +1,7 @@
 //! Many clients and workers at once, under the wall clock.
 
 use super::slow_storage::SlowStorage;
-use super::{Driven, TINY, options, structure};
+use super::{Driven, TINY, noise, options, structure};
 use crate::btree::Btree;
 use crate::engine::{Commit, Engine, KeyLayout, WriteBatch};
 use crate::runtime::threads::{WallClock, Workers, admit, spawn};
@@ -19,27 +19,51 @@ const COMPRESSED: &str = "page_size=16384 buffer_pool_size=1048576 redo_log_capa
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
+/// Keys that a client has, and how long its values are.
+#[derive(Debug, Clone, Copy)]
+struct Load {
+    keys: u32,
+    most_bytes: usize,
+    key_bytes: usize,
+}
+
+const ROWS: Load = Load { keys: 500, most_bytes: 1500, key_bytes: 6 };
+/// Entries of a secondary index, with more bytes in their keys.
+const ENTRIES: Load = Load { keys: 3000, most_bytes: 1, key_bytes: 40 };
+
+impl Load {
+    fn key(self, n: u32) -> Vec<u8> {
+        let mut key = format!("{n:06}").into_bytes();
+        key.extend(noise(u64::from(n), self.key_bytes - 6));
+        key
+    }
+}
+
 /// A client that owns every sixth key, reads its own writes, and scans across those of all others.
-fn client(engine: &Arc<dyn Engine>, signal: &Signal, clock: WallClock, id: u32, steps: u32) -> Model {
+fn client(engine: &Arc<dyn Engine>, signal: &Signal, clock: WallClock, id: u32, (load, steps): (Load, u32)) -> Model {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(u64::from(id));
     let (mut task, mut model, mut batch) = (Task::wall(id), Model::new(), WriteBatch::default());
     for _ in 0..steps {
         task.now_ns = clock.now_ns();
         batch.clear();
         for _ in 0..random.random_range(1..4) {
-            let key = format!("{:06}", random.random_range(0..500) * CLIENTS + id).into_bytes();
+            let key = load.key(random.random_range(0..load.keys) * CLIENTS + id);
             if random.random_range(0..3) == 0 {
                 batch.delete(&key);
                 model.remove(&key);
             } else {
-                let value = vec![id as u8; random.random_range(0..1500)];
+                let value = vec![id as u8; random.random_range(0..load.most_bytes)];
                 batch.put(&key, &value);
                 model.insert(key, value);
             }
         }
         admit(&**engine, signal, clock, &mut task, batch.encoded_bytes() as u64, &|| false).unwrap();
         engine.write(&mut task, &mut batch, Commit::Configured).unwrap();
-        let key = format!("{:06}", random.random_range(0..500) * CLIENTS + id).into_bytes();
+        let key = load.key(random.random_range(0..load.keys) * CLIENTS + id);
+        if load.most_bytes == 1 && random.random_range(0..4) > 0 {
+            // Most changes are not followed by a look, which would bring pages in.
+            continue;
+        }
         let mut value = Vec::new();
         let found = engine.get(&mut task, &key, &mut value).unwrap();
         assert_eq!(found.then_some(&value), model.get(&key));
@@ -66,8 +90,9 @@ fn scan(engine: &dyn Engine, task: &mut Task, key: &[u8], forward: bool) {
     }
 }
 
-/// Clients and workers on an engine with these options; whatever they did must be there, also after a crash.
-fn disturb(text: &str, steps: u32) {
+/// Clients and workers on an engine with these options; whatever they did must be there, also after a crash. Returns how
+/// many changes were buffered.
+fn disturb(text: &str, load: Load, steps: u32) -> f64 {
     let memory = Arc::new(MemoryStorage::new(Arc::default()));
     let storage: Arc<dyn Storage> = Arc::new(SlowStorage(memory.clone()));
     let (signal, clock) = (Arc::new(Signal::default()), WallClock::default());
@@ -77,28 +102,42 @@ fn disturb(text: &str, steps: u32) {
     let workers = Workers::start(&engine, &signal, clock);
     let clients = (0..CLIENTS).map(|id| {
         let (engine, signal) = (engine.clone(), signal.clone());
-        spawn(format!("client-{id}"), move || client(&engine, &signal, clock, id, steps))
+        spawn(format!("client-{id}"), move || client(&engine, &signal, clock, id, (load, steps)))
     });
     let clients = clients.collect::<Vec<_>>();
     let model = clients.into_iter().flat_map(|client| client.join().unwrap()).collect::<Model>();
     workers.stop();
     engine.check().unwrap();
+    let left = Arc::new(memory.crash_clone(CrashKeeps::Synced));
+    let buffered = tree.stats().details.get("changes_buffered").copied().unwrap_or_default();
     let shape = structure::check(tree.forest(), &mut task);
     assert_eq!(shape.entries, model.len());
-    let left = Arc::new(memory.crash_clone(CrashKeeps::Synced));
     let mut again = Driven::open(left, &options(text), KeyLayout::Plain).unwrap();
     assert!(again.scan(b"").unwrap().into_iter().collect::<Model>() == model, "acknowledged writes survive a crash");
+    buffered
+}
+
+#[test]
+fn buffered_changes_stand_clients_and_workers() {
+    for max_size in [5, 50] {
+        let options = format!("{TINY} change_buffering=all change_buffer_max_size={max_size} io_capacity=1000");
+        let buffered = disturb(&options, ENTRIES, 2000);
+        assert!(buffered > 100.0, "{buffered} with {max_size}");
+    }
+    let options = "page_size=8192 key_block_size=4096 buffer_pool_size=524288 redo_log_capacity=1048576";
+    let buffered = disturb(&format!("{options} change_buffering=all"), Load { key_bytes: 140, ..ENTRIES }, 2000);
+    assert!(buffered > 10.0, "{buffered} of compressed tables");
 }
 
 #[test]
 fn clients_and_workers_do_not_disturb_one_another() {
-    disturb(&TINY.replace("buffer_pool_size=262144", "buffer_pool_size=524288"), 3000);
+    disturb(&TINY.replace("buffer_pool_size=262144", "buffer_pool_size=524288"), ROWS, 3000);
 }
 
 #[test]
 fn compressed_pages_with_holes_stand_clients_and_workers() {
     for (algorithm, rest) in [("lz4", "doublewrite=true"), ("snappy", "doublewrite=false flush_neighbors=2")] {
-        disturb(&format!("{COMPRESSED} compression_algorithm={algorithm} {rest}"), 500);
+        disturb(&format!("{COMPRESSED} compression_algorithm={algorithm} {rest}"), ROWS, 500);
     }
 }
 

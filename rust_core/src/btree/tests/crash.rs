@@ -1,6 +1,6 @@
 //! What a crash leaves: every synced batch, no half batch, whole trees.
 
-use super::{Driven, TINY, options, structure};
+use super::{Driven, TINY, noise, options, structure};
 use crate::btree::page_file;
 use crate::engine::{Commit, Engine, KeyLayout, WriteBatch};
 use crate::error::{Error, Result};
@@ -33,6 +33,41 @@ fn batch(step: u64) -> WriteBatch {
     batch
 }
 
+/// Another script: entries of a secondary index, all over more leaves than the pool has frames.
+fn entries(step: u64, keys: u64) -> WriteBatch {
+    let mut batch = WriteBatch::default();
+    for n in 0..3 + step % 8 {
+        let spread = (step * 7 + n * 131) * 2_654_435_761 % keys;
+        let removes = (step + n).is_multiple_of(3);
+        let number = if removes { spread * 7 % keys } else { spread };
+        let mut key = 1u32.to_be_bytes().to_vec();
+        key.extend_from_slice(format!("{number:04}").as_bytes());
+        key.extend(noise(number, 190));
+        if removes { batch.delete(&key) } else { batch.put(&key, b"") }
+    }
+    batch.put(b"\0\0\0\0last", &step.to_be_bytes());
+    batch
+}
+
+/// What a run does, and how its keys are laid out.
+#[derive(Clone, Copy)]
+struct Script {
+    batch: fn(u64) -> WriteBatch,
+    layout: KeyLayout,
+    last: &'static [u8],
+}
+
+const ROWS: Script = Script { batch, layout: KeyLayout::Plain, last: b"last" };
+const ENTRIES: Script = Script { batch: |step| entries(step, 2000), layout: KeyLayout::Indexed, last: b"\0\0\0\0last" };
+const MORE_ENTRIES: Script = Script { batch: |step| entries(step, 6000), ..ENTRIES };
+
+impl Script {
+    fn everything(self, driven: &mut Driven) -> Model {
+        let starts: &[&[u8]] = if self.layout == KeyLayout::Plain { &[b""] } else { &[&[0; 4], &[0, 0, 0, 1]] };
+        starts.iter().flat_map(|start| driven.scan(start).unwrap()).collect()
+    }
+}
+
 fn apply(model: &mut Model, batch: &WriteBatch) {
     use crate::engine::Change;
     for change in batch.changes() {
@@ -49,26 +84,37 @@ fn apply(model: &mut Model, batch: &WriteBatch) {
 
 /// Opens what the crash left, and checks that it is the state after some batch from `acknowledged` on.
 fn check_survivor(storage: MemoryStorage, text: &str, acknowledged: u64, what: &str) {
+    check_survivor_of(ROWS, storage, text, (acknowledged, 0), what);
+}
+
+/// The same after so many `more` batches.
+fn check_survivor_of(script: Script, storage: MemoryStorage, text: &str, (acknowledged, more): (u64, u64), what: &str) {
     let storage = Arc::new(storage);
-    let mut driven = Driven::open(storage, &options(text), KeyLayout::Plain).unwrap_or_else(|e| panic!("{what}: {e}"));
-    let found = driven.scan(b"").unwrap().into_iter().collect::<Model>();
-    let last = found.get(&b"last"[..]).map_or(0, |value| u64::from_be_bytes(value[..].try_into().unwrap()));
+    let mut driven = Driven::open(storage, &options(text), script.layout).unwrap_or_else(|e| panic!("{what}: {e}"));
+    let last = driven.get(script.last).unwrap().map_or(0, |value| u64::from_be_bytes(value[..].try_into().unwrap()));
     assert!(last >= acknowledged, "{what}: batch {acknowledged} was acknowledged, {last} is the last");
+    run_with_pauses(script, &mut driven, last + 1..=last + more, 10).1.unwrap();
+    let found = script.everything(&mut driven);
     let mut model = Model::new();
-    (1..=last).for_each(|step| apply(&mut model, &batch(step)));
+    (1..=last + more).for_each(|step| apply(&mut model, &(script.batch)(step)));
     assert!(found == model, "{what}: not the state after batch {last}");
     structure::check(driven.engine.forest(), &mut driven.task);
 }
 
 /// Runs the script until it fails; returns the last acknowledged batch.
 fn run(driven: &mut Driven, steps: RangeInclusive<u64>) -> (u64, Result<()>) {
-    run_with_pauses(driven, steps, 200)
+    run_with_pauses(ROWS, driven, steps, 200)
 }
 
-fn run_with_pauses(driven: &mut Driven, steps: RangeInclusive<u64>, pause_ms: u64) -> (u64, Result<()>) {
+fn run_with_pauses(
+    script: Script,
+    driven: &mut Driven,
+    steps: RangeInclusive<u64>,
+    pause_ms: u64,
+) -> (u64, Result<()>) {
     let last = *steps.end();
     for step in steps {
-        let mut batch = batch(step);
+        let mut batch = (script.batch)(step);
         let result = driven.write(&mut batch, Commit::Configured).and_then(|()| driven.pass(pause_ms));
         if let Err(error) = result {
             // The write may have been acknowledged before the jobs failed.
@@ -80,25 +126,85 @@ fn run_with_pauses(driven: &mut Driven, steps: RangeInclusive<u64>, pause_ms: u6
 }
 
 fn crash_everywhere(text: &str, steps: u64, stride: u64, pause_ms: u64) {
+    crash_everywhere_in(ROWS, text, (0, steps), stride, pause_ms);
+}
+
+/// The crashes come in the last of so many steps.
+fn crash_everywhere_in(script: Script, text: &str, (quiet, steps): (u64, u64), stride: u64, pause_ms: u64) -> f64 {
+    let before = Arc::new(MemoryStorage::new(Arc::default()));
+    if quiet > 0 {
+        let mut driven = Driven::open(before.clone(), &options(text), script.layout).unwrap();
+        run_with_pauses(script, &mut driven, 1..=quiet, pause_ms).1.unwrap();
+    }
+    let more = if quiet > 0 { 40 } else { 0 };
     let mut at = 0;
     loop {
-        let memory = Arc::new(MemoryStorage::new(Arc::default()));
+        let memory = Arc::new(before.crash_clone(CrashKeeps::Everything));
         let faulty = Arc::new(FaultyStorage::new(memory.clone()));
         faulty.fail_writes_after(at);
-        let (acknowledged, result) = match Driven::open(faulty, &options(text), KeyLayout::Plain) {
-            Ok(mut driven) => run_with_pauses(&mut driven, 1..=steps, pause_ms),
-            Err(error) => (0, Err(error)),
+        let mut buffered = 0.0;
+        let (acknowledged, result) = match Driven::open(faulty, &options(text), script.layout) {
+            Ok(mut driven) => {
+                let ran = run_with_pauses(script, &mut driven, quiet + 1..=steps, pause_ms);
+                buffered = driven.engine.stats().details.get("changes_buffered").copied().unwrap_or_default();
+                ran
+            }
+            Err(error) => (quiet, Err(error)),
         };
         for keeps in [CrashKeeps::Synced, CrashKeeps::Everything, CrashKeeps::Random { seed: at }] {
             // Without a sync at commit the state may be that after an earlier batch.
             let least = if text.contains("trx_commit=0") { 0 } else { acknowledged };
-            check_survivor(memory.crash_clone(keeps), text, least, &format!("{keeps:?} after write {at}"));
+            let what = format!("{keeps:?} after write {at}");
+            check_survivor_of(script, memory.crash_clone(keeps), text, (least, more), &what);
         }
         if result.is_ok() {
-            break;
+            return buffered;
         }
         at += stride;
     }
+}
+
+#[test]
+fn a_crash_among_buffered_changes_leaves_whole_batches() {
+    for (more, stride) in [("change_buffer_max_size=5 io_capacity=4000", 5), ("flush_neighbors=2", 3)] {
+        let text = format!("{TINY} change_buffering=all old_blocks_time=0 {more}");
+        let buffered = crash_everywhere_in(ENTRIES, &text, (400, 500), stride, 20);
+        assert!(buffered > 50.0, "{buffered}");
+    }
+}
+
+#[test]
+fn a_crash_among_buffered_changes_of_compressed_tables_leaves_whole_batches() {
+    let text =
+        "page_size=8192 key_block_size=4096 buffer_pool_size=524288 redo_log_capacity=524288 change_buffering=all";
+    let buffered = crash_everywhere_in(MORE_ENTRIES, text, (1200, 1300), 13, 20);
+    assert!(buffered > 20.0, "{buffered}");
+}
+
+/// Replay lets pages of compressed tables go to their compressed form, and comes back to them.
+#[test]
+fn a_log_of_more_pages_than_the_pool_has_is_replayed_on_compressed_tables() {
+    for capacity in [1_048_576, 2_097_152, 4_194_304] {
+        let text = format!(
+            "page_size=8192 key_block_size=4096 buffer_pool_size=524288 redo_log_capacity={capacity} \
+             max_dirty_pages_pct=99 adaptive_flushing=false"
+        );
+        let memory = Arc::new(MemoryStorage::new(Arc::default()));
+        let mut driven = Driven::open(memory.clone(), &options(&text), MORE_ENTRIES.layout).unwrap();
+        for last in [1500, 1600, 1700, 1800] {
+            let from = if last == 1500 { 1 } else { last - 99 };
+            run_with_pauses(MORE_ENTRIES, &mut driven, from..=last, 5).1.unwrap();
+            let left = memory.crash_clone(CrashKeeps::Synced);
+            check_survivor_of(MORE_ENTRIES, left, &text, (last, 0), &format!("{capacity} after {last}"));
+        }
+    }
+}
+
+#[test]
+fn a_crash_among_buffered_changes_with_a_lazy_log_leaves_an_earlier_whole_batch() {
+    let text = format!("{TINY} change_buffering=all old_blocks_time=0 flush_log_at_trx_commit=0 max_dirty_pages_pct=5");
+    let buffered = crash_everywhere_in(ENTRIES, &text, (400, 600), 3, 20);
+    assert!(buffered > 50.0, "{buffered}");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Tests of the whole engine.
 
+mod change_buffer;
 mod concurrent;
 mod crash;
 mod jobs;
@@ -109,6 +110,16 @@ impl Driven {
     fn detail(&self, name: &str) -> f64 {
         self.engine.stats().details[name]
     }
+}
+
+/// Bytes that do not compress, for a key that is told by its number.
+fn noise(number: u64, len: usize) -> impl Iterator<Item = u8> {
+    let mut state = number.wrapping_mul(2_654_435_761) | 1;
+    std::iter::repeat_with(move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 56) as u8
+    })
+    .take(len)
 }
 
 /// Bytes by purpose are the bytes that the storage saw.

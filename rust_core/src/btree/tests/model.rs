@@ -47,6 +47,32 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
+/// Over more keys than the smallest pool has room for, in batches that fill the trees soon.
+fn many_keys() -> impl Strategy<Value = Op> {
+    let change = (0u16..20_000, prop_oneof![3 => (0usize..60).prop_map(Some), 1 => Just(None)]);
+    let step = (prop::bool::weighted(0.8), prop::option::weighted(0.3, (0u16..60, prop::option::of(0usize..60))));
+    prop_oneof![
+        40 => prop::collection::vec(change, 1..40).prop_map(Op::Batch),
+        10 => (0u16..20_000).prop_map(|k| Op::Put(k, 0)),
+        10 => (0u16..20_000).prop_map(Op::Delete),
+        5 => (0u16..20_000).prop_map(Op::Get),
+        1 => (0u16..20_000, 0usize..40).prop_map(|(k, n)| Op::Forward(k, n)),
+        1 => (0u16..20_000, 0usize..40).prop_map(|(k, n)| Op::Backward(k, n)),
+        1 => (0u16..19_000, prop::collection::vec(step, 0..60)).prop_map(|(k, steps)| Op::Wander(k, steps)),
+        5 => (1u64..300).prop_map(Op::Pass),
+        1 => Just(Op::Reopen),
+    ]
+}
+
+/// Compressed tables, of which the pool holds a part too.
+const PACKED: &str = "page_size=8192 key_block_size=4096 buffer_pool_size=262144 redo_log_capacity=524288";
+
+/// What brings half of these keys in, so that most leaves are not in the pool.
+fn loaded() -> impl Iterator<Item = Op> {
+    let key = |n: u32| ((n * 7919 % 20_000) as u16, Some(20));
+    (0..250).map(move |batch| Op::Batch((batch * 40..batch * 40 + 40).map(key).collect()))
+}
+
 fn key(layout: KeyLayout, n: u16) -> Vec<u8> {
     let mut key = match layout {
         KeyLayout::Plain => b"user".to_vec(),
@@ -191,6 +217,23 @@ impl Pair {
     }
 }
 
+/// The same with entries of secondary indexes: no index but the first has values, and under the plain layout nothing.
+fn without_values(layout: KeyLayout, op: Op) -> Op {
+    let len = |n: u16, len: usize| if layout == KeyLayout::Indexed && n.is_multiple_of(3) { len } else { 0 };
+    let put = |(n, value): Put| (n, value.map(|value| len(n, value)));
+    match op {
+        Op::Put(n, value) => Op::Put(n, len(n, value)),
+        Op::Batch(puts) => Op::Batch(puts.into_iter().map(put).collect()),
+        Op::Wander(n, steps) => {
+            let step = |(forward, change): (bool, Option<Put>)| {
+                (forward, change.map(|(near, value)| (near, put((n + near, value)).1)))
+            };
+            Op::Wander(n, steps.into_iter().map(step).collect())
+        }
+        other => other,
+    }
+}
+
 fn agree(text: String, layout: KeyLayout, ops: &[Op]) {
     let mut pair = Pair::new(text, layout);
     ops.iter().enumerate().for_each(|(step, op)| pair.apply(step, op));
@@ -239,6 +282,27 @@ proptest! {
             "page_size={page} key_block_size={slot} buffer_pool_size=1048576 redo_log_capacity=524288 \
              flush_neighbors=2 doublewrite={doublewrite}"
         );
+        agree(text, layout, &ops);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn buffered_changes_agree_with_a_map(
+        ops in prop::collection::vec(many_keys(), 1..300),
+        buffering in prop::sample::select(vec!["inserts", "all"]),
+        max_size in prop::sample::select(vec![6, 25, 50]),
+        layout in prop::sample::select(vec![KeyLayout::Plain, KeyLayout::Indexed]),
+        packed in prop::bool::weighted(0.3),
+    ) {
+        let pages = if packed { PACKED } else { TINY };
+        let text = format!(
+            "{pages} change_buffering={buffering} change_buffer_max_size={max_size} doublewrite=false \
+             old_blocks_time=0"
+        );
+        let ops = loaded().chain(ops).map(|op| without_values(layout, op)).collect::<Vec<_>>();
         agree(text, layout, &ops);
     }
 }

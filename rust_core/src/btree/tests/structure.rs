@@ -7,6 +7,7 @@ use crate::btree::page::{Kind, Stored, View};
 use crate::btree::space::META_PAGE;
 use crate::runtime::Task;
 use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
 
 struct Walk<'a> {
     forest: &'a Forest,
@@ -44,6 +45,16 @@ pub fn check(forest: &Forest, task: &mut Task) -> Shape {
         used += walk.used;
         capacity += walk.capacity;
         entries += walk.entries;
+    }
+    if let Some(tree) = forest.changes.tree.get().copied() {
+        // All leaves were brought in, so that nothing is buffered any more.
+        let before = seen.len();
+        let mut walk = Walk { forest, task, tree, seen: &mut seen, used: 0, capacity: 0, entries: 0 };
+        let level = walk.copy(tree.root)[21];
+        walk.page(tree.root, level, None, None);
+        assert!(walk.entries == 0 && forest.changes.is_empty(), "changes of pages that no tree has");
+        let pages = forest.changes.tree_pages.load(Ordering::Relaxed);
+        assert_eq!(pages, (seen.len() - before) as u64, "pages of buffered changes");
     }
     let space = forest.space.lock();
     assert!(seen.iter().all(|page| space.is_taken(*page)), "a reachable page is free");
