@@ -180,8 +180,11 @@ impl Device for Flash {
         let (piece, bytes) = (self.piece_bytes(), request.bytes);
         self.stats.read_bytes += bytes;
         let latency_ns = request.latency_ns(self.spec.read_latency_us);
-        let pages = request.address / piece..(request.address + bytes).div_ceil(piece);
-        let waits = pages.map(|page| self.dies.wait_ns(now_ns, page));
+        // The request that it is a part of meets as many more dies.
+        let first = request.address / piece;
+        let pages = (request.address + bytes).div_ceil(piece) - first;
+        let whole = (pages as f64 / request.latency_share.max(0.01)).ceil() as u64;
+        let waits = (first..first + whole).map(|page| self.dies.wait_ns(now_ns, page));
         let now_ns = now_ns + (waits.max().unwrap_or(0) as f64 * request.latency_share) as u64;
         let channel_mb_per_s = self.spec.read_mb_per_s / self.channels.len() as f64;
         if bytes <= piece {
