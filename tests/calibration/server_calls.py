@@ -321,13 +321,9 @@ def statements_ns(storage: str) -> Costs:
         with mariadb_server.running(cnf, data) as server:
             pid = int((folder / "pid").read_text())
             server.rows("CREATE DATABASE sbtest")
-
-            def sysbench(*arguments: str) -> None:
-                own = ("--db-driver=mysql", f"--mysql-socket={server.socket}", "--mysql-user=root")
-                command = ["sysbench", *own, f"--table-size={ROWS}", "--rand-type=uniform"]
-                subprocess.run([*command, *arguments], check=True, capture_output=True)
-
-            sysbench("oltp_point_select", f"--mysql-storage-engine={engine}", "prepare")
+            server.sysbench(
+                ROWS, "oltp_point_select", f"--mysql-storage-engine={engine}", "prepare"
+            )
             if engine == "rocksdb":
                 server.rows("SET GLOBAL rocksdb_force_flush_memtable_and_lzero_now = 1")
                 server.rows("SET GLOBAL rocksdb_compact_cf = 'default'")
@@ -337,7 +333,8 @@ def statements_ns(storage: str) -> Costs:
                 for _ in range(REPETITIONS):
                     before = threads_ns(pid)
                     asked = (f"--events={events}", "--time=0", "--db-ps-mode=disable")
-                    sysbench(str(SHAPES), f"--shape={shape}", f"--rows={rows}", *asked, "run")
+                    drawn = (f"--shape={shape}", f"--rows={rows}")
+                    server.sysbench(ROWS, str(SHAPES), *drawn, *asked, "run")
                     # Threads of connections are kept, and no other thread does as much.
                     after = threads_ns(pid)
                     used = (ns - before.get(tid, ("", 0))[1] for tid, (_, ns) in after.items())

@@ -4,7 +4,6 @@ and InnoDB lays the records of a compressed table's page out as well."""
 from __future__ import annotations
 
 import random
-import subprocess
 import tempfile
 import time
 import zlib
@@ -64,17 +63,10 @@ def innodb_ns() -> tuple[float, float]:
         with mariadb_server.running(cnf, mariadb_server.install(folder)) as server:
             server.rows("CREATE DATABASE sbtest")
 
-            def sysbench(test: str, *more: str) -> None:
-                socket = (f"--mysql-socket={server.socket}", "--mysql-user=root")
-                sizes = (f"--table-size={ROWS}", "--rand-type=uniform", f"--time={SECONDS}")
-                subprocess.run(
-                    ["sysbench", test, *socket, *sizes, *more], check=True, capture_output=True
-                )
-
             def account(test: str, work: str) -> float:
                 """What the pages of a run took by this account, in ns a byte."""
                 server.rows("SELECT count(*) FROM information_schema.INNODB_CMP_RESET")
-                sysbench(test, "run")
+                server.sysbench(ROWS, test, f"--time={SECONDS}", "run")
                 [[pages, seconds]] = server.rows(
                     f"SELECT {work}_ops, {work}_time FROM information_schema.INNODB_CMP"
                     f" WHERE page_size={KEY_BLOCK_KIB << 10}"
@@ -82,7 +74,7 @@ def innodb_ns() -> tuple[float, float]:
                 # Whole seconds, cut off.
                 return (float(seconds) + 0.5) * 1e9 / (float(pages) * PAGE_BYTES)
 
-            sysbench("oltp_point_select", "prepare")
+            server.sysbench(ROWS, "oltp_point_select", "prepare")
             server.rows(
                 f"ALTER TABLE sbtest.sbtest1 ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE={KEY_BLOCK_KIB}"
             )

@@ -90,6 +90,12 @@ class RunningServer:
         )
         return [line.split("\t") for line in done.stdout.splitlines()]
 
+    def sysbench(self, rows: int, *arguments: str) -> None:
+        """sysbench on one table of so many rows, whose keys are drawn uniformly."""
+        own = ("--db-driver=mysql", f"--mysql-socket={self.socket}", "--mysql-user=root")
+        command = ["sysbench", *own, f"--table-size={rows}", "--rand-type=uniform", *arguments]
+        subprocess.run(command, check=True, capture_output=True)
+
     def pairs(self, query: str) -> dict[str, str]:
         """The answer of a query for names and values."""
         return {name: value for name, value, *_ in self.rows(query)}

@@ -188,6 +188,11 @@ impl ChangeBuffer {
         }
     }
 
+    /// Whether changes are buffered at all.
+    pub fn is_on(&self) -> bool {
+        self.puts
+    }
+
     /// Whether changes of this kind are buffered.
     pub fn takes(&self, op: Op) -> bool {
         if op == Op::Put { self.puts } else { self.removals }

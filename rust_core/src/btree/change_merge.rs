@@ -26,14 +26,13 @@ use std::sync::atomic::Ordering;
 
 /// Pages of redo that a merge may take: the changes of one page, and what they do to the buffer's tree.
 const MERGE_PAGES: u64 = 8;
-/// Pages that are flushed at a time to make room in the log, and how often.
-const ROOM_PAGES: usize = 64;
+/// Rounds in which a merge makes room in the log.
 const ROOM_ROUNDS: usize = 8;
 
 impl Forest {
     /// Finds what earlier runs have buffered, and makes the buffer's tree if changes are to be buffered.
     pub fn open_change_buffer(&self, task: &mut Task) -> Result<()> {
-        if self.changes.tree.get().is_none() && (self.changes.takes(Op::Put) || self.changes.takes(Op::Remove)) {
+        if self.changes.tree.get().is_none() && self.changes.is_on() {
             let tree = self.create_change_tree(task)?;
             let _ = self.changes.tree.set(tree);
         } else if let Some(tree) = self.changes.tree.get() {
@@ -156,8 +155,7 @@ impl Arrivals for Forest {
             if self.redo.checkpoint_age() + reserved + need <= limit {
                 break;
             }
-            self.pool.flush_oldest_now(task, ROOM_PAGES)?;
-            self.pool.checkpoint_now(task)?;
+            self.pool.make_log_room(task)?;
         }
         Ok(())
     }

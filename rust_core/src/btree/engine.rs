@@ -25,8 +25,6 @@ use std::sync::{Arc, Weak};
 const CHANGE_OVERHEAD: u64 = 160;
 /// Assumption: changes of a compressed table for one page that is compressed again.
 const CHANGES_PER_REPACK: u64 = 8;
-/// Pages that a client flushes at a time when it must make room in the log itself.
-const ROOM_PAGES: usize = 64;
 /// Rounds after which a client gives up waiting for room that others hold.
 const ROOM_ROUNDS: usize = 100_000;
 /// Leaves that an estimate of the fill looks at.
@@ -171,8 +169,7 @@ impl Btree {
                 continue;
             }
             let before = redo.checkpoint_lsn();
-            self.forest.pool.flush_oldest_now(task, ROOM_PAGES)?;
-            self.forest.pool.checkpoint_now(task)?;
+            self.forest.pool.make_log_room(task)?;
             if redo.checkpoint_lsn() == before {
                 self.poison.check()?;
                 rounds += usize::from(others == 0);

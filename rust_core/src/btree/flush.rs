@@ -15,6 +15,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Pages that a client flushes at a time when it finds no clean frame (`innodb_lru_flush_size` of MariaDB 10.5), but no
 /// more than a 16th of the pool.
 const LRU_FLUSH_PAGES: usize = 32;
+/// Pages that a client flushes at a time when it must make room in the log itself.
+const LOG_ROOM_PAGES: usize = 64;
 
 /// Pages that are written together.
 pub struct FlushBatch {
@@ -204,12 +206,13 @@ impl BufferPool {
         Ok(false)
     }
 
-    /// Flushes the oldest dirty pages at once, for a client that finds the log full; false if there were none.
-    pub fn flush_oldest_now(&self, task: &mut Task, pages: usize) -> Result<bool> {
+    /// Makes room in the log for a client that finds it full: flushes some of the oldest dirty pages at once, and moves the
+    /// checkpoint behind them.
+    pub fn make_log_room(&self, task: &mut Task) -> Result<()> {
         self.complete_written();
-        let batches = self.write_frames(task, &self.dirty.oldest_frames(pages), false)?;
+        let batches = self.write_frames(task, &self.dirty.oldest_frames(LOG_ROOM_PAGES), false)?;
         self.complete_all(&batches);
-        Ok(!batches.is_empty())
+        self.checkpoint_now(task)
     }
 
     /// Flushes everything.

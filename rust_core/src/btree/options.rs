@@ -102,7 +102,7 @@ impl Options {
         self.key_block_size > 0
     }
 
-    /// Whether inserts into leaves of secondary indexes are buffered.
+    /// Whether inserts into leaves of secondary indexes are buffered, as they are wherever anything is.
     pub fn buffers_puts(&self) -> bool {
         self.innodb_change_buffering != "none"
     }

@@ -254,7 +254,7 @@ impl BufferPool {
             short_of_frames: AtomicBool::new(false),
             client_flush: Mutex::default(),
             arrivals: OnceLock::new(),
-            knows_leaves: options.buffers_puts() || options.buffers_removals(),
+            knows_leaves: options.buffers_puts(),
             allocated: AtomicU64::new(0),
             page_bytes: options.innodb_page_size as usize,
             old_time_ns: options.old_time_ns(),

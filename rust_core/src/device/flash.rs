@@ -47,6 +47,13 @@ pub struct FlashSpec {
     pub rated_cycles: f64,
 }
 
+impl FlashSpec {
+    /// Bytes that one channel moves in one piece, and that a die programs at once: a page of each of its planes.
+    fn piece_bytes(&self) -> u64 {
+        self.page_bytes.max(PIECE_BYTES)
+    }
+}
+
 /// The dies behind the channels: as many as program at the device's rate. A page is read from the die that has it, which may
 /// be programming another.
 #[derive(Debug, Default)]
@@ -61,8 +68,8 @@ struct Dies {
 }
 
 impl Dies {
-    fn new(spec: &FlashSpec, page_bytes: u64) -> Self {
-        let program_ns = (spec.program_us * 1e3) as u64;
+    fn new(spec: &FlashSpec) -> Self {
+        let (program_ns, page_bytes) = ((spec.program_us * 1e3) as u64, spec.piece_bytes());
         let count = (spec.write_mb_per_s * spec.program_us / page_bytes as f64).ceil() as usize;
         Self { busy_until_ns: vec![0; count], program_ns, page_bytes, ..Self::default() }
     }
@@ -81,12 +88,22 @@ impl Dies {
         }
     }
 
-    /// How long a read of the page with this number waits: until its die is through with the page that it programs now. Where
-    /// the translation layer put the page is as good as random.
-    fn wait_ns(&self, now_ns: u64, page: u64) -> u64 {
+    /// How long a read waits for its dies.
+    fn read_wait_ns(&self, now_ns: u64, request: Request) -> u64 {
         if self.busy_until_ns.is_empty() {
             return 0;
         }
+        // The request that it is a part of meets as many more dies.
+        let first = request.address / self.page_bytes;
+        let pages = (request.address + request.bytes).div_ceil(self.page_bytes) - first;
+        let whole = (pages as f64 / request.latency_share.max(0.01)).ceil() as u64;
+        let longest = (first..first + whole).map(|page| self.wait_ns(now_ns, page)).max();
+        (longest.unwrap_or(0) as f64 * request.latency_share) as u64
+    }
+
+    /// How long a read of the page with this number waits: until its die is through with the page that it programs now. Where
+    /// the translation layer put the page is as good as random.
+    fn wait_ns(&self, now_ns: u64, page: u64) -> u64 {
         let die = page.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         let busy_until_ns = self.busy_until_ns[die as usize % self.busy_until_ns.len()];
         busy_until_ns.saturating_sub(now_ns) % self.program_ns
@@ -124,7 +141,7 @@ impl Flash {
         translation.erases = 0;
         Ok(Self {
             channels: Pool::new(spec.channels),
-            dies: Dies::new(&spec, spec.page_bytes.max(PIECE_BYTES)),
+            dies: Dies::new(&spec),
             link: Server::default(),
             drained_ns: 0,
             translation,
@@ -143,11 +160,6 @@ impl Flash {
     fn on_link(&mut self, now_ns: u64, bytes: u64) -> u64 {
         let service = transfer_ns(bytes, self.spec.link_mb_per_s);
         self.link.fill(now_ns, service)
-    }
-
-    /// Bytes that one channel moves in one piece, and that a die programs at once: a page of each of its planes.
-    fn piece_bytes(&self) -> u64 {
-        self.spec.page_bytes.max(PIECE_BYTES)
     }
 
     /// Spreads `bytes` over the channels; each piece costs `service_ns`.
@@ -177,15 +189,10 @@ impl Device for Flash {
     }
 
     fn read(&mut self, now_ns: u64, request: Request) -> u64 {
-        let (piece, bytes) = (self.piece_bytes(), request.bytes);
+        let (piece, bytes) = (self.spec.piece_bytes(), request.bytes);
         self.stats.read_bytes += bytes;
         let latency_ns = request.latency_ns(self.spec.read_latency_us);
-        // The request that it is a part of meets as many more dies.
-        let first = request.address / piece;
-        let pages = (request.address + bytes).div_ceil(piece) - first;
-        let whole = (pages as f64 / request.latency_share.max(0.01)).ceil() as u64;
-        let waits = (first..first + whole).map(|page| self.dies.wait_ns(now_ns, page));
-        let now_ns = now_ns + (waits.max().unwrap_or(0) as f64 * request.latency_share) as u64;
+        let now_ns = now_ns + self.dies.read_wait_ns(now_ns, request);
         let channel_mb_per_s = self.spec.read_mb_per_s / self.channels.len() as f64;
         if bytes <= piece {
             let full_ns = (self.spec.read_latency_us * 1e3) as u64;
@@ -207,7 +214,7 @@ impl Device for Flash {
         let moved = (self.translation.moved_pages - before) * self.spec.page_bytes;
         // Moving a page reads and programs it; the read is about a fifth of the pair.
         let programmed = bytes as f64 + moved as f64 * 1.25;
-        let piece = self.piece_bytes();
+        let piece = self.spec.piece_bytes();
         let channel_mb_per_s = self.spec.write_mb_per_s / self.channels.len() as f64;
         let pieces = ((programmed / piece as f64).ceil() as u64).max(1);
         let service = (programmed * 1e3 / channel_mb_per_s / pieces as f64) as u64;

@@ -220,11 +220,15 @@ fn simulated(workload: Value, more: Value) -> Run {
     simulated_by(Arc::default(), workload, more)
 }
 
-fn simulated_by(engine: Arc<ModelEngine>, workload: Value, more: Value) -> Run {
-    let device = json!({
+fn volume() -> Value {
+    json!({
         "kind": "cloud_volume", "capacity_bytes": 1_u64 << 40, "iops": 3000.0, "mb_per_s": 125.0,
         "request_bytes": 262_144, "read_latency_us": 500.0, "write_latency_us": 700.0,
-    });
+    })
+}
+
+fn simulated_by(engine: Arc<ModelEngine>, workload: Value, more: Value) -> Run {
+    let device = volume();
     let mut spec = json!({
         "engine": "lsm", "workload": workload, "clock": "simulated", "hardware": {"cores": 2, "device": device},
     });
@@ -260,10 +264,7 @@ fn reads(engine: &str, more: Value) -> Value {
 
 #[test]
 fn the_same_reads_are_the_same_work_and_io_under_both_clocks() {
-    let device = json!({
-        "kind": "cloud_volume", "capacity_bytes": 1_u64 << 40, "iops": 3000.0, "mb_per_s": 125.0,
-        "request_bytes": 262_144, "read_latency_us": 500.0, "write_latency_us": 700.0,
-    });
+    let device = volume();
     for (engine, options) in [
         // One sorted run: how many files level 0 would be left with depends on the timing of flushes.
         ("lsm", json!({"block_cache": 262_144, "write_buffer_size": 524_288, "level0_file_num_compaction_trigger": 1})),
@@ -288,10 +289,7 @@ fn the_same_reads_are_the_same_work_and_io_under_both_clocks() {
 
 /// Device reads per read of [`reads`] with so much memory for a page cache.
 fn device_reads(engine: &str, options: &Value, page_cache_bytes: u64) -> f64 {
-    let device = json!({
-        "kind": "cloud_volume", "capacity_bytes": 1_u64 << 40, "iops": 3000.0, "mb_per_s": 125.0,
-        "request_bytes": 262_144, "read_latency_us": 500.0, "write_latency_us": 700.0,
-    });
+    let device = volume();
     let hardware = json!({"cores": 2, "device": device, "page_cache_bytes": page_cache_bytes});
     let report = reads(engine, json!({"options": options, "clock": "simulated", "hardware": hardware}));
     assert_eq!(report["page_cache"].is_null(), page_cache_bytes == 0);
@@ -507,10 +505,7 @@ fn a_measured_run_is_judged_too_and_a_fixed_warm_up_is_not() {
 
 /// A run on the real engines, under either clock.
 fn real(engine: &str, clock: &str, directory: &Path, more: Value) -> Value {
-    let device = json!({
-        "kind": "cloud_volume", "capacity_bytes": 1_u64 << 40, "iops": 3000.0, "mb_per_s": 125.0,
-        "request_bytes": 262_144, "read_latency_us": 500.0, "write_latency_us": 700.0,
-    });
+    let device = volume();
     let mut spec = json!({"engine": engine, "clock": clock});
     match clock {
         "simulated" => spec["hardware"] = json!({"cores": 2, "device": device}),
@@ -566,10 +561,7 @@ fn a_run_that_ends_before_its_memtable_is_full_is_not_yet_steady() {
 
 #[test]
 fn a_machine_that_speaks_for_a_product_adds_what_its_calls_cost() {
-    let device = json!({
-        "kind": "cloud_volume", "capacity_bytes": 1_u64 << 40, "iops": 3000.0, "mb_per_s": 125.0,
-        "request_bytes": 262_144, "read_latency_us": 500.0, "write_latency_us": 700.0,
-    });
+    let device = volume();
     let reads = |calls: Value| {
         let hardware = json!({"cores": 2, "device": device, "slowdown": 2.0, "calls": calls});
         let run = Run::new(json!({
@@ -591,10 +583,7 @@ fn a_machine_that_speaks_for_a_product_adds_what_its_calls_cost() {
 
 #[test]
 fn calls_that_no_product_has_are_refused_by_name() {
-    let device = json!({
-        "kind": "cloud_volume", "capacity_bytes": 1_u64 << 40, "iops": 3000.0, "mb_per_s": 125.0,
-        "request_bytes": 262_144, "read_latency_us": 500.0, "write_latency_us": 700.0,
-    });
+    let device = volume();
     for (calls, field) in [
         (json!({"sqlite": {}}), "hardware.calls"),
         (json!({"innodb": {"compare": 1.0}}), "hardware.calls.innodb.compare"),
