@@ -66,6 +66,7 @@ INNODB: dict[str, Setting] = {
     "innodb_page_size": 16 * KIB,
     "innodb_redo_log_capacity": 30 * GIB,
     "innodb_log_buffer_size": 64 * MIB,
+    "innodb_log_write_ahead_size": 8 * KIB,
     "innodb_flush_log_at_trx_commit": 1,
     "innodb_doublewrite": True,
     "innodb_flush_neighbors": 0,
@@ -73,7 +74,7 @@ INNODB: dict[str, Setting] = {
     "innodb_io_capacity_max": 4_000,
     "innodb_max_dirty_pages_pct": 90.0,
     "innodb_max_dirty_pages_pct_lwm": 10.0,
-    "innodb_lru_scan_depth": 1_024,
+    "innodb_lru_scan_depth": 8 * 1_024,
     "innodb_page_cleaners": 4,
     "innodb_adaptive_flushing": True,
     "innodb_change_buffering": "all",
@@ -92,7 +93,7 @@ def memory_sweep() -> Experiment:
         text="sysbench-tpcc, 1000 warehouses, 56 clients, caches of 5 to 100 GB on a SATA SSD",
         sources=("VT-2018-04-30", "VT-2018-raw"),
         hardware="sata-ssd-2018",
-        workload={"kind": "tpcc", "row_waits": False},
+        workload={"kind": "tpcc", "row_waits": False, "stock_level": "looped"},
         units=WAREHOUSES,
         sized_by="warehouses",
         data_bytes=WAREHOUSES * WAREHOUSE_BYTES,
@@ -147,10 +148,10 @@ def memory_sweep() -> Experiment:
 def _run(engine: str, gigabytes: int) -> Run:
     cache: dict[str, Setting]
     if engine == "myrocks":
-        cache = {"block_cache": gigabytes * GB}
+        cache = {"block_cache": gigabytes * GIB}
         one = Configuration(engine, "lsm", MYROCKS | cache)
     else:
-        cache = {"innodb_buffer_pool_size": gigabytes * GB}
+        cache = {"innodb_buffer_pool_size": gigabytes * GIB}
         one = Configuration(engine, "btree", INNODB | cache)
     return Run(at_cache(engine, gigabytes), one, CLIENTS, Phase(warmup_s=2_000, seconds=1_600))
 

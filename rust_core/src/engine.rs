@@ -249,6 +249,12 @@ pub trait Engine: Send + Sync {
     /// is there when the cursor comes to it: all writes acknowledged before that step, perhaps a part of a batch under way.
     fn iterator<'a>(&'a self, task: &mut Task) -> Result<Box<dyn EngineIterator + 'a>>;
 
+    /// Keys in `from..to`, as a query planner asks before it picks an index. None if the engine does not read to tell, or
+    /// would have to read too much; an engine that reads does so at the price of other reads.
+    fn count_in_range(&self, _task: &mut Task, _from: &[u8], _to: &[u8]) -> Result<Option<u64>> {
+        Ok(None)
+    }
+
     /// Whether a client may write `bytes` now.
     fn admit(&self, task: &mut Task, bytes: u64) -> Result<Admission>;
 
@@ -285,6 +291,15 @@ pub trait Engine: Send + Sync {
 /// What an engine around another one, its field `engine`, leaves to that: all but reads, writes, its end and its counters.
 macro_rules! forward_to_engine {
     () => {
+        fn count_in_range(
+            &self,
+            task: &mut $crate::runtime::Task,
+            from: &[u8],
+            to: &[u8],
+        ) -> $crate::error::Result<Option<u64>> {
+            self.engine.count_in_range(task, from, to)
+        }
+
         fn admit(
             &self,
             task: &mut $crate::runtime::Task,

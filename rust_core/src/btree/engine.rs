@@ -335,6 +335,16 @@ impl Engine for Btree {
         Ok(found)
     }
 
+    fn count_in_range(&self, task: &mut Task, from: &[u8], to: &[u8]) -> Result<Option<u64>> {
+        self.poison.check()?;
+        task.charge(Work::Call, 1);
+        let Some((tree, prefix)) = self.leaf(from) else { return Ok(Some(0)) };
+        let before = task.units(Work::Compare);
+        let keys = self.forest.count_in_range(task, tree, &from[prefix..], &to[prefix..])?;
+        self.forest.pool.charge_misses(task, before);
+        Ok(keys)
+    }
+
     fn write(&self, task: &mut Task, batch: &mut WriteBatch, commit: Commit) -> Result<()> {
         self.poison.check()?;
         task.charge(Work::Call, 1);

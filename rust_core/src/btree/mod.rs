@@ -33,6 +33,7 @@ mod page_edit;
 mod page_file;
 mod page_table;
 mod pool;
+mod range_count;
 mod read_ahead;
 mod recovery;
 mod redo;

@@ -19,6 +19,10 @@ pub struct ModelEngine {
     user_bytes: AtomicU64,
     /// Keys asked for.
     pub gets: AtomicU64,
+    /// Those that were there.
+    pub found: AtomicU64,
+    /// Ranges whose keys were counted.
+    pub counted: AtomicU64,
     /// Positions that iterators were moved to by key.
     pub seeks: AtomicU64,
     /// Puts and deletes.
@@ -66,9 +70,16 @@ impl Engine for ModelEngine {
         let map = self.map.read();
         let found = map.get(key);
         if let Some(found) = found {
+            self.found.fetch_add(1, Ordering::Relaxed);
             value.extend_from_slice(found);
         }
         Ok(found.is_some())
+    }
+
+    fn count_in_range(&self, _task: &mut Task, from: &[u8], to: &[u8]) -> Result<Option<u64>> {
+        self.poison.check()?;
+        self.counted.fetch_add(1, Ordering::Relaxed);
+        Ok(Some(self.map.read().range(from.to_vec()..to.to_vec()).count() as u64))
     }
 
     fn write(&self, _task: &mut Task, batch: &mut WriteBatch, _commit: Commit) -> Result<()> {

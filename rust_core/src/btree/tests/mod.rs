@@ -7,6 +7,7 @@ mod jobs;
 mod model;
 mod own_keys;
 mod packed;
+mod range_count;
 mod redo_bytes;
 mod shape;
 pub(super) mod slow_storage;

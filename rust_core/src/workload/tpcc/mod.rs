@@ -40,6 +40,8 @@ engine_options! {
             "Customers of a district, and orders that it is loaded with.";
         nurand: String = "effective", Accepts::Words(&["effective", "specified"]),
             "Skew of customers and items: as the script draws them (nearly uniform), or as TPC-C specifies.";
+        stock_level: String = "joined", Accepts::Words(&["joined", "looped"]),
+            "How stock levels are read: one join of lines and stock, or as the script of March 2018 did, line by line and nearly all from one row.";
         stands_for: f64 = 1.0, Accepts::Range(1.0, 1e6),
             "How many times larger the database is that a scaled trial speaks for: the items, which all warehouses share, shrink.";
         row_waits: bool = true, Accepts::Switch,

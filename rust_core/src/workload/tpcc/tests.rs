@@ -221,6 +221,59 @@ fn transactions_read_and_write_as_many_keys_as_published() {
     near(ratio, 1.0, 0.05);
 }
 
+/// Index dives: an UPDATE of a stock row, of a customer or of an order, a SELECT by last name or of a customer's orders.
+#[test]
+fn the_planner_looks_at_the_other_indexes() {
+    let parameters = Parameters { warehouses: 1, items: 20_000, customers_per_district: 300, ..Parameters::default() };
+    let (workload, engine) = loaded(parameters, 7, 1);
+    let (mut client, mut sums) = (workload.client(0), [[0.0; 2]; 5]);
+    for _ in 0..3000 {
+        let before = engine.counted.load(Ordering::Relaxed);
+        let plan = drive(&mut *client, &engine, 1)[0];
+        sums[plan.kind][0] += 1.0;
+        sums[plan.kind][1] += (engine.counted.load(Ordering::Relaxed) - before) as f64;
+    }
+    for (kind, expected) in
+        [(NEW_ORDER, 10.0), (PAYMENT, 1.0 + 2.0 * 0.6), (ORDER_STATUS, 1.0 + 2.0 * 0.6), (DELIVERY, 20.0)]
+    {
+        let found = sums[kind][1] / sums[kind][0];
+        assert!((found / expected - 1.0).abs() < 0.15, "{}: {found}, expected {expected}", OPERATIONS[kind]);
+    }
+    assert_eq!(sums[STOCK_LEVEL][1], 0.0);
+}
+
+/// Statements of a stock level, and rows that it finds.
+#[test]
+fn a_looped_stock_level_asks_as_often_but_for_one_row() {
+    let [joined, looped] = ["joined", "looped"].map(|stock_level| {
+        let parameters = Parameters {
+            warehouses: 1,
+            items: 20_000,
+            customers_per_district: 300,
+            stock_level: stock_level.into(),
+            ..Parameters::default()
+        };
+        let (workload, engine) = loaded(parameters, 7, 1);
+        let (mut client, mut task) = (workload.client(0), Task::wall(0));
+        let (mut stock_levels, mut statements, mut found) = (0.0, 0.0, 0.0);
+        while stock_levels < 100.0 {
+            let kind = client.plan(0).unwrap().kind;
+            let before = [task.work().get(Work::Statement), engine.found.load(Ordering::Relaxed)];
+            client.execute(&engine, &mut task).unwrap();
+            if kind == STOCK_LEVEL {
+                stock_levels += 1.0;
+                statements += (task.work().get(Work::Statement) - before[0]) as f64;
+                found += (engine.found.load(Ordering::Relaxed) - before[1]) as f64;
+            }
+        }
+        [statements / stock_levels, found / stock_levels]
+    });
+    assert_eq!(joined[0], 4.0);
+    assert!((joined[1] - 200.0).abs() < 6.0, "{joined:?}");
+    assert!((looped[0] - 203.0).abs() < 6.0, "{looped:?}");
+    assert!((2.0..30.0).contains(&looped[1]), "{looped:?}");
+}
+
 #[test]
 fn the_database_stays_consistent_through_a_run() {
     let (workload, engine) = loaded(small(), 7, 1);
@@ -295,15 +348,15 @@ fn parameters_that_do_not_fit_are_refused_by_name() {
     }
 }
 
-/// 37.1 as the script sends them; here a range update counts once for each of its rows.
+/// 37.1 as the script of March 2018 sends them; here a range update counts once for each of its rows.
 #[test]
 fn a_transaction_has_about_37_statements() {
-    let (workload, engine) = loaded(small(), 3, 1);
+    let (workload, engine) = loaded(Parameters { stock_level: "looped".into(), ..small() }, 3, 1);
     let (mut client, mut task, transactions) = (workload.client(0), Task::wall(0), 2000);
     for _ in 0..transactions {
         client.plan(0).unwrap();
         client.execute(&engine, &mut task).unwrap();
     }
     let average = task.work().get(Work::Statement) as f64 / f64::from(transactions);
-    assert!((average / 37.1 - 1.0).abs() < 0.06, "{average}");
+    assert!((average / 37.1 - 1.0).abs() < 0.1, "{average}");
 }

@@ -138,6 +138,13 @@ impl Stock {
 /// `stock`.
 pub struct Stocks;
 
+/// Writes the entry of a row in `fkey_stock_2`.
+pub fn item_key(id: StockId, key: &mut Vec<u8>) {
+    begin(key, number(id.home.set, Index::StockItem));
+    push_u32(key, id.item);
+    push_u16(key, id.home.warehouse);
+}
+
 impl Keyed for Stocks {
     type Id = StockId;
     const NAME: &'static str = "stock";
@@ -170,9 +177,7 @@ impl Schema for Stocks {
     }
 
     fn index_key(row: &Stock, _index: usize, key: &mut Vec<u8>) {
-        begin(key, number(row.id.home.set, Index::StockItem));
-        push_u32(key, row.id.item);
-        push_u16(key, row.id.home.warehouse);
+        item_key(row.id, key);
     }
 }
 

@@ -35,6 +35,7 @@ impl Delivery {
         session.delete::<NewOrders>(id)?;
 
         let customer = session.select::<Orders>(id)?.customer;
+        session.consider(&district.prefix(Index::OrderCustomer))?;
         session.update::<Orders>(id, |row| row.carrier = self.carrier)?;
         let now = session.now;
         for entry in session.scan_prefix(&id.lines_prefix())? {
@@ -44,6 +45,7 @@ impl Delivery {
         for entry in session.scan_prefix(&id.lines_prefix())? {
             total += i64::from(decode_line(&entry)?.amount);
         }
+        session.consider(&district.prefix(Index::CustomerName))?;
         session.update::<Customers>(CustomerId { district, customer }, |row| {
             row.balance += total;
             row.deliveries = row.deliveries.wrapping_add(1);

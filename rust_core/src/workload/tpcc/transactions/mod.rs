@@ -9,7 +9,7 @@ pub mod stock_level;
 use super::Shared;
 use super::draws::Scale;
 use super::schema::customers::{decode_name_entry, name_prefix};
-use super::schema::{CustomerId, Customers, DistrictId};
+use super::schema::{CustomerId, Customers, DistrictId, Index};
 use super::session::{Session, inconsistent};
 use crate::error::Result;
 use crate::workload::random::Random;
@@ -67,7 +67,10 @@ impl Choice {
 /// scan and reads them with another.
 fn find_by_name(session: &mut Session, district: DistrictId, last: &[u8]) -> Result<(Vec<CustomerId>, CustomerId)> {
     let prefix = name_prefix(district, last);
+    let all = district.prefix(Index::Customer);
+    session.consider(&all)?;
     let count = session.scan_prefix(&prefix)?.len();
+    session.consider(&all)?;
     let entries = session.scan_prefix(&prefix)?;
     let customers: Option<Vec<_>> = entries.iter().map(|(key, _)| decode_name_entry(key)).collect();
     let customers = customers.ok_or_else(|| inconsistent::<Customers>("a name entry does not decode"))?;

@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::workload::random::Random;
 use crate::workload::tpcc::Shared;
 use crate::workload::tpcc::draws::{Scale, between};
+use crate::workload::tpcc::schema::warehouses::item_key;
 use crate::workload::tpcc::schema::{
     CustomerId, Customers, DistrictId, Districts, ItemId, Items, Keyed, LineId, NewOrders, Order, OrderId, OrderLine,
     OrderLines, Orders, Stock, StockId, Stocks, Warehouses,
@@ -62,6 +63,9 @@ impl NewOrder {
     /// is `taken` already.
     fn take(&self, session: &mut Session, line: &Line, taken: &mut BTreeMap<u32, Stock>) -> Result<Stock> {
         let id = self.stock_id(line);
+        let mut entry = Vec::new();
+        item_key(id, &mut entry);
+        session.consider(&entry)?;
         let sell = |stock: &mut Stock| stock.quantity = quantity_after(stock.quantity, line.quantity.into());
         let stock = if let Some(old) = taken.remove(&line.item) {
             let mut new = old.clone();

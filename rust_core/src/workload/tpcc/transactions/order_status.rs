@@ -6,7 +6,7 @@ use crate::workload::random::Random;
 use crate::workload::tpcc::Shared;
 use crate::workload::tpcc::draws::Scale;
 use crate::workload::tpcc::schema::orders::{customer_prefix, decode_customer_entry};
-use crate::workload::tpcc::schema::{CustomerId, Customers, DistrictId, OrderId, Orders};
+use crate::workload::tpcc::schema::{CustomerId, Customers, DistrictId, Index, OrderId, Orders};
 use crate::workload::tpcc::session::{Session, inconsistent};
 
 /// Its inputs.
@@ -46,6 +46,7 @@ impl Request for OrderStatus {
             }
         };
         // The script has no LIMIT: it reads all orders of the customer and uses the latest.
+        session.consider(&district.prefix(Index::Order))?;
         for (key, _) in session.scan_prefix_back(&customer_prefix(customer))? {
             let id = decode_customer_entry(&key);
             session.select::<Orders>(id.ok_or_else(|| inconsistent::<Orders>("a customer entry does not decode"))?)?;

@@ -89,6 +89,7 @@ impl Request for Payment {
             let data = session.select::<Customers>(id)?.data;
             reminder = Some(self.reminder(id, session.now, &data));
         }
+        session.consider(&id.district.prefix(Index::CustomerName))?;
         session.update::<Customers>(id, |row| {
             row.balance -= i64::from(cents);
             row.ytd_payment += u64::from(cents);
