@@ -8,6 +8,7 @@ file and by read-ahead, and files of 64 KiB already cost a tenth more of them.
 
 from collections.abc import Mapping
 from functools import cache
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -28,11 +29,9 @@ KNOWN = {
     ("sysbench", "btree", "reads_per_op"),
     ("tpcc", "btree", "reads_per_op"),
     ("tpcc", "btree", "space_amp"),
-    ("linkbench", "lsm", "space_amp"),
 }
-"""The B-tree's undo begins an extent at any size, and the space of TPC-C is 11% more at 1/8.
-Unexplained: the B-tree reads 15 and 10% less in smaller pools, at 1/4, and LinkBench takes 16% more
-space on the LSM at 1/8."""
+"""The B-tree's undo begins an extent at any size, and the space of TPC-C is 12% more at 1/8.
+Unexplained: the B-tree reads 15 and 10% less in smaller pools, at 1/4."""
 
 SETTINGS: Mapping[Engine, Mapping[str, Setting]] = {
     "lsm": {
@@ -100,8 +99,11 @@ def measured(name: str, engine: Engine, factor: float) -> Mapping[str, float]:
     }
     if "row_waits" in workload.info.parameters:
         spec["workload"]["row_waits"] = False
-    metrics: Mapping[str, float] = core.run(spec)["metrics"]
-    return metrics
+    report = core.run(spec)
+    metrics: dict[str, float] = report["metrics"]
+    # At the end of a run the inputs of a compaction may still be there, and files are few at 1/8.
+    mean = fmean(one["disk_bytes"] for one in report["intervals"] if one["phase"] == "run")
+    return metrics | {"space_amp": metrics["space_amp"] * mean / metrics["disk_bytes"]}
 
 
 @pytest.mark.parametrize("metric", ["write_amp", "reads_per_op", "space_amp"])

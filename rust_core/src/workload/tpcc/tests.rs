@@ -135,8 +135,9 @@ fn a_warehouse_is_loaded_with_its_published_rows() {
     assert_eq!([Index::Stock, Index::Item].map(count), [1000, 1000]);
     let per_order = count(Index::OrderLine) as f64 / 3000.0;
     assert!((per_order - 10.0).abs() < 0.2, "{per_order}");
-    // Payload without index numbers, as published: 540 bytes a customer, 294 a stock row, 47 a line.
-    for (index, published) in [(Index::Customer, 540.0), (Index::Stock, 294.0), (Index::OrderLine, 47.0)] {
+    // Payload without index numbers, as published: 540 bytes a customer, 294 a stock row, 47 a line. Of the lines, 30% are
+    // not delivered, which saves 5 bytes.
+    for (index, published) in [(Index::Customer, 540.0), (Index::Stock, 294.0), (Index::OrderLine, 45.5)] {
         let rows = &indexes[&number(0, index)];
         let bytes: usize = rows.iter().map(|(key, value)| key.len() - 4 + value.len()).sum();
         let mean = bytes as f64 / rows.len() as f64;

@@ -1,4 +1,5 @@
-//! Orders, those that are not delivered yet, and their lines.
+//! Orders, those that are not delivered yet, and their lines. What is NULL before delivery takes no bytes, so that rows grow
+//! when they are delivered; such a column is the last here.
 
 use super::{CustomerId, DISTRICT_INFO_BYTES, DistrictId, Index, Keyed, NOT_NULL, WarehouseId, number};
 use crate::table::Schema;
@@ -88,13 +89,17 @@ impl Schema for Orders {
         value.clear();
         push_u32(value, row.customer);
         push_u40(value, row.entered);
-        value.extend_from_slice(&[row.carrier, row.lines, row.all_local]);
+        value.extend_from_slice(&[row.lines, row.all_local]);
+        if row.carrier > 0 {
+            push_u8(value, row.carrier);
+        }
     }
 
     fn decode(key: &[u8], value: &[u8]) -> Option<Order> {
         let ((id, _), mut value) = (OrderId::open(key)?, Columns::of_value(value));
         let (customer, entered) = (value.u32()?, value.u40()?);
-        Some(Order { id, customer, entered, carrier: value.u8()?, lines: value.u8()?, all_local: value.u8()? })
+        let (lines, all_local) = (value.u8()?, value.u8()?);
+        Some(Order { id, customer, entered, carrier: value.u8().unwrap_or_default(), lines, all_local })
     }
 
     fn index_key(row: &Order, _index: usize, key: &mut Vec<u8>) {
@@ -186,18 +191,21 @@ impl Schema for OrderLines {
         value.clear();
         push_u32(value, row.item);
         push_u16(value, row.supply_warehouse);
-        push_u40(value, row.delivered);
         push_u8(value, row.quantity);
         push_u32(value, row.amount);
         value.extend_from_slice(&row.district_info);
+        if row.delivered > 0 {
+            push_u40(value, row.delivered);
+        }
     }
 
     fn decode(key: &[u8], value: &[u8]) -> Option<OrderLine> {
         let ((order, mut key), mut value) = (OrderId::open(key)?, Columns::of_value(value));
         let id = LineId { order, number: key.u8()? };
-        let (item, supply_warehouse, delivered) = (value.u32()?, value.u16()?, value.u40()?);
+        let (item, supply_warehouse) = (value.u32()?, value.u16()?);
         let (quantity, amount) = (value.u8()?, value.u32()?);
-        let district_info = value.rest().try_into().ok()?;
+        let (district_info, rest) = value.rest().split_first_chunk()?;
+        let (district_info, delivered) = (*district_info, Columns::of_value(rest).u40().unwrap_or_default());
         Some(OrderLine { id, item, supply_warehouse, delivered, quantity, amount, district_info })
     }
 

@@ -76,7 +76,8 @@ fn rows_come_back_and_have_about_their_published_sizes() {
         amount: 999_999,
         district_info,
     };
-    assert_eq!(sizes::<OrderLines>(id, &line), [12, 40, 20]);
+    assert_eq!(sizes::<OrderLines>(id, &line), [12, 35, 20]);
+    assert_eq!(sizes::<OrderLines>(id, &OrderLine { delivered: 1, ..line }), [12, 40, 20]);
 
     let id = StockId { home, item: 100_000 };
     assert_eq!(sizes::<Stocks>(id, &Stock { id, quantity: 91, counts: 0, text: vec![b's'; 278] }), [10, 288, 10]);

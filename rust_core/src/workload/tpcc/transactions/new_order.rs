@@ -15,8 +15,8 @@ use crate::workload::tpcc::session::{Session, inconsistent};
 use std::collections::BTreeMap;
 
 /// Bytes of a district, an order with its entry and its `new_orders` row, and of a line with its entry and its stock.
-const ORDER_BYTES: u64 = 98 + 23 + 16 + 11;
-const LINE_BYTES: u64 = 52 + 20 + 298;
+const ORDER_BYTES: u64 = 98 + 22 + 16 + 11;
+const LINE_BYTES: u64 = 47 + 20 + 298;
 
 /// No item has this number.
 const UNKNOWN_ITEM: u32 = 0;
