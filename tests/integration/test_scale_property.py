@@ -31,7 +31,7 @@ KNOWN = {
     ("tpcc", "btree", "space_amp"),
 }
 """The B-tree's undo begins an extent at any size, and the space of TPC-C is 12% more at 1/8.
-Unexplained: the B-tree reads 15 and 10% less in smaller pools, at 1/4."""
+Unexplained: the B-tree reads up to 13 and 17% less in smaller pools."""
 
 SETTINGS: Mapping[Engine, Mapping[str, Setting]] = {
     "lsm": {
