@@ -30,6 +30,15 @@ pub trait Schema {
     }
 }
 
+/// What a server's planner does for an UPDATE by primary key, and for a SELECT by an index, before it runs: it asks the engine
+/// how many rows another index would find, of which the statement names the first columns. `prefix` is what entries with those
+/// columns start with. InnoDB reads up to ten leaves to tell: of TPC-C's customers, a server with a small pool reads more for
+/// this than for the transactions. (Nothing is asked for a SELECT by the whole primary key.)
+pub fn consider(engine: &dyn Engine, task: &mut Task, prefix: &[u8]) -> Result<()> {
+    let end = [prefix, &[u8::MAX; 8]].concat();
+    engine.count_in_range(task, prefix, &end).map(drop)
+}
+
 /// The changes of one transaction. Reads see what was committed, not the changes of the transaction itself. Atomicity of
 /// reading and writing is the caller's, by [`RowLocks`].
 #[derive(Debug, Default)]

@@ -3,15 +3,15 @@
 use super::graph::{Existing, Graph, LinkUse};
 use super::load::NODE_TYPE;
 use super::schema::{
-    Count, Counts, HIDDEN, Link, Links, Node, Nodes, VISIBLE, count_key, decode_list_entry, link_key, list_prefix,
-    node_key,
+    Count, Counts, HIDDEN, Link, Links, Node, Nodes, VISIBLE, count_key, decode_list_entry, id1_type_prefix, link_key,
+    list_prefix, node_key,
 };
 use super::{FACEBOOK_MIX, FORK_2020_MIX, LOADED_AT_MS, NodeAccess, Shared};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::runtime::{Task, Work};
 use crate::table::keys::push_u64_descending;
-use crate::table::{Schema, Transaction};
+use crate::table::{Schema, Transaction, consider};
 use crate::workload::random::{Random, Stream};
 use crate::workload::{Client, Plan};
 use std::sync::Arc;
@@ -170,19 +170,24 @@ impl Requester {
         }
     }
 
-    /// `INSERT … ON DUPLICATE KEY UPDATE`, then the count where a link became visible.
+    /// `INSERT … ON DUPLICATE KEY UPDATE`, an UPDATE by primary key if the link was there, then the count where it became
+    /// visible.
     fn put_link(&mut self, engine: &dyn Engine, task: &mut Task, link: &Link) -> Result<()> {
         let shared = self.shared.clone();
         Links::primary_key(link, &mut self.key);
         count_key(&mut self.other_key, link.id1, link.link_type);
-        let (key, count) = (&self.key, &self.other_key);
+        id1_type_prefix(&mut self.value, link.id1, link.link_type);
+        let (key, count, prefix) = (&self.key, &self.other_key, &self.value);
         let change = &mut self.change;
         shared.locks.with(task, &[key, count], |task| {
             let old = change.get::<Links>(engine, task, key)?;
             let was_visible = old.as_ref().is_some_and(|old| old.visibility == VISIBLE);
             match &old {
                 None => change.add::<Links>(link),
-                Some(old) => change.update::<Links>(old, link),
+                Some(old) => {
+                    consider(engine, task, prefix)?;
+                    change.update::<Links>(old, link);
+                }
             }
             if !was_visible {
                 add_to_count(change, engine, task, count, link, 1)?;
@@ -192,17 +197,19 @@ impl Requester {
         })
     }
 
-    /// Hides a visible link and takes it off the count; its row and index entry stay.
+    /// Hides a visible link by an UPDATE by primary key and takes it off the count; its row and index entry stay.
     fn delete_link(&mut self, engine: &dyn Engine, task: &mut Task, id1: u64, link_type: u64, id2: u64) -> Result<()> {
         let shared = self.shared.clone();
         link_key(&mut self.key, id1, link_type, id2);
         count_key(&mut self.other_key, id1, link_type);
-        let (key, count, now_ms) = (&self.key, &self.other_key, self.now_ms);
+        id1_type_prefix(&mut self.value, id1, link_type);
+        let (key, count, prefix, now_ms) = (&self.key, &self.other_key, &self.value, self.now_ms);
         let change = &mut self.change;
         shared.locks.with(task, &[key, count], |task| {
             let Some(old) = change.get::<Links>(engine, task, key)?.filter(|old| old.visibility == VISIBLE) else {
                 return Ok(());
             };
+            consider(engine, task, prefix)?;
             let hidden = Link { visibility: HIDDEN, ..old.clone() };
             change.update::<Links>(&old, &hidden);
             add_to_count(change, engine, task, count, &Link { time: now_ms, ..old }, -1)?;

@@ -77,11 +77,16 @@ pub fn link_key(key: &mut Vec<u8>, id1: u64, link_type: u64, id2: u64) {
     push_u64(key, id2);
 }
 
-/// Writes what all `id1_type` entries of the visible links of one id and type start with.
-pub fn list_prefix(key: &mut Vec<u8>, id1: u64, link_type: u64) {
+/// Writes what all `id1_type` entries of one id and type start with.
+pub fn id1_type_prefix(key: &mut Vec<u8>, id1: u64, link_type: u64) {
     begin(key, ID1_TYPE);
     push_u64(key, id1);
     push_u64(key, link_type);
+}
+
+/// Writes what those of its visible links start with.
+pub fn list_prefix(key: &mut Vec<u8>, id1: u64, link_type: u64) {
+    id1_type_prefix(key, id1, link_type);
     push_u8(key, VISIBLE);
 }
 

@@ -7,6 +7,7 @@ use crate::table::Schema;
 use crate::workload::model_engine::ModelEngine;
 use crate::workload::{Client, Workload};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::Ordering;
 
 fn small(ids: u64) -> LinkBench {
     LinkBench::new(Parameters { ids, ..Parameters::default() }, 7)
@@ -123,6 +124,27 @@ fn requests_come_in_the_published_shares() {
             assert!((found - share).abs() < 0.5, "{mix} {name}: {found} against {share}");
         }
     }
+}
+
+#[test]
+fn an_update_of_a_link_makes_the_planner_look_at_the_list_that_it_is_in() {
+    let (workload, engine) = (small(500), ModelEngine::default());
+    load(&workload, &engine, 1);
+    let (mut client, mut task, mut sums) = (workload.client(0), Task::wall(0), [[0.0; 2]; 10]);
+    let links = || engine.entries().iter().filter(|(key, _)| key[..4] == LINK.to_be_bytes()).count();
+    for _ in 0..1000 {
+        let kind = client.plan(0).unwrap().kind;
+        let before = [engine.counted.load(Ordering::Relaxed), links() as u64];
+        client.execute(&engine, &mut task).unwrap();
+        let looked = engine.counted.load(Ordering::Relaxed) - before[0];
+        sums[kind][0] += 1.0;
+        sums[kind][1] += looked as f64;
+        // A link that is new is inserted, and no planner is asked.
+        assert!(looked == 0 || (kind < 3 && looked == 1 && links() as u64 == before[1]), "{}", OPERATIONS[kind]);
+    }
+    let share = |kind: usize| sums[kind][1] / sums[kind][0];
+    assert!(share(2) > share(0) + 0.3, "{sums:?}");
+    assert!(share(1) > 0.1, "{sums:?}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use super::schema::Keyed;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::runtime::{Task, Work};
-use crate::table::Transaction;
+use crate::table::{Transaction, consider};
 
 /// A key and its value.
 pub type Entry = (Vec<u8>, Vec<u8>);
@@ -54,13 +54,9 @@ impl<'a> Session<'a> {
         self.find::<S>(id)?.ok_or_else(|| inconsistent::<S>("a row is missing"))
     }
 
-    /// What the planner does for an UPDATE by primary key, and for a SELECT by an index, before it runs: it asks the engine
-    /// how many rows it would find by another index, of which the statement names the first columns. (Not for a SELECT by
-    /// the whole primary key, which is no matter for the planner.) InnoDB reads up to ten leaves to tell: of the customers,
-    /// a server with a small pool reads more for this than for its transactions.
+    /// The planner looks at an index that the next statement might take; see [`crate::table::consider`].
     pub fn consider(&mut self, prefix: &[u8]) -> Result<()> {
-        let end = [prefix, &[u8::MAX; 8]].concat();
-        self.engine.count_in_range(self.task, prefix, &end).map(drop)
+        consider(self.engine, self.task, prefix)
     }
 
     /// Reads a row that must be there and changes it.
