@@ -67,8 +67,8 @@ SETTINGS_CAVEAT = (
 )
 
 # The redo log has two files and the change buffer is on, as by default. 5.7 pads its log writes to
-# 8 KiB, but the page cache has them until the sync of the second, so that the padding is not seen. The scan depth of 4,000 is
-# that of an instance of the pool, of which those versions have 8.
+# 8 KiB, but the page cache has them until the sync of the second, so that the padding is not seen.
+# The scan depth of 4,000 is that of an instance of the pool, of which those versions have 8.
 INNODB_2016: dict[str, Setting] = {
     "innodb_page_size": 8 * KIB,
     "innodb_redo_log_capacity": 2 * 2_000 * MIB,

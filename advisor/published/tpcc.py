@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from advisor.knobs import Setting
-from advisor.published.engines import GB, GIB, KIB, MIB, STATEMENT_CAVEAT
+from advisor.published.engines import GIB, KIB, MIB, STATEMENT_CAVEAT
 from advisor.published.experiment import (
     Configuration,
     Experiment,
@@ -140,11 +140,11 @@ def memory_sweep() -> Experiment:
         caveats=(
             "a few warehouses stand for a thousand, so clients do not wait for one another's rows:"
             " they would meet hundreds of times as often as in the post",
-            "the script of that month on the sysbench of the post read nearly all stock levels from one"
-            " row; so does the replay (`stock_level` of the workload)",
-            "the adaptive hash index, which was on, is not modelled: in a MariaDB 10.2 with half of the"
-            " data in its pool it takes 6 to 8% of the pool",
-            "InnoDB's redo is that of MariaDB 10.11, which logs an update with fewer bytes than 5.7",
+            "the script of that month on the sysbench of the post read nearly all stock levels from"
+            " one row; so does the replay (`stock_level` of the workload)",
+            "the adaptive hash index, which was on, is not modelled: in a MariaDB 10.2 with half of"
+            " the data in its pool it takes 6 to 8% of the pool",
+            "InnoDB's redo is that of MariaDB 10.11, which logs updates with fewer bytes than 5.7",
             STATEMENT_CAVEAT,
         ),
     )
