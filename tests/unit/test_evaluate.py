@@ -55,7 +55,7 @@ def test_a_scaled_trial_keeps_the_skew_and_the_contention_of_the_full_size(tmp_p
     ycsb, tpcc = (spec["workload"] for spec in core.specs)
     assert ycsb["stands_for"] == 512
     assert tpcc["row_waits"] is False
-    assert (tpcc["warehouses"], tpcc["items"], tpcc["customers_per_district"]) == (1, 56816, 1704)
+    assert (tpcc["warehouses"], tpcc["items"], tpcc["customers_per_district"]) == (1, 57171, 1715)
 
 
 UNSTEADY = {

@@ -159,7 +159,7 @@ def test_the_crossover_is_where_the_curves_meet() -> None:
         report = fake(spec)
         if spec["engine"] == "btree":
             warehouses = spec["workload"]["warehouses"]
-            cache_gb = spec["options"]["innodb_buffer_pool_size"] * units / warehouses / 1e9
+            cache_gb = spec["options"]["innodb_buffer_pool_size"] * units / warehouses / 2**30
             report["metrics"]["ops_per_s"] = 35 * cache_gb
         return report
 
