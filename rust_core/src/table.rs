@@ -35,8 +35,7 @@ pub trait Schema {
 /// columns start with. InnoDB reads up to ten leaves to tell: of TPC-C's customers, a server with a small pool reads more for
 /// this than for the transactions. (Nothing is asked for a SELECT by the whole primary key.)
 pub fn consider(engine: &dyn Engine, task: &mut Task, prefix: &[u8]) -> Result<()> {
-    let end = [prefix, &[u8::MAX; 8]].concat();
-    engine.count_in_range(task, prefix, &end).map(drop)
+    engine.count_in_range(task, prefix, &keys::behind(prefix)).map(drop)
 }
 
 /// The changes of one transaction. Reads see what was committed, not the changes of the transaction itself. Atomicity of

@@ -10,11 +10,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 SERVER = shutil.which("mariadbd") or shutil.which("mariadbd", path="/usr/sbin")
 INSTALL = shutil.which("mariadb-install-db")
 CLIENT = shutil.which("mariadb")
 
 MISSING = "mariadb-server is not installed: no mariadbd, mariadb-install-db or mariadb"
+MARKS = [pytest.mark.real, pytest.mark.skipif(None in (SERVER, INSTALL, CLIENT), reason=MISSING)]
+"""Of the tests that it judges."""
 _TIME = re.compile(r"^\d+-\d+-\d+\s+\d+:\d+:\d+ \d+ ")
 
 

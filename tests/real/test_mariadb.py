@@ -23,12 +23,7 @@ from tests.real import mariadb_server as mariadb
 from tests.real.export import LSM, MIB, exported
 from tests.unit.settings_draw import draw_settings
 
-pytestmark = [
-    pytest.mark.real,
-    pytest.mark.skipif(
-        None in (mariadb.SERVER, mariadb.INSTALL, mariadb.CLIENT), reason=mariadb.MISSING
-    ),
-]
+pytestmark = mariadb.MARKS
 needs_rocksdb = pytest.mark.skipif(
     not mariadb.has_rocksdb(), reason="mariadb-plugin-rocksdb is not installed"
 )

@@ -16,12 +16,7 @@ from advisor import core
 from advisor.hardware import hardware
 from tests.real import mariadb_server as mariadb
 
-pytestmark = [
-    pytest.mark.real,
-    pytest.mark.skipif(
-        None in (mariadb.SERVER, mariadb.INSTALL, mariadb.CLIENT), reason=mariadb.MISSING
-    ),
-]
+pytestmark = mariadb.MARKS
 
 ROWS, VALUE_BYTES, PIECE_BYTES, RATIO = 60_000, 150, 100, 0.5
 KIB = 1 << 10

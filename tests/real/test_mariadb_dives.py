@@ -11,12 +11,7 @@ import pytest
 
 from tests.real import mariadb_server as mariadb
 
-pytestmark = [
-    pytest.mark.real,
-    pytest.mark.skipif(
-        None in (mariadb.SERVER, mariadb.INSTALL, mariadb.CLIENT), reason=mariadb.MISSING
-    ),
-]
+pytestmark = mariadb.MARKS
 
 ROWS = 8000
 """Of each of four districts: some 20 leaves of the index."""

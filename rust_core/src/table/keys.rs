@@ -17,6 +17,11 @@ pub fn begin(key: &mut Vec<u8>, number: u32) {
     key.extend_from_slice(&number.to_be_bytes());
 }
 
+/// A key behind all keys that start with `prefix`, but for those that go on with eight bytes of 255.
+pub fn behind(prefix: &[u8]) -> Vec<u8> {
+    [prefix, &[u8::MAX; 8]].concat()
+}
+
 /// Appends an unsigned column.
 pub fn push_u64(key: &mut Vec<u8>, column: u64) {
     key.extend_from_slice(&column.to_be_bytes());

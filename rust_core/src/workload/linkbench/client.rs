@@ -176,8 +176,7 @@ impl Requester {
         let shared = self.shared.clone();
         Links::primary_key(link, &mut self.key);
         count_key(&mut self.other_key, link.id1, link.link_type);
-        id1_type_prefix(&mut self.value, link.id1, link.link_type);
-        let (key, count, prefix) = (&self.key, &self.other_key, &self.value);
+        let (key, count) = (&self.key, &self.other_key);
         let change = &mut self.change;
         shared.locks.with(task, &[key, count], |task| {
             let old = change.get::<Links>(engine, task, key)?;
@@ -185,7 +184,7 @@ impl Requester {
             match &old {
                 None => change.add::<Links>(link),
                 Some(old) => {
-                    consider(engine, task, prefix)?;
+                    consider_list(engine, task, old)?;
                     change.update::<Links>(old, link);
                 }
             }
@@ -202,14 +201,13 @@ impl Requester {
         let shared = self.shared.clone();
         link_key(&mut self.key, id1, link_type, id2);
         count_key(&mut self.other_key, id1, link_type);
-        id1_type_prefix(&mut self.value, id1, link_type);
-        let (key, count, prefix, now_ms) = (&self.key, &self.other_key, &self.value, self.now_ms);
+        let (key, count, now_ms) = (&self.key, &self.other_key, self.now_ms);
         let change = &mut self.change;
         shared.locks.with(task, &[key, count], |task| {
             let Some(old) = change.get::<Links>(engine, task, key)?.filter(|old| old.visibility == VISIBLE) else {
                 return Ok(());
             };
-            consider(engine, task, prefix)?;
+            consider_list(engine, task, &old)?;
             let hidden = Link { visibility: HIDDEN, ..old.clone() };
             change.update::<Links>(&old, &hidden);
             add_to_count(change, engine, task, count, &Link { time: now_ms, ..old }, -1)?;
@@ -291,6 +289,13 @@ impl Requester {
     fn now_s(&self) -> u32 {
         (self.now_ms / 1000) as u32
     }
+}
+
+/// An UPDATE of a link by primary key could also take the index of the list that the link is in.
+fn consider_list(engine: &dyn Engine, task: &mut Task, link: &Link) -> Result<()> {
+    let mut prefix = Vec::new();
+    id1_type_prefix(&mut prefix, link.id1, link.link_type);
+    consider(engine, task, &prefix)
 }
 
 /// `INSERT … ON DUPLICATE KEY UPDATE` of the count of `link`'s id and type.

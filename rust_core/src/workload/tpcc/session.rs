@@ -5,6 +5,7 @@ use super::schema::Keyed;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::runtime::{Task, Work};
+use crate::table::keys::behind;
 use crate::table::{Transaction, consider};
 
 /// A key and its value.
@@ -51,7 +52,8 @@ impl<'a> Session<'a> {
 
     /// Reads a row that must be there.
     pub fn select<S: Keyed>(&mut self, id: S::Id) -> Result<S::Row> {
-        self.find::<S>(id)?.ok_or_else(|| inconsistent::<S>("a row is missing"))
+        self.statement();
+        self.join::<S>(id)
     }
 
     /// The planner looks at an index that the next statement might take; see [`crate::table::consider`].
@@ -123,7 +125,7 @@ impl<'a> Session<'a> {
         self.statement();
         let mut found = Vec::new();
         let mut entries = self.engine.iterator(self.task)?;
-        entries.seek_for_prev(self.task, &[prefix, &[u8::MAX; 8]].concat())?;
+        entries.seek_for_prev(self.task, &behind(prefix))?;
         while entries.valid() && entries.key().starts_with(prefix) {
             found.push((entries.key().to_vec(), entries.value().to_vec()));
             entries.prev(self.task)?;
