@@ -27,8 +27,8 @@ MEMTABLE_BLOCKS = 200
 CACHE_BLOCKS = 2000
 """What a run should have where the data allows. The property of the scale, within 10% in write and
 space amplification and in reads per operation, is tested down to memtables of 16 blocks (64 KiB)
-and caches of 512; the test lists the four of 24 cases that miss it, by up to 17%. Further down,
-each file costs a growing share of reads and writes beside its data."""
+and caches of 512. Further down, each file costs a growing share of reads and writes beside its
+data."""
 
 _MULTIPLIED = ("disk_bytes", "memory_bytes")
 _UNIT_KNOB: Mapping[Engine, str] = {"lsm": "block_size", "btree": "innodb_page_size"}

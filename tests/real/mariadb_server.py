@@ -94,6 +94,14 @@ class RunningServer:
         )
         return [line.split("\t") for line in done.stdout.splitlines()]
 
+    def pages_in_pool(self, table: str, index: str) -> int:
+        """Pages of an index in the buffer pool, less the root."""
+        query = (
+            "select count(*) from information_schema.innodb_buffer_page"
+            f" where table_name like '%{table}%' and index_name = '{index}'"
+        )
+        return max(0, int(self.rows(query)[0][0]) - 1)
+
     def sysbench(self, rows: int, *arguments: str) -> None:
         """sysbench on one table of so many rows, whose keys are drawn uniformly."""
         own = ("--db-driver=mysql", f"--mysql-socket={self.socket}", "--mysql-user=root")
@@ -139,3 +147,13 @@ def running(cnf: Path, data: Path, *options: str) -> Iterator[RunningServer]:
     finally:
         process.terminate()
         process.communicate(timeout=120)
+
+
+@contextmanager
+def cold(directory: Path, data: Path) -> Iterator[RunningServer]:
+    """A server with an empty buffer pool, that leaves nothing to do behind."""
+    cnf = directory / "my.cnf"
+    cnf.write_text("[mysqld]\ninnodb_fast_shutdown = 0\n")
+    options = ("--innodb-buffer-pool-dump-at-shutdown=0", "--innodb-stats-auto-recalc=0")
+    with running(cnf, data, *options) as server:
+        yield server

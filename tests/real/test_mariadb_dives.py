@@ -3,8 +3,6 @@ asks): an UPDATE by primary key makes InnoDB read leaves of another index that i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -26,31 +24,17 @@ CREATE = (
     " concat('name', seq % 997, '-abcdefg'), 0, repeat('x', 200)"
     f" from seq_0_to_{4 * ROWS - 1};"
 )
-COLD = ("--innodb-buffer-pool-dump-at-shutdown=0", "--innodb-stats-auto-recalc=0")
-
-
-@contextmanager
-def cold_server(tmp_path: Path, data: Path) -> Iterator[mariadb.RunningServer]:
-    cnf = tmp_path / "my.cnf"
-    cnf.write_text("[mysqld]\ninnodb_fast_shutdown = 0\n")
-    with mariadb.running(cnf, data, *COLD) as server:
-        yield server
 
 
 def leaves_in_pool(server: mariadb.RunningServer) -> int:
-    """Pages of the index in the pool, less the root."""
-    query = (
-        "select count(*) from information_schema.innodb_buffer_page"
-        " where table_name like '%customer%' and index_name = 'by_name'"
-    )
-    return max(0, int(server.rows(query)[0][0]) - 1)
+    return server.pages_in_pool("customer", "by_name")
 
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("dives")
     data = mariadb.install(directory)
-    with cold_server(directory, data) as server:
+    with mariadb.cold(directory, data) as server:
         server.rows(CREATE)
         server.rows("analyze table t.customer")
     return data
@@ -59,7 +43,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_an_update_by_primary_key_reads_ten_leaves_of_another_index(
     tmp_path: Path, data: Path
 ) -> None:
-    with cold_server(tmp_path, data) as server:
+    with mariadb.cold(tmp_path, data) as server:
         before = leaves_in_pool(server)
         server.rows(f"update t.customer set balance = balance + 1 {BY_KEY}")
         # Those from the left end on, and the one at the right end.
@@ -67,7 +51,7 @@ def test_an_update_by_primary_key_reads_ten_leaves_of_another_index(
 
 
 def test_a_select_by_primary_key_reads_none(tmp_path: Path, data: Path) -> None:
-    with cold_server(tmp_path, data) as server:
+    with mariadb.cold(tmp_path, data) as server:
         before = leaves_in_pool(server)
         server.rows(f"select balance from t.customer {BY_KEY} for update")
         assert leaves_in_pool(server) == before

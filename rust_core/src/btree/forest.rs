@@ -18,9 +18,10 @@ use super::space::{META_PAGE, Space};
 use super::undo::{UNDO_TREE, Undo};
 use crate::error::{Error, Result};
 use crate::metrics::Purpose;
-use crate::runtime::Task;
+use crate::runtime::{Serial, Task};
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -59,6 +60,8 @@ pub struct Forest {
     pub counters: ForestCounters,
     directory: ArcSwap<Vec<Tree>>,
     creating: Mutex<()>,
+    /// Held by whoever splits or merges pages, by the number of the tree.
+    restructuring: Mutex<BTreeMap<u32, Arc<Serial<()>>>>,
     merge_threshold: usize,
     pub paddings: Paddings,
     pub changes: Arc<ChangeBuffer>,
@@ -124,6 +127,7 @@ impl Forest {
             counters: ForestCounters::default(),
             directory: ArcSwap::default(),
             creating: Mutex::default(),
+            restructuring: Mutex::default(),
             paddings: Paddings::new(options.innodb_page_size as usize),
             changes: Arc::new(ChangeBuffer::new(options)),
             reserved: AtomicU64::new(0),
@@ -369,6 +373,48 @@ impl Forest {
                 self.pool.load(task, child, Purpose::UserRead)?;
                 continue 'descent;
             }
+        }
+    }
+
+    /// Splits or merges pages: one at a time in each tree, with both neighbours of the leaf in the pool. InnoDB holds the
+    /// index lock meanwhile (`dict_index_t::lock`, shared-exclusive since 5.7: readers pass), and latches the neighbours,
+    /// whose links may change, before it knows whether they will (`btr_cur_latch_leaves` with `BTR_MODIFY_TREE`). The caller
+    /// holds no latch of the tree.
+    pub fn restructure<R>(
+        &self,
+        task: &mut Task,
+        tree: Tree,
+        key: &[u8],
+        change: impl FnOnce(&mut Task) -> Result<R>,
+    ) -> Result<R> {
+        if tree.number == CHANGE_TREE {
+            // Whoever changes this tree holds the buffer's lock.
+            return change(task);
+        }
+        let line = self.restructuring.lock().entry(tree.number).or_default().clone();
+        line.with(task, |task, ()| {
+            for neighbor in self.neighbors_of_leaf(task, tree, key)? {
+                self.pool.read(task, neighbor)?;
+            }
+            change(task)
+        })
+    }
+
+    /// The leaves beside that of a key, as far as they have the same parent.
+    fn neighbors_of_leaf(&self, task: &mut Task, tree: Tree, key: &[u8]) -> Result<Vec<u32>> {
+        let mut page = self.pool.read(task, tree.root)?;
+        loop {
+            let view = page.view();
+            if view.is_leaf() {
+                return Ok(Vec::new());
+            }
+            let slot = view.child_slot(task, key);
+            if view.level() == 1 {
+                let beside = [slot.checked_sub(1), Some(slot + 1).filter(|next| *next < view.count())];
+                return Ok(beside.into_iter().flatten().map(|slot| view.child(slot)).collect());
+            }
+            let child = view.child(slot);
+            page = self.pool.read(task, child)?;
         }
     }
 

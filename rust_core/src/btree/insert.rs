@@ -107,7 +107,7 @@ impl Forest {
             }
             _ => true,
         };
-        let shrinks = found && leaf.view().record_bytes(slot) > need;
+        let resizes = found && leaf.view().record_bytes(slot) != need;
         let placed = self.place(task, tree, &mut leaf, (slot, found), key, payload)?;
         if placed == Placed::Refused {
             drop(leaf);
@@ -115,7 +115,7 @@ impl Forest {
         }
         task.charge(Work::Record, 1);
         task.charge(Work::CopyByte, need as u64);
-        let underfull = shrinks && leaf.view().used() < self.merge_threshold();
+        let underfull = resizes && leaf.view().used() < self.merge_threshold();
         let page = leaf.page_no();
         let repack = if placed == Placed::Repacked { self.repack_op(page) } else { None };
         let end = if placed == Placed::Repacked && repack.is_none() {
@@ -154,12 +154,14 @@ impl Forest {
         origin: Origin,
         undo: Option<&mut UndoLog<'a>>,
     ) -> Result<u64> {
-        let mut change = self.begin_put(task, tree, key, payload, undo)?;
-        change.insert(task, key, payload)?;
-        change.finish(task, origin)
+        self.restructure(task, tree, key, |task| {
+            let mut change = self.begin_put(task, tree, key, payload, undo)?;
+            change.insert(task, key, payload)?;
+            change.finish(task, origin)
+        })
     }
 
-    /// Latches what a put may change, and removes what it replaces.
+    /// Latches what a put may change, and removes what it replaces; to be called by who restructures the tree.
     pub fn begin_put<'a>(
         &'a self,
         task: &mut Task,

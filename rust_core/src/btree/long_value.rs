@@ -25,6 +25,18 @@ impl Forest {
         origin: Origin,
         undo: &mut UndoLog<'a>,
     ) -> Result<u64> {
+        self.restructure(task, tree, key, |task| self.put_chain(task, tree, key, value, origin, undo))
+    }
+
+    fn put_chain<'a>(
+        &'a self,
+        task: &mut Task,
+        tree: Tree,
+        key: &[u8],
+        value: &[u8],
+        origin: Origin,
+        undo: &mut UndoLog<'a>,
+    ) -> Result<u64> {
         // InnoDB's undo has the pointer to the old value, if that is on pages of its own, and not the value.
         let unknown = Payload::Value(Stored::Overflow(&[]));
         let mut growth = self.begin_put(task, tree, key, unknown, Some(undo))?;

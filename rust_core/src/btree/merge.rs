@@ -77,6 +77,10 @@ impl Forest {
         if self.pool.read(task, tree.root)?.view().is_leaf() {
             return Ok(());
         }
+        self.restructure(task, tree, key, |task| self.merge_path(task, tree, key))
+    }
+
+    fn merge_path(&self, task: &mut Task, tree: Tree, key: &[u8]) -> Result<()> {
         let pages = self.path_for_change(task, tree, key, |view| self.is_safe_from_merge(view))?;
         let path = (0..pages.len()).collect::<Vec<_>>();
         let mut shrinking = Shrinking { forest: self, tree, mtr: Mtr::new(self, pages), changed: false };

@@ -1,7 +1,7 @@
 //! How full pages get, and what the pool does under pressure.
 
-use super::{Driven, structure};
-use crate::engine::Engine;
+use super::{Driven, options, structure};
+use crate::engine::{Engine, KeyLayout};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -122,4 +122,28 @@ fn key(columns: &[u64], more: usize) -> Vec<u8> {
     let mut key = columns.iter().flat_map(|column| column.to_be_bytes()).collect::<Vec<_>>();
     key.resize(key.len() + more, 0);
     key
+}
+
+/// What InnoDB does: `tests/real/test_mariadb_restructuring.py`.
+#[test]
+fn a_leaf_that_outgrows_its_page_or_becomes_underfull_brings_both_neighbors_in() {
+    let key = |n: u32| format!("{n:08}").into_bytes();
+    for (change, rows, new_leaf) in [(350, 20, 1.0), (1, 50, 0.0)] {
+        let (storage, mut driven) = Driven::fresh(ROOMY);
+        for n in 0..20_000u32 {
+            driven.put(&key(n), &[1; 200]).unwrap();
+        }
+        driven.engine.close(&mut driven.task).unwrap();
+        drop(driven);
+        let mut driven = Driven::open(storage, &options(ROOMY), KeyLayout::Plain).unwrap();
+        assert!(driven.get(&key(10_045)).unwrap().is_some());
+        let (mut read, pages) = (vec![driven.detail("pages_read")], driven.detail("tree_pages"));
+        for n in 10_045..10_045 + rows {
+            driven.put(&key(n), &vec![2; change]).unwrap();
+            read.push(driven.detail("pages_read"));
+        }
+        let brought_in = read.windows(2).map(|pair| pair[1] - pair[0]).filter(|pages| *pages > 0.0).collect::<Vec<_>>();
+        assert_eq!(brought_in, [2.0], "{change}");
+        assert_eq!(driven.detail("tree_pages") - pages, new_leaf, "{change}");
+    }
 }
