@@ -147,7 +147,7 @@ impl Version {
     /// Looks for the newest visible entry of a key and appends its value.
     #[inline]
     pub fn get(&self, task: &mut Task, wanted: &mut LookupKey, value: &mut Vec<u8>) -> Result<Lookup> {
-        for run in self.runs() {
+        for run in self.runs().filter(|run| !run.files.is_empty()) {
             task.charge(Work::Compare, u64::from(run.files.len().max(2).ilog2()));
             if let Some(file) = run.find(wanted.user_key) {
                 let lookup = file.table.get(task, wanted, value)?;
