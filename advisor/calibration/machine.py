@@ -62,9 +62,10 @@ def calibrate(
             on_run(number, len(runs) + 1, f"{run.engine}: {run.name}")
         with scratch.folder(directory) as folder:
             report = bridge.run(run.spec(str(folder)), cancelled=cancelled, core=core)
-        observations.append(observed(run, report))
+        found = list(observed(run, report))
+        observations.extend(found)
         if run.only_computes:
-            busy.append(observations[-1].cpu_ns / 1e9 / report["seconds"])
+            busy.append(sum(one.cpu_ns for one in found) / 1e9 / report["seconds"])
     if on_run is not None:
         on_run(len(runs) + 1, len(runs) + 1, "storage")
 

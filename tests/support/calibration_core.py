@@ -30,6 +30,7 @@ class WorkingRun(FakeRun):
             "seconds": cpu_ns / 1e9,
             "metrics": {"cpu_us_per_op": cpu_ns / 1e3 / OPERATIONS},
             "work": {name: units for name, units in work.items() if units},
+            "background": {"cpu_us": 0.0, "work": {}},
         }
 
 

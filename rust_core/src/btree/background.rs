@@ -356,7 +356,10 @@ impl Job for FlushJob {
 
     fn run(&mut self, task: &mut Task) -> Result<()> {
         let pool = &self.slot.background.pool;
-        self.batches = pool.write_frames(task, &pool.dirty.oldest_frames(self.pages), true)?;
+        let oldest = pool.dirty.reserve_oldest(self.pages);
+        let written = pool.write_frames(task, &oldest, true);
+        pool.dirty.release(&oldest);
+        self.batches = written?;
         if self.refill > 0 {
             // In the order of the list: a clean page does not go because the colder ones behind it are dirty.
             self.refill -= pool.free_clean_pages(task, self.refill);

@@ -12,6 +12,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 struct State {
     oldest: u64,
     writing: bool,
+    /// A job is about to write it.
+    reserved: bool,
 }
 
 #[derive(Debug, Default)]
@@ -105,7 +107,7 @@ impl FlushList {
         let since = self.since[frame as usize].load(Ordering::Acquire);
         let state = &mut inner.states[frame as usize];
         let oldest = state.oldest;
-        *state = State { oldest: since, writing: false };
+        *state = State { oldest: since, ..State::default() };
         inner.writing -= 1;
         inner.order.remove(&(oldest, frame));
         if since == 0 {
@@ -149,6 +151,31 @@ impl FlushList {
         idle.take(limit).collect()
     }
 
+    /// The oldest dirty frames that are neither being written nor reserved, which are reserved from now on: two jobs that
+    /// begin together would both choose the oldest otherwise, and one of them write nothing.
+    pub fn reserve_oldest(&self, limit: usize) -> Vec<u32> {
+        let mut inner = self.inner.lock();
+        let Inner { order, states, .. } = &mut *inner;
+        let mut reserved = Vec::new();
+        for &(_, frame) in order.iter() {
+            if reserved.len() >= limit {
+                break;
+            }
+            let state = &mut states[frame as usize];
+            if !state.writing && !state.reserved {
+                state.reserved = true;
+                reserved.push(frame);
+            }
+        }
+        reserved
+    }
+
+    /// Gives up what is still reserved of these frames.
+    pub fn release(&self, frames: &[u32]) {
+        let mut inner = self.inner.lock();
+        frames.iter().for_each(|frame| inner.states[*frame as usize].reserved = false);
+    }
+
     /// Bytes of memory.
     pub fn memory_bytes(&self) -> u64 {
         let inner = self.inner.lock();
@@ -187,6 +214,22 @@ mod tests {
         assert_eq!(list.oldest(), Some(200));
         list.complete(0);
         assert_eq!((list.oldest(), list.len()), (Some(200), 1));
+    }
+
+    #[test]
+    fn what_one_job_has_reserved_another_does_not_choose() {
+        let list = FlushList::new(4);
+        (0..4).for_each(|frame| list.mark(frame, 10 + u64::from(frame)));
+        assert_eq!(
+            (list.reserve_oldest(2), list.reserve_oldest(9), list.reserve_oldest(9)),
+            (vec![0, 1], vec![2, 3], vec![])
+        );
+        assert!(list.claim(0), "by the one that has reserved it, or by a client in need");
+        list.release(&[0, 1]);
+        assert_eq!((list.reserve_oldest(9), list.oldest_frames(9)), (vec![1], vec![1, 2, 3]));
+        list.complete(0);
+        list.mark(0, 20);
+        assert_eq!(list.reserve_oldest(9), [0], "written and dirty again");
     }
 
     #[test]

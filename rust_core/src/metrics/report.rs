@@ -26,6 +26,8 @@ pub struct Measured {
     pub blocks_asked: u64,
     /// What clients and background work used.
     pub cpu: Option<CpuUse>,
+    /// Background work's part of that, where it can be told apart.
+    pub background: Option<CpuUse>,
     /// Live key and value bytes at the end.
     pub live_bytes: u64,
     /// The most memory that the engine used at the ends of intervals.
@@ -111,9 +113,13 @@ impl Measured {
     }
 
     /// Units of the kinds of CPU work that occurred.
-    fn work(&self) -> Map<String, Value> {
-        let by_name = self.cpu.iter().flat_map(|cpu| cpu.work.by_name());
-        by_name.map(|(name, units)| (name.to_owned(), json!(units))).collect()
+    fn work(&self) -> Value {
+        self.cpu.as_ref().map_or_else(|| json!({}), units_by_name)
+    }
+
+    fn background(&self) -> Value {
+        let Some(cpu) = &self.background else { return Value::Null };
+        json!({"cpu_us": cpu.ns as f64 / 1e3, "work": units_by_name(cpu)})
     }
 
     fn by_operation(&self) -> Map<String, Value> {
@@ -125,6 +131,10 @@ impl Measured {
         })
         .collect()
     }
+}
+
+fn units_by_name(cpu: &CpuUse) -> Value {
+    cpu.work.by_name().map(|(name, units)| (name.to_owned(), json!(units))).collect()
 }
 
 /// Share of the filter questions about absent keys that were answered `maybe present`; `None` if none was asked.
@@ -184,6 +194,7 @@ pub fn report(header: Header, loaded: Loaded, measured: &Measured, intervals: Ve
         "metrics": measured.metrics(),
         "by_operation": measured.by_operation(),
         "work": measured.work(),
+        "background": measured.background(),
         "bytes": bytes_by_purpose(&measured.after.meters.since(&measured.before.meters)),
         "load": {
             "seconds": loaded.seconds,
@@ -245,7 +256,8 @@ mod tests {
             clients: 2,
             stall_ns: 500_000_000,
             blocks_asked: 12,
-            cpu: Some(CpuUse { ns: 100_000, work }),
+            cpu: Some(CpuUse { ns: 100_000, work: work.clone() }),
+            background: Some(CpuUse { ns: 70_000, work }),
             live_bytes: 2000,
             memory_bytes: 1234,
             flash: Some(FlashWear {
@@ -319,6 +331,7 @@ mod tests {
         assert_eq!(
             names,
             [
+                "background",
                 "by_operation",
                 "bytes",
                 "clients",
@@ -341,6 +354,7 @@ mod tests {
         assert_eq!(report["by_operation"].as_object().unwrap().len(), 1);
         assert_eq!(report["by_operation"]["get"]["count"], 4);
         assert_eq!(report["work"], json!({"call": 4}));
+        assert_eq!(report["background"], json!({"cpu_us": 70.0, "work": {"call": 4}}));
         assert_eq!(
             report["bytes"].as_object().unwrap().keys().collect::<Vec<_>>(),
             ["compaction_l3", "user_read", "wal"]

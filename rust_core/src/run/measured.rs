@@ -96,8 +96,8 @@ impl Driver for WallDriver {
         self.stage.snapshot()
     }
 
-    fn background_cpu(&self) -> CpuUse {
-        self.workers.used()
+    fn background_cpu(&self) -> Option<CpuUse> {
+        Some(self.workers.used())
     }
 
     fn device(&self) -> Option<DeviceStats> {

@@ -34,8 +34,8 @@ pub trait Driver {
     /// All counters now.
     fn snapshot(&self) -> Result<Snapshot>;
 
-    /// What background work has used, where [`Outcome::cpu`] leaves it out.
-    fn background_cpu(&self) -> CpuUse;
+    /// What background work has used; `None` where [`Outcome::cpu`] holds that too.
+    fn background_cpu(&self) -> Option<CpuUse>;
 
     /// What a simulated device has counted; `None` for a real one.
     fn device(&self) -> Option<DeviceStats>;
@@ -109,8 +109,9 @@ fn measure(
     let limits = limits(plan, plan.spec.seconds, plan.spec.operations, watch);
     let (background, device) = (driver.background_cpu(), driver.device());
     let outcome = driver.phase(Phase::Run, clients, limits, on_interval)?;
-    let mut cpu = driver.background_cpu().since(&background);
-    cpu.add(&outcome.cpu);
+    let background = driver.background_cpu().zip(background).map(|(after, before)| after.since(&before));
+    let mut cpu = outcome.cpu;
+    background.iter().for_each(|used| cpu.add(used));
     let names = plan.workload.operations().iter().copied();
     let wear = device.zip(driver.device()).zip(endurance_bytes(plan));
     let flash = wear.map(|((before, after), endurance_bytes)| FlashWear {
@@ -128,6 +129,7 @@ fn measure(
         stall_ns: outcome.recorder.stall_ns,
         blocks_asked: outcome.blocks_asked,
         cpu: Some(cpu),
+        background,
         live_bytes: plan.workload.live_bytes(),
         memory_bytes: outcome.memory_bytes,
         flash,

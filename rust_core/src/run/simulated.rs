@@ -109,6 +109,7 @@ impl Driver for VirtualDriver {
         let before = self.snapshot()?;
         let cpu = self.world.lock().cpu_use();
         let shared = Shared {
+            world: self.world.clone(),
             engine: self.engine.clone(),
             halt: self.halt.clone(),
             left: Cell::new(limits.operations),
@@ -166,12 +167,12 @@ impl Driver for VirtualDriver {
     }
 
     fn snapshot(&self) -> Result<Snapshot> {
-        snapshot(&*self.engine, &*self.storage, self.simulation.now_ns())
+        snapshot_of(&self.world, &*self.engine, &*self.storage, self.simulation.now_ns())
     }
 
-    /// The cores do not tell clients from jobs; [`Outcome::cpu`] holds both.
-    fn background_cpu(&self) -> CpuUse {
-        CpuUse::default()
+    /// The cores do not tell clients from jobs.
+    fn background_cpu(&self) -> Option<CpuUse> {
+        None
     }
 
     fn device(&self) -> Option<DeviceStats> {
@@ -179,8 +180,15 @@ impl Driver for VirtualDriver {
     }
 }
 
+/// All counters. Files take the space that has been written by now.
+fn snapshot_of(world: &Mutex<World>, engine: &dyn Engine, storage: &dyn Storage, at_ns: u64) -> Result<Snapshot> {
+    let all = snapshot(engine, storage, at_ns)?;
+    Ok(Snapshot { disk_bytes: all.disk_bytes.saturating_sub(world.lock().unwritten_bytes()), ..all })
+}
+
 /// What the clients of a phase share.
 struct Shared {
+    world: Arc<Mutex<World>>,
     engine: Arc<dyn Engine>,
     halt: Arc<Halt>,
     /// Operations left, where they are limited.
@@ -201,7 +209,7 @@ impl Shared {
     }
 
     fn snapshot_at(&self, at_ns: u64) -> Result<Snapshot> {
-        snapshot(&*self.engine, &*self.storage, at_ns)
+        snapshot_of(&self.world, &*self.engine, &*self.storage, at_ns)
     }
 
     /// Ends an interval of the judge if one is due before an operation that starts now. Operations start in the order of

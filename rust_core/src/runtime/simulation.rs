@@ -3,7 +3,7 @@
 
 use super::queues::{MEMORY_NS, Pool};
 use super::task::{Access, Charge, Pace, Step};
-use super::{Admission, CpuUse, Job, Signal, Stream, Task, Work, WorkCounts};
+use super::{Admission, CpuUse, Job, JobKind, Signal, Stream, Task, Work, WorkCounts};
 use crate::device::{Device, DeviceStats, Request};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
@@ -36,6 +36,8 @@ pub struct World {
     /// How many times larger a job is that a job with a stream speaks for.
     stands_for: f64,
     written_back: WrittenBack,
+    /// Bytes of new files that jobs have still to write: a job executes at once, and its files are there from then on.
+    unwritten_bytes: u64,
 }
 
 impl World {
@@ -45,7 +47,8 @@ impl World {
         let turn_bytes = device.turn_bytes();
         let (cores, done) = (Pool::new(cores), WorkCounts::default());
         let (written_back, statement_wait_ns) = (WrittenBack::default(), 0.0);
-        Self { cores, cost_ns, statement_wait_ns, done, device, turn_bytes, stands_for, written_back }
+        let unwritten_bytes = 0;
+        Self { cores, cost_ns, statement_wait_ns, done, device, turn_bytes, stands_for, written_back, unwritten_bytes }
     }
 
     /// Lets each statement wait so long, beside what it takes of a core.
@@ -121,6 +124,11 @@ impl World {
     /// What the device counted.
     pub fn device_stats(&self) -> DeviceStats {
         self.device.stats()
+    }
+
+    /// Bytes of files that are there already, but that the jobs that make them have still to write.
+    pub fn unwritten_bytes(&self) -> u64 {
+        self.unwritten_bytes
     }
 
     /// What all cores did, and for how long.
@@ -235,6 +243,8 @@ struct Running {
     steps: VecDeque<Step>,
     now_ns: u64,
     asker: Asker,
+    /// What it writes takes space that nothing took before.
+    makes_files: bool,
 }
 
 /// An engine under the virtual clock.
@@ -435,9 +445,13 @@ impl Simulation {
             let stands_for = self.world.lock().stands_for;
             let mut task = Task::recording(JOB_TASKS + n as u32, now_ns).standing_for(stands_for);
             job.run(&mut task)?;
-            let steps = task.into_steps().into();
+            let steps = VecDeque::from(task.into_steps());
             let asker = Asker { stream: job.stream(), queued_ns: 0 };
-            self.jobs[n] = Some(Running { job, steps, now_ns, asker });
+            let makes_files = matches!(job.kind(), JobKind::Flush | JobKind::Compaction);
+            if makes_files {
+                self.world.lock().unwritten_bytes += steps.iter().map(written_bytes).sum::<u64>();
+            }
+            self.jobs[n] = Some(Running { job, steps, now_ns, asker, makes_files });
             queue.push(Reverse((now_ns, Event::Job(n))));
         }
         // A timer that is due while all workers are busy is looked at when one of them is done.
@@ -456,8 +470,12 @@ impl Simulation {
         let Some(running) = &mut self.jobs[n] else { return Ok(None) };
         if let Some(step) = running.steps.pop_front() {
             let mut world = self.world.lock();
+            let bytes = written_bytes(&step);
             let (now_ns, rest) = replay(&mut world, running.now_ns, step, &mut running.asker);
             running.now_ns = now_ns;
+            if running.makes_files {
+                world.unwritten_bytes -= bytes - rest.as_ref().map_or(0, written_bytes);
+            }
             if let Some(rest) = rest {
                 running.steps.push_front(rest);
             }
@@ -470,6 +488,13 @@ impl Simulation {
         task.settle();
         self.signal.complete();
         Ok(None)
+    }
+}
+
+fn written_bytes(step: &Step) -> u64 {
+    match step {
+        Step::Io(Access::Write { bytes, .. }) => *bytes,
+        _ => 0,
     }
 }
 

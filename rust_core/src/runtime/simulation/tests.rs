@@ -32,7 +32,7 @@ impl Job for Drain {
 
     fn run(&mut self, task: &mut Task) -> Result<()> {
         let file = self.storage.create(task, "out")?;
-        file.write_at(task, Purpose::Flush, 0, &vec![1; 1 << 20])
+        (0..4).try_for_each(|part| file.write_at(task, Purpose::Flush, part << 18, &vec![1; 1 << 18]))
     }
 
     fn install(self: Box<Self>, _task: &mut Task) -> Result<()> {
@@ -207,6 +207,16 @@ fn a_full_buffer_stalls_the_writer_until_the_job_is_replayed() {
     assert_eq!(ended, full + stalled + us(1));
     assert_eq!(ticks.0.len(), 10);
     assert_eq!(simulation.now_ns(), ended + us(1));
+}
+
+#[test]
+fn a_file_takes_space_as_its_job_is_replayed() {
+    let unwritten_at = |until_ns| {
+        let (simulation, _) = simulate_until(&mut [Writer { left: 6, ..Writer::default() }], until_ns);
+        simulation.world.lock().unwritten_bytes()
+    };
+    // Each quarter takes 2.5 ms.
+    assert_eq!([0, 4_000_000, 6_000_000, u64::MAX].map(unwritten_at), [0, 2 << 18, 1 << 18, 0]);
 }
 
 #[test]
