@@ -20,3 +20,7 @@ pub mod table;
 pub mod workload;
 
 pub use error::{Error, Result};
+
+/// Blocks of a shared cache are allocated by one thread and freed by another; in glibc's arenas they wait for one another.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

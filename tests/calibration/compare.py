@@ -6,8 +6,9 @@ second by more than 30%.
 Where other programs want the processor too, the threads of a measured run wait for it. The kernel
 says how long: `waited` is that share of the time in which the clients wanted it. The simulated
 machine is then as much slower, because what background work gets done per operation depends on it.
-Clients that outnumber the cores wait for one another too: with four the wait of the one client
-before is taken, and the run counts only where that one hardly waited.
+Clients that outnumber the cores wait for one another too, for a processor and for locks whose owner
+has none, which the simulation does not know: such runs are shown, with the wait of the one client
+before, and not judged.
 
     python -m tests.calibration.compare [HARDWARE]
 """
@@ -20,7 +21,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import fmean
+from statistics import quantiles
 from typing import Any
 
 from advisor import calibration
@@ -50,12 +51,13 @@ COMMON: Mapping[Engine, Mapping[str, Any]] = {
         "innodb_redo_log_capacity": 128 * MIB,
         "innodb_io_capacity": 2000,
         "innodb_io_capacity_max": 20_000,
+        # A run of seconds has few rounds of the page cleaner else, and fills the log in each.
+        "engine_second_us": 100_000,
     },
 }
 INTERVAL_MS = 50
 OPERATIONS_PER_S = 0.30
 IO = 0.05
-IDLE = 0.1
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ MIX = {"kind": "ycsb", "mix": "A", "records": KEYS // 10}
 CASES = (
     Case("cached reads", GETS, 256 * MIB, 400_000),
     Case("uncached reads", GETS, 4 * MIB, 150_000),
-    Case("random inserts", FILL, 64 * MIB, 2_000_000),
+    Case("random inserts", FILL, 256 * MIB, 2_000_000),
     Case("50/50 mix", MIX, 256 * MIB, 2_000_000),
 )
 CLIENTS = (1, 4)
@@ -125,10 +127,12 @@ def engine_share(report: Report) -> float:
     return 1 - written.get("file_system", 0.0) / total if total else 1.0
 
 
-def mean_size(report: Report) -> float:
-    """Bytes on disk on average, over those at the end, where a compaction's inputs may still be."""
+def usual_size(report: Report) -> float:
+    """The lower quartile of the bytes on disk in the second half of a run, over those at the end: a
+    compaction's inputs are there beside what it writes for as long as it takes, and how long is a
+    matter of speed."""
     sizes = [one["disk_bytes"] for one in report["intervals"] if one["phase"] == "run"]
-    return fmean(sizes) / float(report["metrics"]["disk_bytes"])
+    return quantiles(sizes[len(sizes) // 2 :], n=4)[0] / float(report["metrics"]["disk_bytes"])
 
 
 @dataclass(frozen=True)
@@ -150,8 +154,8 @@ class Comparison:
         if metric in ("write_kb_per_op", "write_amp"):
             simulated *= engine_share(self.simulated)
         if metric == "space_amp":
-            simulated *= mean_size(self.simulated)
-            measured *= mean_size(self.measured)
+            simulated *= usual_size(self.simulated)
+            measured *= usual_size(self.measured)
         if simulated == measured:
             return 1.0
         return simulated / measured if measured else math.inf
@@ -204,7 +208,7 @@ def main() -> int:
     """Prints the table and says whether the two clocks agree."""
     machine = hardware(sys.argv[1]) if len(sys.argv) > 1 else calibrated()
     print(f"{'simulated / measured':28}", *(f"{name:>15}" for name in (*SHOWN, "waited")))
-    apart = 0
+    apart = judged = 0
     for one in compare(machine):
         ratios = {name: one.ratio(name) for name in SHOWN}
         cells = (f"{ratio:15.2f}" for ratio in ratios.values())
@@ -212,12 +216,12 @@ def main() -> int:
         misses = [name for name in EQUAL if abs(ratios[name] - 1) > IO]
         if abs(ratios["ops_per_s"] - 1) > OPERATIONS_PER_S:
             misses.append("ops_per_s")
-        if one.clients > 1 and one.waited > IDLE:
-            misses = []
-        apart += bool(misses)
+        is_judged = one.clients <= machine.cpu_cores
+        judged += is_judged
+        apart += bool(misses) and is_judged
         if misses:
-            print(f"    apart: {', '.join(misses)}", flush=True)
-    print(f"{apart} of {len(CASES) * len(ENGINES) * len(CLIENTS)} runs are apart")
+            print(f"    {'apart' if is_judged else 'not judged'}: {', '.join(misses)}", flush=True)
+    print(f"{apart} of {judged} judged runs are apart")
     return 1 if apart else 0
 
 

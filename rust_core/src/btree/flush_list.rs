@@ -173,7 +173,9 @@ impl FlushList {
     /// Gives up what is still reserved of these frames.
     pub fn release(&self, frames: &[u32]) {
         let mut inner = self.inner.lock();
-        frames.iter().for_each(|frame| inner.states[*frame as usize].reserved = false);
+        for frame in frames {
+            inner.states[*frame as usize].reserved = false;
+        }
     }
 
     /// Bytes of memory.

@@ -111,7 +111,9 @@ fn measure(
     let outcome = driver.phase(Phase::Run, clients, limits, on_interval)?;
     let background = driver.background_cpu().zip(background).map(|(after, before)| after.since(&before));
     let mut cpu = outcome.cpu;
-    background.iter().for_each(|used| cpu.add(used));
+    if let Some(used) = &background {
+        cpu.add(used);
+    }
     let names = plan.workload.operations().iter().copied();
     let wear = device.zip(driver.device()).zip(endurance_bytes(plan));
     let flash = wear.map(|((before, after), endurance_bytes)| FlashWear {
