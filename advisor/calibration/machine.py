@@ -65,7 +65,7 @@ def calibrate(
         found = list(observed(run, report))
         observations.extend(found)
         if run.only_computes:
-            busy.append(sum(one.cpu_ns for one in found) / 1e9 / report["seconds"])
+            busy.append(found[0].cpu_ns / 1e9 / report["seconds"])
     if on_run is not None:
         on_run(len(runs) + 1, len(runs) + 1, "storage")
 
@@ -115,9 +115,10 @@ def _source(calibration: Calibration) -> str:
     loose = sorted(set(calibration.fit.work_ns) - set(calibration.fit.determined))
     return (
         "cpu_cores, memory: asked from the operating system.\n"
-        f"work_ns: fitted to {len(calibration.fit.ratios)} measured runs of both engines by\n"
-        f"tunebench doctor --calibrate. The run that the costs miss most is {name!r}, whose CPU\n"
-        f"time they put at {ratio:.2f} of the measured. The runs determine only together with\n"
+        f"work_ns: fitted to {len(calibration.fit.ratios)} CPU times, of clients and of\n"
+        "background jobs, of measured runs of both engines by tunebench doctor --calibrate. The\n"
+        f"one that the costs miss most is {name!r},\n"
+        f"which they put at {ratio:.2f} of the measured. The runs determine only together with\n"
         f"others, so that each by itself stays near the default: {', '.join(loose) or 'none'}.\n"
         "Absent kinds did not occur in the runs and take the defaults.\n"
     ).replace("\\", "/")

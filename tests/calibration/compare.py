@@ -16,12 +16,12 @@ before, and not judged.
 from __future__ import annotations
 
 import math
+import os
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import quantiles
 from typing import Any
 
 from advisor import calibration
@@ -132,7 +132,8 @@ def usual_size(report: Report) -> float:
     compaction's inputs are there beside what it writes for as long as it takes, and how long is a
     matter of speed."""
     sizes = [one["disk_bytes"] for one in report["intervals"] if one["phase"] == "run"]
-    return quantiles(sizes[len(sizes) // 2 :], n=4)[0] / float(report["metrics"]["disk_bytes"])
+    late = sorted(sizes[len(sizes) // 2 :])
+    return late[len(late) // 4] / float(report["metrics"]["disk_bytes"])
 
 
 @dataclass(frozen=True)
@@ -216,7 +217,7 @@ def main() -> int:
         misses = [name for name in EQUAL if abs(ratios[name] - 1) > IO]
         if abs(ratios["ops_per_s"] - 1) > OPERATIONS_PER_S:
             misses.append("ops_per_s")
-        is_judged = one.clients <= machine.cpu_cores
+        is_judged = one.clients <= len(os.sched_getaffinity(0))
         judged += is_judged
         apart += bool(misses) and is_judged
         if misses:

@@ -12,7 +12,8 @@ OPERATIONS = 1000
 
 @dataclass
 class WorkingRun(FakeRun):
-    """Reads compare, and copy as many bytes as a value has; writes are calls alone."""
+    """Reads compare, and copy as many bytes as a value has; writes are calls, and background jobs
+    copy what they wrote."""
 
     intervals: int = 1
 
@@ -24,14 +25,20 @@ class WorkingRun(FakeRun):
             "compare": 20 * OPERATIONS if reads else 0,
             "copy_byte": workload.get("value_bytes", 100) * OPERATIONS if reads else 0,
         }
-        cpu_ns = sum(units * WORK_NS[name] for name, units in work.items())
+        jobs = {} if reads else {"copy_byte": 10_000 * OPERATIONS}
+        work["copy_byte"] += 0 if reads else jobs["copy_byte"]
+        cpu_ns, jobs_ns = _cost_ns(work), _cost_ns(jobs)
         return super().report() | {
             "operations": OPERATIONS,
             "seconds": cpu_ns / 1e9,
             "metrics": {"cpu_us_per_op": cpu_ns / 1e3 / OPERATIONS},
             "work": {name: units for name, units in work.items() if units},
-            "background": {"cpu_us": 0.0, "work": {}},
+            "background": {"cpu_us": jobs_ns / 1e3, "work": jobs},
         }
+
+
+def _cost_ns(work: dict[str, int]) -> float:
+    return sum(units * WORK_NS[name] for name, units in work.items())
 
 
 class WorkingCore(FakeCore):

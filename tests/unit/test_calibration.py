@@ -61,6 +61,10 @@ def test_the_written_profile_is_this_machine_at_the_fitted_costs(own_config: Pat
     found = calibrate(core=core)
     assert len(core.specs) == len(RUNS)
     assert found.busy_ratio == pytest.approx(1.0)
+    assert found.fit.ratios == pytest.approx(dict.fromkeys(found.fit.ratios, 1.0), abs=0.05)
+    apart = {name for name in found.fit.ratios if name.endswith(", in the background")}
+    assert {"lsm: writes, in the background", "btree: writes to log, in the background"} <= apart
+    assert "lsm: cached reads, in the background" not in apart
     folder = own_config / "tunebench" / "hardware"
     folder.mkdir(parents=True)
     (folder / "this-machine.toml").write_text(to_toml(found))

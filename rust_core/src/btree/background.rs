@@ -357,7 +357,7 @@ impl Job for FlushJob {
     fn run(&mut self, task: &mut Task) -> Result<()> {
         let pool = &self.slot.background.pool;
         let oldest = pool.dirty.reserve_oldest(self.pages);
-        let written = pool.write_frames(task, &oldest, true);
+        let written = pool.write_frames(task, &oldest.frames, true);
         pool.dirty.release(&oldest);
         self.batches = written?;
         if self.refill > 0 {

@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 struct State {
     oldest: u64,
     writing: bool,
-    /// A job is about to write it.
-    reserved: bool,
+    /// The job that is about to write it; 0 for none.
+    reserved_by: u64,
 }
 
 #[derive(Debug, Default)]
@@ -21,6 +21,13 @@ struct Inner {
     order: BTreeSet<(u64, u32)>,
     states: Vec<State>,
     writing: usize,
+    reservations: u64,
+}
+
+/// Frames that one job is about to write.
+pub struct Reserved {
+    pub frames: Vec<u32>,
+    number: u64,
 }
 
 /// The list. 0 stands for no LSN.
@@ -152,29 +159,34 @@ impl FlushList {
     }
 
     /// The oldest dirty frames that are neither being written nor reserved, which are reserved from now on: two jobs that
-    /// begin together would both choose the oldest otherwise, and one of them write nothing.
-    pub fn reserve_oldest(&self, limit: usize) -> Vec<u32> {
+    /// begin together would both choose the oldest otherwise, and one of them write nothing. Others in need of a clean frame
+    /// or of room in the log may claim them all the same.
+    pub fn reserve_oldest(&self, limit: usize) -> Reserved {
         let mut inner = self.inner.lock();
-        let Inner { order, states, .. } = &mut *inner;
-        let mut reserved = Vec::new();
+        let Inner { order, states, reservations, .. } = &mut *inner;
+        *reservations += 1;
+        let mut frames = Vec::new();
         for &(_, frame) in order.iter() {
-            if reserved.len() >= limit {
+            if frames.len() >= limit {
                 break;
             }
             let state = &mut states[frame as usize];
-            if !state.writing && !state.reserved {
-                state.reserved = true;
-                reserved.push(frame);
+            if !state.writing && state.reserved_by == 0 {
+                state.reserved_by = *reservations;
+                frames.push(frame);
             }
         }
-        reserved
+        Reserved { frames, number: *reservations }
     }
 
-    /// Gives up what is still reserved of these frames.
-    pub fn release(&self, frames: &[u32]) {
+    /// Gives up what is still reserved.
+    pub fn release(&self, reserved: &Reserved) {
         let mut inner = self.inner.lock();
-        for frame in frames {
-            inner.states[*frame as usize].reserved = false;
+        for frame in &reserved.frames {
+            let state = &mut inner.states[*frame as usize];
+            if state.reserved_by == reserved.number {
+                state.reserved_by = 0;
+            }
         }
     }
 
@@ -222,16 +234,17 @@ mod tests {
     fn what_one_job_has_reserved_another_does_not_choose() {
         let list = FlushList::new(4);
         (0..4).for_each(|frame| list.mark(frame, 10 + u64::from(frame)));
-        assert_eq!(
-            (list.reserve_oldest(2), list.reserve_oldest(9), list.reserve_oldest(9)),
-            (vec![0, 1], vec![2, 3], vec![])
-        );
-        assert!(list.claim(0), "by the one that has reserved it, or by a client in need");
-        list.release(&[0, 1]);
-        assert_eq!((list.reserve_oldest(9), list.oldest_frames(9)), (vec![1], vec![1, 2, 3]));
+        let (first, second) = (list.reserve_oldest(2), list.reserve_oldest(9));
+        assert_eq!((&first.frames[..], &second.frames[..]), (&[0, 1][..], &[2, 3][..]));
+        assert!(list.reserve_oldest(9).frames.is_empty());
+        assert!(list.claim(0), "by a client in need");
+        list.copied(0);
         list.complete(0);
         list.mark(0, 20);
-        assert_eq!(list.reserve_oldest(9), [0], "written and dirty again");
+        let third = list.reserve_oldest(9);
+        assert_eq!(third.frames, [0], "written and dirty again");
+        list.release(&first);
+        assert_eq!(list.reserve_oldest(9).frames, [1], "but not the one that another has by now");
     }
 
     #[test]

@@ -180,7 +180,8 @@ impl Driver for VirtualDriver {
     }
 }
 
-/// All counters. Files take the space that has been written by now.
+/// All counters. Files take the space that has been written by now, in whole blocks, which may be a little more than what
+/// they hold.
 fn snapshot_of(world: &Mutex<World>, engine: &dyn Engine, storage: &dyn Storage, at_ns: u64) -> Result<Snapshot> {
     let all = snapshot(engine, storage, at_ns)?;
     Ok(Snapshot { disk_bytes: all.disk_bytes.saturating_sub(world.lock().unwritten_bytes()), ..all })

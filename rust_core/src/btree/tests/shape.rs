@@ -2,6 +2,8 @@
 
 use super::{Driven, options, structure};
 use crate::engine::{Engine, KeyLayout};
+use crate::runtime::serial::tests::OneNanosecondPerCall;
+use crate::runtime::{Task, Work};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -146,4 +148,21 @@ fn a_leaf_that_outgrows_its_page_or_becomes_underfull_brings_both_neighbors_in()
         assert_eq!(brought_in, [2.0], "{change}");
         assert_eq!(driven.detail("tree_pages") - pages, new_leaf, "{change}");
     }
+}
+
+#[test]
+fn changes_of_the_shape_of_one_tree_wait_for_one_another() {
+    let (_, mut driven) = Driven::fresh(ROOMY);
+    let forest = driven.engine.forest();
+    let trees = [1, 2].map(|number| forest.tree_or_create(&mut driven.task, number).unwrap());
+    let ended_at = |tree: usize, at_ns| {
+        let mut task = Task::simulated(0, at_ns, Box::new(OneNanosecondPerCall));
+        let hold = |task: &mut Task| {
+            task.charge(Work::Call, 100);
+            Ok(())
+        };
+        forest.restructure(&mut task, trees[tree], b"key", hold).unwrap();
+        task.now_ns
+    };
+    assert_eq!([ended_at(0, 1000), ended_at(0, 1050), ended_at(1, 1050)], [1100, 1200, 1150]);
 }
