@@ -127,7 +127,10 @@ def _peak_over_start(run: Observation) -> float | None:
     sizes = [row["disk_bytes"] for row in run.intervals("warmup", "run") if row.get("disk_bytes")]
     if not start or not sizes:
         return None
-    return float((max(sizes) - _log_bytes(run)) / run.factor / start)
+    # What grows is the data directory, with the engine's own logs. The binary log of the run is
+    # larger than what the directory grew to, so it lies elsewhere.
+    binary_log = run.report.get("engine_details", {}).get("binary_log_bytes", 0.0)
+    return float((max(sizes) - binary_log) / run.factor / start)
 
 
 def _last(rows: list[Interval], share: float) -> list[Interval]:
