@@ -10,7 +10,8 @@ from typing import Any
 from advisor.core import Interval, Report
 
 KB, MB = 1024, 1e6
-LOGS = ("redo_file_bytes", "wal_bytes", "binary_log_bytes")
+BINARY_LOG = "binary_log_bytes"
+LOGS = ("redo_file_bytes", "wal_bytes", BINARY_LOG)
 LAST_SHARE = 0.05
 """The end of a run, as a share of its operations. The posts take the last 100,000 of a billion
 inserts; at a thousandth of the size that would be a handful."""
@@ -62,10 +63,10 @@ def _database_bytes(run: Observation) -> float | None:
     return None if size is None else (size - _log_bytes(run)) / run.factor
 
 
-def _log_bytes(run: Observation) -> float:
+def _log_bytes(run: Observation, logs: tuple[str, ...] = LOGS) -> float:
     """Redo, write-ahead and binary logs at the end of the run. They are as large after the load."""
     details = run.report.get("engine_details", {})
-    return float(sum(details.get(name, 0.0) for name in LOGS))
+    return float(sum(details.get(name, 0.0) for name in logs))
 
 
 def _loaded_bytes(run: Observation) -> float | None:
@@ -129,8 +130,7 @@ def _peak_over_start(run: Observation) -> float | None:
         return None
     # What grows is the data directory, with the engine's own logs. The binary log of the run is
     # larger than what the directory grew to, so it lies elsewhere.
-    binary_log = run.report.get("engine_details", {}).get("binary_log_bytes", 0.0)
-    return float((max(sizes) - binary_log) / run.factor / start)
+    return float((max(sizes) - _log_bytes(run, (BINARY_LOG,))) / run.factor / start)
 
 
 def _last(rows: list[Interval], share: float) -> list[Interval]:

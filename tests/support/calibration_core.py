@@ -20,13 +20,14 @@ class WorkingRun(FakeRun):
     def report(self) -> dict[str, Any]:
         workload = self.spec["workload"]
         reads = workload["benchmark"] == "readrandom"
+        jobs = {"copy_byte": 0 if reads else 10_000 * OPERATIONS}
         work = {
             "call": OPERATIONS,
             "compare": 20 * OPERATIONS if reads else 0,
-            "copy_byte": workload.get("value_bytes", 100) * OPERATIONS if reads else 0,
+            "copy_byte": workload.get("value_bytes", 100) * OPERATIONS
+            if reads
+            else jobs["copy_byte"],
         }
-        jobs = {} if reads else {"copy_byte": 10_000 * OPERATIONS}
-        work["copy_byte"] += 0 if reads else jobs["copy_byte"]
         cpu_ns, jobs_ns = _cost_ns(work), _cost_ns(jobs)
         return super().report() | {
             "operations": OPERATIONS,

@@ -71,7 +71,7 @@ def _print(found: "Calibration", target: Path) -> None:
     name, ratio = found.worst
     misses = sorted(abs(ratio - 1) for ratio in found.fit.ratios.values())
     typer.echo(
-        f"\nCPU time of the {len(misses)} runs by these costs: within "
+        f"\nthe {len(misses)} CPU times of clients and background jobs by these costs: within "
         f"{misses[len(misses) // 2]:.0%} for half of them; the furthest off, {name}, "
         f"{ratio:.2f} times what was measured"
     )

@@ -2,7 +2,7 @@
 //! and the record are written in one mini-transaction, so a crash leaves no page that nobody names.
 
 use super::forest::{Forest, Tree};
-use super::insert::Origin;
+use super::insert::{Growth, Origin};
 use super::page::{AT_CHUNK, AT_NEXT, HEADER_BYTES, Kind, NO_PAGE, OVERFLOW_POINTER_BYTES, Stored, get_u32, put_u32};
 use super::page_edit::Payload;
 use super::page_file;
@@ -25,39 +25,14 @@ impl Forest {
         origin: Origin,
         undo: &mut UndoLog<'a>,
     ) -> Result<u64> {
-        self.restructure(task, tree, key, |task| self.put_chain(task, tree, key, value, origin, undo))
-    }
-
-    fn put_chain<'a>(
-        &'a self,
-        task: &mut Task,
-        tree: Tree,
-        key: &[u8],
-        value: &[u8],
-        origin: Origin,
-        undo: &mut UndoLog<'a>,
-    ) -> Result<u64> {
-        // InnoDB's undo has the pointer to the old value, if that is on pages of its own, and not the value.
-        let unknown = Payload::Value(Stored::Overflow(&[]));
-        let mut growth = self.begin_put(task, tree, key, unknown, Some(undo))?;
-        let chunks = value.chunks(self.pool.file.slot_bytes() - HEADER_BYTES).collect::<Vec<_>>();
-        let mut next = NO_PAGE;
-        for chunk in chunks.into_iter().rev() {
-            let index = growth.mtr.take_page(task, tree.number)?;
-            let page_no = growth.mtr.page_no(index);
-            growth.mtr.reshape(index, |page| {
-                page.edit().format(page_no, tree.number, Kind::Overflow, 0);
-                page.edit().fill_chunk(chunk, next);
-            });
-            growth.mtr.log_image(index);
-            next = page_no;
-        }
-        task.charge(Work::CopyByte, value.len() as u64);
-        let mut pointer = [0; OVERFLOW_POINTER_BYTES];
-        put_u32(&mut pointer, 0, value.len() as u32);
-        put_u32(&mut pointer, 4, next);
-        growth.insert(task, key, Payload::Value(Stored::Overflow(&pointer)))?;
-        growth.finish(task, origin)
+        self.restructure(task, tree, key, |task| {
+            // InnoDB's undo has the pointer to the old value, if that is on pages of its own, and not the value.
+            let unknown = Payload::Value(Stored::Overflow(&[]));
+            let mut growth = self.begin_put(task, tree, key, unknown, Some(undo))?;
+            let pointer = growth.write_chain(task, value)?;
+            growth.insert(task, key, Payload::Value(Stored::Overflow(&pointer)))?;
+            growth.finish(task, origin)
+        })
     }
 
     /// Reads a stored value into `out`. The caller holds the latch of its leaf, so the chain cannot change.
@@ -103,5 +78,28 @@ impl Forest {
             next = get_u32(view.0, AT_NEXT);
         }
         Ok(())
+    }
+}
+
+impl Growth<'_> {
+    /// Writes a long value to pages of its own, and returns the pointer to them.
+    fn write_chain(&mut self, task: &mut Task, value: &[u8]) -> Result<[u8; OVERFLOW_POINTER_BYTES]> {
+        let chunks = value.chunks(self.forest.pool.file.slot_bytes() - HEADER_BYTES).collect::<Vec<_>>();
+        let (tree, mut next) = (self.tree.number, NO_PAGE);
+        for chunk in chunks.into_iter().rev() {
+            let index = self.mtr.take_page(task, tree)?;
+            let page_no = self.mtr.page_no(index);
+            self.mtr.reshape(index, |page| {
+                page.edit().format(page_no, tree, Kind::Overflow, 0);
+                page.edit().fill_chunk(chunk, next);
+            });
+            self.mtr.log_image(index);
+            next = page_no;
+        }
+        task.charge(Work::CopyByte, value.len() as u64);
+        let mut pointer = [0; OVERFLOW_POINTER_BYTES];
+        put_u32(&mut pointer, 0, value.len() as u32);
+        put_u32(&mut pointer, 4, next);
+        Ok(pointer)
     }
 }

@@ -29,8 +29,7 @@ impl LsmIterator {
         let memtables = std::iter::once(&view.memtable).chain(&view.immutables);
         let mut sources = Vec::with_capacity(1 + view.immutables.len() + view.version.level0.len() + 7);
         sources.extend(memtables.filter(|memtable| memtable.entries() > 0).map(|m| Source::Memtable(m.cursor())));
-        let runs = view.version.runs().filter(|run| !run.files.is_empty());
-        sources.extend(runs.map(|run| Source::Run(RunCursor::new(run.clone(), Access::Client))));
+        sources.extend(view.version.runs().map(|run| Source::Run(RunCursor::new(run.clone(), Access::Client))));
         Self {
             sequence,
             prefix,

@@ -113,9 +113,9 @@ impl Version {
         self.runs().flat_map(|run| run.files.iter())
     }
 
-    /// All runs, the newest entries of a key first.
+    /// All runs that have files, the newest entries of a key first.
     pub fn runs(&self) -> impl Iterator<Item = &Arc<Run>> {
-        self.level0.iter().chain(&self.sorted)
+        self.level0.iter().chain(&self.sorted).filter(|run| !run.files.is_empty())
     }
 
     /// Bytes by level.
@@ -147,7 +147,7 @@ impl Version {
     /// Looks for the newest visible entry of a key and appends its value.
     #[inline]
     pub fn get(&self, task: &mut Task, wanted: &mut LookupKey, value: &mut Vec<u8>) -> Result<Lookup> {
-        for run in self.runs().filter(|run| !run.files.is_empty()) {
+        for run in self.runs() {
             task.charge(Work::Compare, u64::from(run.files.len().max(2).ilog2()));
             if let Some(file) = run.find(wanted.user_key) {
                 let lookup = file.table.get(task, wanted, value)?;

@@ -243,8 +243,16 @@ struct Running {
     steps: VecDeque<Step>,
     now_ns: u64,
     asker: Asker,
-    /// What it writes takes space that nothing took before.
-    makes_files: bool,
+}
+
+impl Running {
+    /// Bytes of a step that take space which nothing took before.
+    fn new_bytes(&self, step: &Step) -> u64 {
+        match (self.job.kind(), step) {
+            (JobKind::Flush | JobKind::Compaction, Step::Io(Access::Write { bytes, .. })) => *bytes,
+            _ => 0,
+        }
+    }
 }
 
 /// An engine under the virtual clock.
@@ -445,13 +453,11 @@ impl Simulation {
             let stands_for = self.world.lock().stands_for;
             let mut task = Task::recording(JOB_TASKS + n as u32, now_ns).standing_for(stands_for);
             job.run(&mut task)?;
-            let steps = VecDeque::from(task.into_steps());
+            let steps = task.into_steps().into();
             let asker = Asker { stream: job.stream(), queued_ns: 0 };
-            let makes_files = matches!(job.kind(), JobKind::Flush | JobKind::Compaction);
-            if makes_files {
-                self.world.lock().unwritten_bytes += steps.iter().map(written_bytes).sum::<u64>();
-            }
-            self.jobs[n] = Some(Running { job, steps, now_ns, asker, makes_files });
+            let running = Running { job, steps, now_ns, asker };
+            self.world.lock().unwritten_bytes += running.steps.iter().map(|step| running.new_bytes(step)).sum::<u64>();
+            self.jobs[n] = Some(running);
             queue.push(Reverse((now_ns, Event::Job(n))));
         }
         // A timer that is due while all workers are busy is looked at when one of them is done.
@@ -470,12 +476,10 @@ impl Simulation {
         let Some(running) = &mut self.jobs[n] else { return Ok(None) };
         if let Some(step) = running.steps.pop_front() {
             let mut world = self.world.lock();
-            let bytes = written_bytes(&step);
+            let bytes = running.new_bytes(&step);
             let (now_ns, rest) = replay(&mut world, running.now_ns, step, &mut running.asker);
             running.now_ns = now_ns;
-            if running.makes_files {
-                world.unwritten_bytes -= bytes - rest.as_ref().map_or(0, written_bytes);
-            }
+            world.unwritten_bytes -= bytes - rest.as_ref().map_or(0, |rest| running.new_bytes(rest));
             if let Some(rest) = rest {
                 running.steps.push_front(rest);
             }
@@ -488,13 +492,6 @@ impl Simulation {
         task.settle();
         self.signal.complete();
         Ok(None)
-    }
-}
-
-fn written_bytes(step: &Step) -> u64 {
-    match step {
-        Step::Io(Access::Write { bytes, .. }) => *bytes,
-        _ => 0,
     }
 }
 
