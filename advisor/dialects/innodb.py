@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from advisor.dialects.cnf import CHANGES, heading, refusals, variable
 from advisor.dialects.line import About, Entry, head
 
+_ROW_FORMAT = ("key_block_size", "compressed_indexes")
 _PROVIDERS = {"lz4": "provider_lz4", "snappy": "provider_snappy"}
 
 
@@ -75,7 +76,7 @@ def _page_size(entry: Entry) -> list[str]:
 def _tables(entry: Entry, group: str) -> list[str]:
     """The statements for what belongs to tables and indexes rather than to the server."""
     value = entry.value
-    if group != "mysqld" and entry.knob.name != "key_block_size":
+    if group != "mysqld" and entry.knob.name not in _ROW_FORMAT:
         return []
     if entry.refusal != entry.spelling.absent or value == entry.knob.default:
         return []
@@ -89,6 +90,11 @@ def _tables(entry: Entry, group: str) -> list[str]:
         return [
             f"#   new tables: CREATE TABLE t (...) {layout};",
             f"#   existing tables: ALTER TABLE t {layout};",
+        ]
+    if entry.knob.name == "compressed_indexes":
+        return [
+            "#   tables of these indexes: as key_block_size says;",
+            "#   other tables: ALTER TABLE t ROW_FORMAT=DYNAMIC KEY_BLOCK_SIZE=0;",
         ]
     return [
         f"#   new tables: CREATE TABLE t (...) COMPRESSION='{value}';",

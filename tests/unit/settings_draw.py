@@ -47,6 +47,9 @@ def _draw(knob: Knob, draw: random.Random) -> Setting:
     if knob.name == "compression_per_level":
         codecs = ["kNoCompression", "kSnappyCompression", "kLZ4Compression", "kZlibCompression"]
         return ":".join(draw.choices(codecs, k=draw.randint(0, 7)))
+    if knob.name == "compressed_indexes":
+        numbers = [str(draw.randint(0, 9)) for _ in range(draw.randint(0, 4))]
+        return ":".join(numbers) or "all"
     if knob.type == "text":
         return draw.choice(["nullptr", f"fixed:{draw.randint(1, 64)}", "capped:12"])
     low, high = float(knob.low or 0), float(knob.high or 0)

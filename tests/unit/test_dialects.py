@@ -169,6 +169,16 @@ def test_compressed_tables_are_statements_and_no_setting(dialect: str) -> None:
     assert settings_of(text) == [{"mysql-8.4": "[mysqld]"}.get(dialect, "[mariadbd]")]
 
 
+@pytest.mark.parametrize("dialect", ["mysql-8.4", "mariadb-10.11"])
+def test_which_tables_are_compressed_is_a_statement_for_the_others(dialect: str) -> None:
+    text = dialects.write(dialect, [line("btree", "compressed_indexes", "1:2:3")])
+    assert "other tables: ALTER TABLE t ROW_FORMAT=DYNAMIC KEY_BLOCK_SIZE=0;" in text
+    assert settings_of(text) == [{"mysql-8.4": "[mysqld]"}.get(dialect, "[mariadbd]")]
+    assert "ALTER TABLE" not in dialects.write(
+        dialect, [line("btree", "compressed_indexes", "all")]
+    )
+
+
 def test_page_compression_in_mariadb_brings_its_plugin() -> None:
     text = dialects.write("mariadb-10.11", [line("btree", "innodb_compression_algorithm", "lz4")])
     assert settings_of(text) == [

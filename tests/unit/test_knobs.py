@@ -52,6 +52,7 @@ def test_defaults_and_product_defaults_pass_the_check(engine: Engine) -> None:
         ("btree", "innodb_adaptive_flushing", "1", True),
         ("btree", "innodb_page_size", "8k", 8192),
         ("btree", "innodb_io_capacity", "1e3", 1000),
+        ("btree", "compressed_indexes", "1:2:30", "1:2:30"),
     ],
 )
 def test_values_are_read_as_people_write_them(
@@ -77,6 +78,8 @@ def test_values_are_read_as_people_write_them(
         ("btree", "innodb_max_dirty_pages_pct", "nan"),
         ("btree", "innodb_io_capacity", "inf"),
         ("btree", "innodb_flush_neighbors", ""),
+        ("btree", "compressed_indexes", "1,2"),
+        ("btree", "compressed_indexes", ""),
     ],
 )
 def test_a_wrong_value_is_refused_with_what_is_accepted(

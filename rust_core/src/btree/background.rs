@@ -6,7 +6,7 @@ use super::flush::FlushBatch;
 use super::pace::{Pace, Sight};
 use super::pool::BufferPool;
 use super::read_ahead::ReadAheadJob;
-use super::space::Space;
+use super::space::Spaces;
 use crate::error::Result;
 use crate::metrics::Purpose;
 use crate::runtime::{Job, JobKind, Task};
@@ -57,7 +57,7 @@ struct State {
 /// The state of background work.
 pub struct Background {
     pool: Arc<BufferPool>,
-    space: Arc<Mutex<Space>>,
+    spaces: Arc<Mutex<Spaces>>,
     changes: Arc<ChangeBuffer>,
     state: Mutex<State>,
     /// A writer was told to wait for room in the log since the last checkpoint.
@@ -98,7 +98,7 @@ impl Drop for Slot {
 }
 
 impl Background {
-    pub fn new(pool: Arc<BufferPool>, space: Arc<Mutex<Space>>, changes: Arc<ChangeBuffer>, now_ns: u64) -> Self {
+    pub fn new(pool: Arc<BufferPool>, spaces: Arc<Mutex<Spaces>>, changes: Arc<ChangeBuffer>, now_ns: u64) -> Self {
         let next = now_ns + SECOND_NS;
         let state = State {
             cleaner_at_ns: now_ns + pool.options.round_ns(),
@@ -109,7 +109,7 @@ impl Background {
             wrote_at_ns: now_ns,
             ..State::default()
         };
-        Self { pool, space, changes, state: Mutex::new(state), writer_waits: AtomicBool::new(false) }
+        Self { pool, spaces, changes, state: Mutex::new(state), writer_waits: AtomicBool::new(false) }
     }
 
     /// The next job that is due.
@@ -132,7 +132,7 @@ impl Background {
             return Some(Box::new(job));
         }
         if !state.read_ahead_runs
-            && let Some(extent) = self.pool.next_wanted_extent(&self.space)
+            && let Some(extent) = self.pool.next_wanted_extent(&self.spaces)
         {
             state.read_ahead_runs = true;
             let job = ReadAheadJob::new(self.pool.clone(), extent);

@@ -15,7 +15,6 @@ use super::change_buffer::{BARE, CHANGE_TREE, Change, ChangeBuffer, Op, PageChan
 use super::forest::{Forest, Tree};
 use super::insert::Origin;
 use super::page::{SLOT_BYTES, Stored};
-use super::page_file;
 use super::pool::{Arrivals, WritePage};
 use super::redo_op::RedoOp;
 use super::undo::UndoLog;
@@ -63,8 +62,7 @@ impl Forest {
     }
 
     fn broken(&self, page_no: u32) -> Error {
-        let offset = u64::from(page_no) * self.pool.file.slot_bytes() as u64;
-        Error::corruption(page_file::FILE, offset, "buffered changes do not fit")
+        self.pool.files.of_page(page_no).corruption(page_no, "buffered changes do not fit")
     }
 
     /// Buffers a change of a leaf that is not in the pool, and returns the LSN of the end of its frame; none if the change

@@ -3,8 +3,8 @@
 //! also fills the slots of compressed tables' pages up.
 
 use super::page::View;
-use super::page_file::PageFile;
 use super::redo::read_padded;
+use super::tablespaces::Tablespaces;
 use crate::error::Result;
 use crate::metrics::Purpose;
 use crate::runtime::Task;
@@ -24,8 +24,6 @@ pub const REGION_PAGES: usize = 64;
 pub struct Doublewrite {
     file: Arc<dyn StorageFile>,
     page_bytes: usize,
-    /// Bytes of a page in the page file.
-    stored_bytes: usize,
     taken: Mutex<Vec<bool>>,
 }
 
@@ -43,14 +41,21 @@ fn first_fit(taken: &[bool], count: usize) -> usize {
 }
 
 impl Doublewrite {
-    pub fn new(file: Arc<dyn StorageFile>, page_bytes: usize, stored_bytes: usize) -> Self {
-        Self { file, page_bytes, stored_bytes, taken: Mutex::default() }
+    pub fn new(file: Arc<dyn StorageFile>, page_bytes: usize) -> Self {
+        Self { file, page_bytes, taken: Mutex::default() }
     }
 
-    /// Writes packed pages to slots of their own, syncs them, and keeps the slots until `in_place` is done.
-    pub fn guard(&self, task: &mut Task, images: &[u8], in_place: impl FnOnce(&mut Task) -> Result<()>) -> Result<()> {
-        let images = self.fill_up(images);
-        let slots = self.take_slots(images.len() / self.page_bytes);
+    /// Writes these packed pages and their images to slots of their own, syncs them, and keeps the slots until `in_place` is
+    /// done.
+    pub fn guard(
+        &self,
+        task: &mut Task,
+        files: &Tablespaces,
+        (pages, images): (&[u32], &[u8]),
+        in_place: impl FnOnce(&mut Task) -> Result<()>,
+    ) -> Result<()> {
+        let images = self.fill_up(files, pages, images);
+        let slots = self.take_slots(pages.len());
         let offset = (slots.start * self.page_bytes) as u64;
         let result = self
             .file
@@ -62,13 +67,13 @@ impl Doublewrite {
     }
 
     /// The images of pages, each as long as a slot of the area.
-    fn fill_up<'a>(&self, images: &'a [u8]) -> Cow<'a, [u8]> {
-        if self.stored_bytes == self.page_bytes {
+    fn fill_up<'a>(&self, files: &Tablespaces, pages: &[u32], images: &'a [u8]) -> Cow<'a, [u8]> {
+        let bytes = pages.len() * self.page_bytes;
+        if images.len() == bytes {
             return Cow::Borrowed(images);
         }
-        let pages = images.len() / self.stored_bytes;
-        let mut filled = vec![0; pages * self.page_bytes];
-        for (slot, image) in filled.chunks_exact_mut(self.page_bytes).zip(images.chunks_exact(self.stored_bytes)) {
+        let mut filled = vec![0; bytes];
+        for (slot, image) in filled.chunks_exact_mut(self.page_bytes).zip(files.images(pages, images)) {
             slot[..image.len()].copy_from_slice(image);
         }
         Cow::Owned(filled)
@@ -84,31 +89,33 @@ impl Doublewrite {
         slots
     }
 
-    /// Repairs pages that are torn in the page file and whole here. A copy counts only if its page was being written
+    /// Repairs pages that are torn in their file and whole here. A copy counts only if its page was being written
     /// after the checkpoint: then the log brings it up to date. An older copy would bring back old data.
-    pub fn repair(&self, task: &mut Task, pages: &PageFile, checkpoint_lsn: u64) -> Result<usize> {
+    pub fn repair(&self, task: &mut Task, files: &Tablespaces, checkpoint_lsn: u64) -> Result<usize> {
         let mut newest = BTreeMap::<u32, (u64, Vec<u8>)>::new();
-        let mut image = vec![0; self.stored_bytes];
+        let mut slot_image = vec![0; files.system().slot_bytes()];
         for slot in 0..self.file.len() / self.page_bytes as u64 {
-            read_padded(&*self.file, task, Purpose::Recovery, slot * self.page_bytes as u64, &mut image)?;
-            let (page_no, lsn) = (View(&image).page_no(), View(&image).lsn());
+            read_padded(&*self.file, task, Purpose::Recovery, slot * self.page_bytes as u64, &mut slot_image)?;
+            let (page_no, lsn) = (View(&slot_image).page_no(), View(&slot_image).lsn());
+            let file = files.of_page(page_no);
+            let image = &slot_image[..file.slot_bytes()];
             let newer = newest.get(&page_no).is_none_or(|(known, _)| *known < lsn);
-            if lsn > checkpoint_lsn && newer && pages.flaw(task, page_no, &image).is_none() {
-                newest.insert(page_no, (lsn, image.clone()));
+            if lsn > checkpoint_lsn && newer && file.flaw(task, page_no, image).is_none() {
+                newest.insert(page_no, (lsn, image.to_vec()));
             }
         }
-        let mut repaired = 0;
+        let mut repaired = Vec::new();
         for (page_no, (_, copy)) in newest {
-            pages.read_raw(task, Purpose::Recovery, page_no, None, &mut image)?;
-            if pages.flaw(task, page_no, &image).is_some() {
-                pages.write(task, Purpose::PageFlush, page_no, &copy, self.stored_bytes)?;
-                repaired += 1;
+            let file = files.of_page(page_no);
+            let mut image = vec![0; copy.len()];
+            file.read_raw(task, Purpose::Recovery, page_no, None, &mut image)?;
+            if file.flaw(task, page_no, &image).is_some() {
+                file.write(task, Purpose::PageFlush, page_no, &copy, copy.len())?;
+                repaired.push(page_no);
             }
         }
-        if repaired > 0 {
-            pages.sync(task)?;
-        }
-        Ok(repaired)
+        files.sync(task, &repaired)?;
+        Ok(repaired.len())
     }
 }
 

@@ -55,15 +55,15 @@ impl Btree {
         options.check()?;
         let poison = Arc::new(Poison::default());
         let recovered = recovery::open(&*storage, &options, layout, &signal, &poison, task)?;
-        let Recovered { pool, redo, space, pending } = recovered;
-        let forest = Arc::new(Forest::new(&options, pool.clone(), redo, space.clone()));
+        let Recovered { pool, redo, spaces, pending } = recovered;
+        let forest = Arc::new(Forest::new(&options, pool.clone(), redo, spaces.clone()));
         forest.load_directory(task)?;
         forest.open_change_buffer(task)?;
         if forest.changes.tree.get().is_some() {
             let arrivals: Weak<Forest> = Arc::downgrade(&forest);
             let _ = pool.arrivals.set(arrivals);
         }
-        let background = Arc::new(Background::new(pool, space, forest.changes.clone(), task.now_ns));
+        let background = Arc::new(Background::new(pool, spaces, forest.changes.clone(), task.now_ns));
         let user_bytes = AtomicU64::new(0);
         let engine = Self { storage, options, layout, forest, background, poison, signal, user_bytes };
         engine.roll_forward(task, pending)?;
@@ -129,13 +129,15 @@ impl Btree {
             let accepted = format!("at least the {INDEX_NUMBER_BYTES} bytes of an index number");
             return Err(Error::invalid("key length", key.len(), accepted));
         }
-        let (_, rest) = split_key(self.layout, key);
-        if rest.len() > self.forest.max_key_bytes() {
-            let accepted = format!("at most {} bytes in pages of this size", self.forest.max_key_bytes());
+        let (number, rest) = split_key(self.layout, key);
+        let longest = self.forest.max_key_bytes(number);
+        if rest.len() > longest {
+            let accepted = format!("at most {longest} bytes in pages of this size");
             return Err(Error::invalid("key length", rest.len(), accepted));
         }
-        if value > self.forest.max_value_bytes() {
-            let accepted = format!("at most {} bytes in a buffer pool of this size", self.forest.max_value_bytes());
+        let longest = self.forest.max_value_bytes(number);
+        if value > longest {
+            let accepted = format!("at most {longest} bytes in a buffer pool of this size");
             return Err(Error::invalid("value length", value, accepted));
         }
         Ok(())
@@ -148,7 +150,7 @@ impl Btree {
         6 * batch.encoded_bytes() as u64
             + CHANGE_OVERHEAD * batch.len() as u64
             + 2 * self.options.innodb_page_size
-            + self.forest.max_inline_bytes() as u64
+            + self.forest.max_inline_bytes_of_all() as u64
             + self.options.key_block_size * (batch.len() as u64).div_ceil(CHANGES_PER_REPACK)
     }
 
@@ -266,7 +268,7 @@ impl Btree {
         let (pool, redo, forest) = (&self.forest.pool, &self.forest.redo, &self.forest);
         let free_pages = pool.frames_left(pool.lru.lock().free_len());
         let undo_pages = forest.undo.pages().len();
-        let tree_pages = forest.space.lock().used_pages() - undo_pages as u64;
+        let tree_pages = forest.spaces.lock().used_pages() - undo_pages as u64;
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed) as f64;
         let mut details = BTreeMap::from(
             [
@@ -426,7 +428,7 @@ impl Engine for Btree {
 
     fn stats(&self) -> EngineStats {
         let (pool, redo) = (&self.forest.pool, &self.forest.redo);
-        let space_bytes = self.forest.space.lock().memory_bytes();
+        let space_bytes = self.forest.spaces.lock().memory_bytes();
         EngineStats {
             user_bytes_written: self.user_bytes.load(Ordering::Relaxed),
             cache_hits: self.forest.counters.hits.load(Ordering::Relaxed),

@@ -5,6 +5,7 @@ use super::options::Options;
 use super::page::{EXTENT_PAGES, Kind, NO_PAGE, View};
 use super::page_file::BLOCK_BYTES;
 use super::pool::BufferPool;
+use super::tablespaces::Tablespaces;
 use crate::error::Result;
 use crate::metrics::Purpose;
 use crate::runtime::{Task, Work};
@@ -60,7 +61,7 @@ impl BufferPool {
             let mut chosen = self.with_neighbors(group);
             while !chosen.is_empty() {
                 let copies = self.copy(task, &mut chosen, wait);
-                for part in copies.into_regions(self.file.slot_bytes()) {
+                for part in copies.into_regions(&self.files) {
                     batches.push(self.write_copies(task, part)?);
                 }
             }
@@ -92,7 +93,7 @@ impl BufferPool {
     /// taken, unless it has nothing else. While it holds claims, it waits for no latch, because the latch's owner may wait
     /// for one of the claimed frames.
     fn copy(&self, task: &mut Task, chosen: &mut BTreeMap<u32, u32>, wait: bool) -> Copies {
-        let images = Vec::with_capacity(chosen.len() * self.file.slot_bytes());
+        let images = Vec::with_capacity(chosen.len() * self.files.system().slot_bytes());
         let mut copies = Copies { pages: Vec::new(), frames: Vec::new(), images, newest_lsn: 0 };
         let take = |copies: &mut Copies, frame: u32, wait: bool| {
             if !self.dirty.claim(frame) {
@@ -136,33 +137,39 @@ impl BufferPool {
     fn write_durably(&self, task: &mut Task, mut copies: Copies) -> Result<()> {
         self.poison.check()?;
         self.redo.ensure_durable(task, copies.newest_lsn)?;
-        let stored = copies
-            .images
-            .chunks_exact_mut(self.file.slot_bytes())
-            .map(|image| self.file.pack(task, image))
-            .collect::<Result<Vec<_>>>()?;
+        let mut stored = Vec::with_capacity(copies.pages.len());
+        let mut rest = &mut copies.images[..];
+        for page_no in &copies.pages {
+            let file = self.files.of_page(*page_no);
+            let (image, behind) = rest.split_at_mut(file.slot_bytes());
+            stored.push(file.pack(task, image)?);
+            rest = behind;
+        }
         match &self.doublewrite {
-            Some(area) => area.guard(task, &copies.images, |task| self.write_in_place(task, &copies, &stored)),
+            Some(area) => area.guard(task, &self.files, (&copies.pages, &copies.images), |task| {
+                self.write_in_place(task, &copies, &stored)
+            }),
             None => self.write_in_place(task, &copies, &stored),
         }
     }
 
     fn write_in_place(&self, task: &mut Task, copies: &Copies, stored: &[usize]) -> Result<()> {
-        let page_bytes = self.file.slot_bytes();
-        let mut start = 0;
+        let images = self.files.images(&copies.pages, &copies.images).collect::<Vec<_>>();
+        let (mut first, mut start, mut end) = (0, 0, 0);
         for (n, (&page_no, &stored)) in copies.pages.iter().zip(stored).enumerate() {
             self.table.entry(page_no).writing(stored / BLOCK_BYTES);
-            let purpose = purpose_of(View(&copies.images[n * page_bytes..(n + 1) * page_bytes]));
-            let next = copies.images.get((n + 1) * page_bytes..(n + 2) * page_bytes);
-            let adjoins = copies.pages.get(n + 1) == Some(&(page_no + 1));
-            if stored == page_bytes && adjoins && next.is_some_and(|next| purpose_of(View(next)) == purpose) {
+            let (file, purpose) = (self.files.of_page(page_no), purpose_of(View(images[n])));
+            end += images[n].len();
+            let is_beside = |next: &u32| *next == page_no + 1 && std::ptr::eq(file, self.files.of_page(*next));
+            let adjoins = copies.pages.get(n + 1).is_some_and(is_beside);
+            let is_whole = stored == images[n].len();
+            if is_whole && adjoins && images.get(n + 1).is_some_and(|next| purpose_of(View(next)) == purpose) {
                 continue;
             }
-            let images = &copies.images[start * page_bytes..(n + 1) * page_bytes];
-            self.file.write(task, purpose, copies.pages[start], images, stored)?;
-            start = n + 1;
+            file.write(task, purpose, copies.pages[first], &copies.images[start..end], stored)?;
+            (first, start) = (n + 1, end);
         }
-        self.file.sync(task)
+        self.files.sync(task, &copies.pages)
     }
 
     /// Counts the pages of a batch as clean.
@@ -246,19 +253,19 @@ impl BufferPool {
 }
 
 impl Copies {
-    fn into_regions(self, page_bytes: usize) -> Vec<Self> {
+    fn into_regions(self, files: &Tablespaces) -> Vec<Self> {
         if self.pages.len() <= REGION_PAGES {
             return if self.pages.is_empty() { Vec::new() } else { vec![self] };
         }
+        let mut rest = &self.images[..];
         let parts = self.pages.chunks(REGION_PAGES).zip(self.frames.chunks(REGION_PAGES));
-        let images = self.images.chunks(REGION_PAGES * page_bytes);
-        let part = |((pages, frames), images): ((&[u32], &[u32]), &[u8])| Self {
-            pages: pages.to_vec(),
-            frames: frames.to_vec(),
-            images: images.to_vec(),
-            newest_lsn: self.newest_lsn,
+        let part = |(pages, frames): (&[u32], &[u32])| {
+            let (images, behind) = rest.split_at(files.bytes_of(pages));
+            rest = behind;
+            let (pages, frames, images) = (pages.to_vec(), frames.to_vec(), images.to_vec());
+            Self { pages, frames, images, newest_lsn: self.newest_lsn }
         };
-        parts.zip(images).map(part).collect()
+        parts.map(part).collect()
     }
 }
 

@@ -12,9 +12,11 @@ use super::options::Options;
 use super::packed_page;
 use super::padding::Paddings;
 use super::page::{HEADER_BYTES, Kind, Stored, View, get_u32, put_u32};
+use super::page_file::PageFile;
 use super::pool::{BufferPool, ReadPage, WritePage};
 use super::redo::Redo;
-use super::space::{META_PAGE, Space};
+use super::space::{META_PAGE, Spaces};
+use super::tablespaces::Tablespace;
 use super::undo::{UNDO_TREE, Undo};
 use crate::error::{Error, Result};
 use crate::metrics::Purpose;
@@ -55,7 +57,7 @@ pub struct ForestCounters {
 pub struct Forest {
     pub pool: Arc<BufferPool>,
     pub redo: Arc<Redo>,
-    pub space: Arc<Mutex<Space>>,
+    pub spaces: Arc<Mutex<Spaces>>,
     pub undo: Undo,
     pub counters: ForestCounters,
     directory: ArcSwap<Vec<Tree>>,
@@ -115,15 +117,15 @@ pub struct Bounds {
 
 impl Forest {
     /// A forest over recovered pages, without its directory.
-    pub fn new(options: &Options, pool: Arc<BufferPool>, redo: Arc<Redo>, space: Arc<Mutex<Space>>) -> Self {
-        let undo = Undo::new(options, space.lock().pages_of(UNDO_TREE));
+    pub fn new(options: &Options, pool: Arc<BufferPool>, redo: Arc<Redo>, spaces: Arc<Mutex<Spaces>>) -> Self {
+        let undo = Undo::new(options, spaces.lock().of(Tablespace::System).pages_of(UNDO_TREE));
         Self {
             undo,
             merge_threshold: (options.innodb_page_size as usize - HEADER_BYTES) * options.merge_threshold as usize
                 / 100,
             pool,
             redo,
-            space,
+            spaces,
             counters: ForestCounters::default(),
             directory: ArcSwap::default(),
             creating: Mutex::default(),
@@ -134,28 +136,31 @@ impl Forest {
         }
     }
 
-    /// Longest key.
-    pub fn max_key_bytes(&self) -> usize {
+    /// Longest key of a tree.
+    pub fn max_key_bytes(&self, tree: u32) -> usize {
         let whole = self.pool.page_bytes() / 4 - 96;
-        self.incompressible_bytes().map_or(whole, |bytes| whole.min(bytes / 4))
+        incompressible_bytes(self.pool.files.of_tree(tree)).map_or(whole, |bytes| whole.min(bytes / 4))
     }
 
-    /// Longest value that is stored in the leaf.
-    pub fn max_inline_bytes(&self) -> usize {
+    /// Longest value that is stored in a leaf of a tree.
+    pub fn max_inline_bytes(&self, tree: u32) -> usize {
+        self.max_inline_bytes_in(self.pool.files.of_tree(tree))
+    }
+
+    /// Longest value that is stored in any leaf.
+    pub fn max_inline_bytes_of_all(&self) -> usize {
+        self.max_inline_bytes_in(self.pool.files.system())
+    }
+
+    fn max_inline_bytes_in(&self, file: &PageFile) -> usize {
         let whole = self.pool.page_bytes() / 4;
-        self.incompressible_bytes().map_or(whole, |bytes| whole.min(bytes / 2))
+        incompressible_bytes(file).map_or(whole, |bytes| whole.min(bytes / 2))
     }
 
-    /// Bytes of records that fit a compressed page in any case. Keys and values are so short that a row always fits alone,
-    /// and two children do.
-    fn incompressible_bytes(&self) -> Option<usize> {
-        let packed = self.pool.file.packed_bytes();
-        (packed > 0).then(|| packed_page::empty_bytes(packed) - 64)
-    }
-
-    /// Longest value: its overflow pages are all latched at once, so they may take an eighth of the pool.
-    pub fn max_value_bytes(&self) -> usize {
-        (self.pool.options.pool_pages() / 8 * (self.pool.file.slot_bytes() - HEADER_BYTES)).max(self.max_inline_bytes())
+    /// Longest value of a tree: its overflow pages are all latched at once, so they may take an eighth of the pool.
+    pub fn max_value_bytes(&self, tree: u32) -> usize {
+        let of_page = self.pool.files.of_tree(tree).slot_bytes() - HEADER_BYTES;
+        (self.pool.options.pool_pages() / 8 * of_page).max(self.max_inline_bytes(tree))
     }
 
     /// Bytes below which a page is merged with a neighbour.
@@ -175,11 +180,24 @@ impl Forest {
             })
             .collect::<Vec<_>>();
         trees.sort_unstable_by_key(|tree| tree.number);
+        trees.iter().try_for_each(|tree| self.check_tablespace(*tree))?;
         if let Some(changes) = trees.pop_if(|tree| tree.number == CHANGE_TREE) {
             let _ = self.changes.tree.set(changes);
         }
         self.directory.store(Arc::new(trees));
         Ok(())
+    }
+
+    /// A tree stays in the tablespace that it was made in.
+    fn check_tablespace(&self, tree: Tree) -> Result<()> {
+        let files = &self.pool.files;
+        let made = files.of_page(tree.root).tablespace();
+        if made == files.of_tree(tree.number).tablespace() {
+            return Ok(());
+        }
+        let with = if made == Tablespace::Compressed { "with" } else { "without" };
+        let accepted = format!("a list {with} index {}, as the files were made", tree.number);
+        Err(Error::invalid("options.compressed_indexes", &self.pool.options.compressed_indexes, accepted))
     }
 
     /// The tree of an index number.
@@ -197,7 +215,7 @@ impl Forest {
     }
 
     fn max_trees(&self) -> usize {
-        (self.pool.file.slot_bytes() - AT_TREES - 4) / ENTRY_BYTES
+        (self.pool.files.system().slot_bytes() - AT_TREES - 4) / ENTRY_BYTES
     }
 
     /// The tree of an index number, made if it is new.
@@ -443,6 +461,13 @@ impl Forest {
             path.push(page);
         }
     }
+}
+
+/// Bytes of records that fit a compressed page in any case. Keys and values are so short that a row always fits alone, and
+/// two children do.
+fn incompressible_bytes(file: &PageFile) -> Option<usize> {
+    let packed = file.packed_bytes();
+    (packed > 0).then(|| packed_page::empty_bytes(packed) - 64)
 }
 
 #[inline]

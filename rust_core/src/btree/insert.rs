@@ -82,7 +82,7 @@ impl Forest {
         origin: Origin,
         undo: &mut UndoLog<'a>,
     ) -> Result<u64> {
-        if value.len() > self.max_inline_bytes() {
+        if value.len() > self.max_inline_bytes(tree.number) {
             return self.put_long(task, tree, key, value, origin, undo);
         }
         let payload = Payload::Value(Stored::Inline(value));
@@ -170,9 +170,9 @@ impl Forest {
         payload: Payload,
         undo: Option<&mut UndoLog<'a>>,
     ) -> Result<Growth<'a>> {
-        let largest = self.max_key_bytes() + NODE_RECORD_HEADER + SLOT_BYTES;
+        let largest = self.max_key_bytes(tree.number) + NODE_RECORD_HEADER + SLOT_BYTES;
         // Nobody knows of a compressed page whether one more child fits.
-        let packed = self.pool.file.packed_bytes() > 0;
+        let packed = self.pool.files.of_tree(tree.number).packed_bytes() > 0;
         let is_safe = |view: View| !packed && !view.is_leaf() && view.free() >= largest;
         let pages = self.path_for_change(task, tree, key, is_safe)?;
         if let Some(undo) = undo {

@@ -5,16 +5,15 @@ use super::forest::{Forest, Tree};
 use super::insert::{Growth, Origin};
 use super::page::{AT_CHUNK, AT_NEXT, HEADER_BYTES, Kind, NO_PAGE, OVERFLOW_POINTER_BYTES, Stored, get_u32, put_u32};
 use super::page_edit::Payload;
-use super::page_file;
 use super::undo::UndoLog;
 use crate::error::{Error, Result};
 use crate::runtime::{Task, Work};
 
-fn broken(page_no: u32, page_bytes: usize) -> Error {
-    Error::corruption(page_file::FILE, u64::from(page_no) * page_bytes as u64, "a chain of overflow pages is broken")
-}
-
 impl Forest {
+    fn broken_chain(&self, page_no: u32) -> Error {
+        self.pool.files.of_page(page_no).corruption(page_no, "a chain of overflow pages is broken")
+    }
+
     /// Sets a key to a long value.
     pub fn put_long<'a>(
         &'a self,
@@ -53,7 +52,7 @@ impl Forest {
         let len = get_u32(pointer, 0) as usize;
         self.walk(task, pointer, |_, chunk| out.extend_from_slice(chunk))?;
         task.charge(Work::CopyByte, out.len() as u64);
-        if out.len() == len { Ok(()) } else { Err(broken(get_u32(pointer, 4), self.pool.file.slot_bytes())) }
+        if out.len() == len { Ok(()) } else { Err(self.broken_chain(get_u32(pointer, 4))) }
     }
 
     /// The pages of a long value.
@@ -72,7 +71,7 @@ impl Forest {
             let view = page.view();
             let chunk = view.0.get(HEADER_BYTES..HEADER_BYTES + get_u32(view.0, AT_CHUNK) as usize);
             let chunk = chunk.filter(|chunk| view.kind() == Kind::Overflow && !chunk.is_empty() && chunk.len() <= left);
-            let Some(chunk) = chunk else { return Err(broken(next, self.pool.file.slot_bytes())) };
+            let Some(chunk) = chunk else { return Err(self.broken_chain(next)) };
             visit(next, chunk);
             left -= chunk.len();
             next = get_u32(view.0, AT_NEXT);
@@ -84,8 +83,9 @@ impl Forest {
 impl Growth<'_> {
     /// Writes a long value to pages of its own, and returns the pointer to them.
     fn write_chain(&mut self, task: &mut Task, value: &[u8]) -> Result<[u8; OVERFLOW_POINTER_BYTES]> {
-        let chunks = value.chunks(self.forest.pool.file.slot_bytes() - HEADER_BYTES).collect::<Vec<_>>();
         let (tree, mut next) = (self.tree.number, NO_PAGE);
+        let slot_bytes = self.forest.pool.files.of_tree(tree).slot_bytes();
+        let chunks = value.chunks(slot_bytes - HEADER_BYTES).collect::<Vec<_>>();
         for chunk in chunks.into_iter().rev() {
             let index = self.mtr.take_page(task, tree)?;
             let page_no = self.mtr.page_no(index);

@@ -2,9 +2,10 @@
 //! differs from InnoDB.
 //!
 //! Reading order: `page`, `page_edit` (slotted pages), `packed_page`, `packing`, `packed_split`, `padding`,
-//! `packed_pool` (compressed tables), `pool`, `lru`, `flush_list`, `flush` (buffer pool and write-back), `redo`, `redo_op`,
-//! `mtr`, `intent`, `undo` (logs), `forest`, `insert`, `merge`, `cursor` (trees), `change_buffer`, `change_merge` (buffered
-//! changes), `pace`, `thresholds`, `background` (policies), `recovery`.
+//! `packed_pool` (compressed tables), `tablespaces`, `page_file`, `space` (what lies where), `pool`, `lru`, `flush_list`,
+//! `flush` (buffer pool and write-back), `redo`, `redo_op`, `mtr`, `intent`, `undo` (logs), `forest`, `insert`, `merge`,
+//! `cursor` (trees), `change_buffer`, `change_merge` (buffered changes), `pace`, `thresholds`, `background` (policies),
+//! `recovery`.
 
 mod background;
 mod change_buffer;
@@ -39,6 +40,7 @@ mod recovery;
 mod redo;
 mod redo_op;
 mod space;
+mod tablespaces;
 #[cfg(test)]
 mod tests;
 mod thresholds;

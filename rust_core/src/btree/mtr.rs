@@ -12,6 +12,7 @@ use super::page_edit::Payload;
 use super::pool::WritePage;
 use super::redo_op::RedoOp;
 use super::space::{Taken, write_given_back, write_taken};
+use super::tablespaces::Tablespace;
 use crate::error::{Error, Result};
 use crate::metrics::Purpose;
 use crate::runtime::Task;
@@ -188,7 +189,8 @@ impl<'a> Mtr<'a> {
 
     /// Takes a page for a tree and latches it, unformatted. All latches on pages of trees must be held already.
     pub fn take_page(&mut self, task: &mut Task, tree: u32) -> Result<usize> {
-        let taken = self.forest.space.lock().take(tree)?;
+        let tablespace = self.forest.pool.files.of_tree(tree).tablespace();
+        let taken = self.forest.spaces.lock().of(tablespace).take(tree)?;
         if let Some(map) = taken.new_map {
             let index = self.create(task, map)?;
             self.reshape(index, |page| page.edit().format(map, 0, Kind::Map, 0));
@@ -239,9 +241,9 @@ impl<'a> Mtr<'a> {
         let freed = std::mem::take(&mut self.freed);
         drop(self);
         if !freed.is_empty() {
-            let mut space = forest.space.lock();
+            let mut spaces = forest.spaces.lock();
             for page in freed {
-                space.give_back(page);
+                spaces.of_page(page).give_back(page);
             }
         }
         if forest.redo.buffer_is_full() {
@@ -254,14 +256,15 @@ impl<'a> Mtr<'a> {
     fn write_maps(&mut self, task: &mut Task) -> Result<()> {
         let taken = std::mem::take(&mut self.taken);
         for Taken { page_no, owner, tree, .. } in taken {
-            let place = self.forest.space.lock().place(page_no);
+            let place = self.forest.spaces.lock().of_page(page_no).place(page_no);
             let index = self.latch_or_held(task, place.map_page)?;
             self.reshape(index, |page| write_taken(page.edit().0, place.extent_slot, place.bit, owner, tree));
             let (page, extent_slot, bit) = (place.map_page, place.extent_slot, place.bit);
             self.log(RedoOp::Take { page, extent_slot, bit, owner, tree });
         }
         for n in 0..self.freed.len() {
-            let place = self.forest.space.lock().place(self.freed[n]);
+            let freed = self.freed[n];
+            let place = self.forest.spaces.lock().of_page(freed).place(freed);
             let index = self.latch_or_held(task, place.map_page)?;
             self.reshape(index, |page| write_given_back(page.edit().0, place.extent_slot, place.bit));
             self.log(RedoOp::GiveBack { page: place.map_page, extent_slot: place.extent_slot, bit: place.bit });
@@ -274,7 +277,7 @@ impl Drop for Mtr<'_> {
     fn drop(&mut self) {
         if !self.done && self.held.iter().any(|held| held.changed) {
             let lost = std::io::Error::other("a change of pages could not be completed");
-            self.forest.pool.poison.set(&Error::io(super::page_file::FILE, "change", lost));
+            self.forest.pool.poison.set(&Error::io(Tablespace::System.file_name(), "change", lost));
         }
     }
 }

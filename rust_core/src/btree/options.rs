@@ -1,6 +1,8 @@
 //! The options of the B-tree: InnoDB's names, MariaDB 10.11's defaults where that server has the option.
 
+use super::change_buffer::CHANGE_TREE;
 use super::page_file::BLOCK_BYTES;
+use super::tablespaces::Tablespace;
 use crate::codec::Compression;
 use crate::engine_options;
 use crate::error::{Error, Result};
@@ -14,6 +16,9 @@ const LEAST_SCAN_DEPTH: u64 = 8;
 
 /// InnoDB has no compressed tables with larger pages.
 const LARGEST_PACKED_PAGE: u64 = 16384;
+
+const ALL_INDEXES: &str = "all";
+const COMPRESSED_INDEXES: &str = "all, or index numbers with colons between them";
 
 const KIB: f64 = 1024.0;
 const GIB: f64 = 1024.0 * 1024.0 * 1024.0;
@@ -68,6 +73,8 @@ engine_options! {
             "Effort of zlib and zstd page compression, and of compressed tables.";
         key_block_size: u64 = 0u64, Accepts::Range(0.0, 16384.0),
             "Bytes on storage of every page of compressed tables (ROW_FORMAT=COMPRESSED): 4096, 8192 or 16384; 0 is off.";
+        compressed_indexes: String = ALL_INDEXES, Accepts::Text(COMPRESSED_INDEXES),
+            "Indexes that key_block_size compresses: all, or their numbers with colons between them, such as 1:2:3.";
         innodb_read_ahead_threshold: u64 = 56u64, Accepts::Range(0.0, 64.0),
             "Pages of an extent read in order that trigger reading the next extent; 0 is off.";
         innodb_change_buffering: String = "none", Accepts::Words(&["none", "inserts", "all"]),
@@ -102,6 +109,24 @@ impl Options {
         self.key_block_size > 0
     }
 
+    /// Whether some tables are compressed and others are not, and each kind has a tablespace of its own.
+    pub fn is_mixed(&self) -> bool {
+        self.is_packed() && self.compressed_indexes != ALL_INDEXES
+    }
+
+    /// Whether the tables in a tablespace are compressed.
+    pub fn is_packed_in(&self, tablespace: Tablespace) -> bool {
+        self.is_packed() && (tablespace == Tablespace::Compressed || !self.is_mixed())
+    }
+
+    /// The numbers in `compressed_indexes`, in order; none if it is no list of numbers.
+    pub fn compressed_numbers(&self) -> Option<Vec<u32>> {
+        let number = |text: &str| text.parse().ok().filter(|number| *number < CHANGE_TREE);
+        let mut numbers = self.compressed_indexes.split(':').map(number).collect::<Option<Vec<u32>>>()?;
+        numbers.sort_unstable();
+        Some(numbers)
+    }
+
     /// Whether inserts into leaves of secondary indexes are buffered, as they are wherever anything is.
     pub fn buffers_puts(&self) -> bool {
         self.innodb_change_buffering != "none"
@@ -112,9 +137,9 @@ impl Options {
         self.innodb_change_buffering == "all"
     }
 
-    /// Bytes of a page in the page file.
-    pub fn slot_bytes(&self) -> usize {
-        if self.is_packed() { self.key_block_size as usize } else { self.innodb_page_size as usize }
+    /// Bytes of a page in the file of a tablespace.
+    pub fn slot_bytes(&self, tablespace: Tablespace) -> usize {
+        if self.is_packed_in(tablespace) { self.key_block_size as usize } else { self.innodb_page_size as usize }
     }
 
     /// Nanoseconds between rounds of the page cleaner.
@@ -171,6 +196,9 @@ impl Options {
     }
 
     fn check_key_block_size(&self) -> Result<()> {
+        if self.compressed_indexes != ALL_INDEXES && self.compressed_numbers().is_none() {
+            return Err(Error::invalid("options.compressed_indexes", &self.compressed_indexes, COMPRESSED_INDEXES));
+        }
         if !self.is_packed() {
             return Ok(());
         }

@@ -2,7 +2,8 @@
 //! compressed form as long as the load is bound by I/O, so that the pool holds more pages and a read of them costs a
 //! decompression. Dirty pages may be dropped likewise: it is the compressed form that is written.
 //!
-//! A frame may hold a page in both forms or the compressed one alone; what all take together stays within the pool's bytes.
+//! A frame may hold a page in both forms or the compressed one alone, or a page of a table that is not compressed, which
+//! has no other form; what all take together stays within the pool's bytes.
 
 use super::packed_page::PackedEdit;
 use super::page::{Kind, View};
@@ -26,8 +27,12 @@ pub struct Unzipped {
     links: Vec<(u32, u32)>,
     head: u32,
     tail: u32,
-    /// Frames that have or will have the bytes of a page, whether they are in the list yet or not.
+    /// Frames that have or will have the compressed form of a page.
+    packed: usize,
+    /// Those of them that have or will have the page as well, whether they are in the list yet or not.
     taken: usize,
+    /// Frames that have or will have a page without a compressed form.
+    whole: usize,
     now: Load,
     past: [Load; INTERVALS],
     next: usize,
@@ -45,7 +50,7 @@ impl Unzipped {
     pub fn new(frames: usize) -> Self {
         let links = vec![(NONE, NONE); frames];
         let (now, past) = (Load::default(), [Load::default(); INTERVALS]);
-        Self { links, head: NONE, tail: NONE, taken: 0, now, past, next: 0 }
+        Self { links, head: NONE, tail: NONE, packed: 0, taken: 0, whole: 0, now, past, next: 0 }
     }
 
     fn has(&self, frame: u32) -> bool {
@@ -97,16 +102,24 @@ impl Unzipped {
 }
 
 impl BufferPool {
-    /// Whether tables are compressed.
+    /// Whether tables are compressed, all or some.
     #[inline]
     pub fn is_packed(&self) -> bool {
-        self.file.packed_bytes() > 0
+        self.options.is_packed()
     }
 
-    /// Bytes that the pool has left, when so many frames hold a page.
-    fn bytes_left(&self, held: usize, unzipped: &Unzipped) -> usize {
-        let used = held * self.file.packed_bytes() + unzipped.taken * self.page_bytes();
-        (self.options.pool_pages() * (self.page_bytes() + self.file.packed_bytes())).saturating_sub(used)
+    /// Bytes of a page of a compressed table in both forms.
+    fn both_forms(&self) -> usize {
+        self.page_bytes() + self.options.key_block_size as usize
+    }
+
+    fn bytes_of(&self, unzipped: &Unzipped) -> usize {
+        let pages = unzipped.taken + unzipped.whole;
+        unzipped.packed * self.options.key_block_size as usize + pages * self.page_bytes()
+    }
+
+    fn bytes_left(&self, unzipped: &Unzipped) -> usize {
+        (self.options.pool_pages() * self.both_forms()).saturating_sub(self.bytes_of(unzipped))
     }
 
     /// Frames that can take a page in both forms without an eviction, when so many are free.
@@ -114,14 +127,13 @@ impl BufferPool {
         if !self.is_packed() {
             return free;
         }
-        let left = self.bytes_left(self.frames() - free, &self.unzipped.lock());
-        (left / (self.page_bytes() + self.file.packed_bytes())).min(free)
+        let left = self.bytes_left(&self.unzipped.lock());
+        (left / self.both_forms()).min(free)
     }
 
     /// Bytes of all pages that the pool holds.
     pub fn packed_held_bytes(&self) -> u64 {
-        let held = self.frames() - self.lru.lock().free_len();
-        (held * self.file.packed_bytes() + self.unzipped.lock().taken * self.page_bytes()) as u64
+        self.bytes_of(&self.unzipped.lock()) as u64
     }
 
     /// Pages that the pool would hold if it were full, with as many of them in both forms as now.
@@ -130,19 +142,39 @@ impl BufferPool {
         self.frames() - free + self.frames_left(free)
     }
 
-    /// Takes bytes for a page in addition to the frames held; false if something must go first.
-    fn take_bytes(&self, held: usize, bytes: usize) -> bool {
+    /// Takes the bytes for a page, in both forms if it has two; false if something must go first.
+    fn take_frame_bytes(&self, is_packed: bool) -> bool {
         let mut unzipped = self.unzipped.lock();
-        let fits = self.bytes_left(held, &unzipped) >= bytes;
+        let bytes = if is_packed { self.both_forms() } else { self.page_bytes() };
+        let fits = self.bytes_left(&unzipped) >= bytes;
+        if fits && is_packed {
+            unzipped.packed += 1;
+            unzipped.taken += 1;
+        } else if fits {
+            unzipped.whole += 1;
+        }
+        fits
+    }
+
+    /// Takes the bytes for a page whose compressed form is there; false if something must go first.
+    fn take_page_bytes(&self) -> bool {
+        let mut unzipped = self.unzipped.lock();
+        let fits = self.bytes_left(&unzipped) >= self.page_bytes();
         unzipped.taken += usize::from(fits);
         fits
     }
 
-    /// Gives the bytes of a page back that [`BufferPool::take_bytes`] took, and whatever list its frame was in.
-    pub fn return_bytes(&self, frame: Option<u32>) {
+    /// Empties a frame and gives all its bytes back.
+    pub fn empty(&self, frame: u32, body: &mut Body) {
+        let body = std::mem::replace(body, Body::new(0, 0));
         let mut unzipped = self.unzipped.lock();
-        unzipped.taken -= 1;
-        if let Some(frame) = frame.filter(|frame| unzipped.has(*frame)) {
+        if !body.has_packed() {
+            unzipped.whole -= 1;
+            return;
+        }
+        unzipped.packed -= 1;
+        unzipped.taken -= usize::from(body.has_page());
+        if unzipped.has(frame) {
             unzipped.remove(frame);
         }
     }
@@ -165,14 +197,12 @@ impl BufferPool {
         }
     }
 
-    /// A free frame with room for a page in both forms. What must go for it goes: pages from one of both forms to the
-    /// other, and clean ones among the `depth` coldest from the pool.
-    pub fn packed_frame_without_flush(&self, depth: usize) -> Option<u32> {
-        let bytes = self.page_bytes() + self.file.packed_bytes();
+    /// A free frame with room for a page, in both forms if it has two. What must go for it goes: pages from one of both
+    /// forms to the other, and clean ones among the `depth` coldest from the pool.
+    pub fn packed_frame_without_flush(&self, is_packed: bool, depth: usize) -> Option<u32> {
         let mut lru = self.lru.lock();
         loop {
-            let held = self.frames() - lru.free_len();
-            if lru.free_len() > 0 && self.take_bytes(held, bytes) {
+            if lru.free_len() > 0 && self.take_frame_bytes(is_packed) {
                 return lru.take_free();
             }
             if !self.reclaim(&mut lru, depth) {
@@ -183,7 +213,7 @@ impl BufferPool {
 
     fn page_bytes_without_flush(&self, depth: usize) -> Option<()> {
         let mut lru = self.lru.lock();
-        while !self.take_bytes(self.frames() - lru.free_len(), self.page_bytes()) {
+        while !self.take_page_bytes() {
             if !self.reclaim(&mut lru, depth) {
                 return None;
             }
@@ -205,10 +235,7 @@ impl BufferPool {
             return depth == usize::MAX && self.strip_coldest();
         };
         lru.remove(frame);
-        if guard.has_page() {
-            self.return_bytes(Some(frame));
-        }
-        *guard = Body::new(0, 0);
+        self.empty(frame, &mut guard);
         drop(guard);
         lru.give_free(frame);
         true
@@ -237,7 +264,7 @@ impl BufferPool {
         self.without_flush_or_with(task, Self::page_bytes_without_flush)?;
         let unpacked = self.unpack_with_bytes(task, page_no);
         if !matches!(unpacked, Ok(true)) {
-            self.return_bytes(None);
+            self.unzipped.lock().taken -= 1;
         }
         unpacked.map(drop)
     }
@@ -248,7 +275,10 @@ impl BufferPool {
         if !body.lacks_page(page_no) {
             return Ok(false);
         }
-        body.unpack(|packed, bytes| self.file.expand(task, page_no, packed, bytes), self.page_bytes())?;
+        body.unpack(
+            |packed, bytes| self.files.of_page(page_no).expand(task, page_no, packed, bytes),
+            self.page_bytes(),
+        )?;
         let mut unzipped = self.unzipped.lock();
         unzipped.push(frame);
         unzipped.now.unzips += 1;

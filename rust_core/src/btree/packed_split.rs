@@ -83,7 +83,8 @@ impl Growth<'_> {
                 let at = middle(all, &slots);
                 left.extend([at..slots.end, slots.start..at]);
             } else {
-                let (bytes, slot) = (all.record_bytes(slots.start), self.forest.pool.file.slot_bytes());
+                let (bytes, slot) =
+                    (all.record_bytes(slots.start), self.forest.pool.files.of_tree(self.tree.number).slot_bytes());
                 return Err(Error::invalid("row bytes", bytes, format!("what fits key_block_size, {slot}")));
             }
         }

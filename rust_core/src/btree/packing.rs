@@ -118,7 +118,7 @@ impl Forest {
 
     /// What is logged in front of a record that made its page be compressed again; none if the log has room for the page.
     pub fn repack_op(&self, page: u32) -> Option<RedoOp<'static>> {
-        let image = 2 * self.pool.file.slot_bytes() as u64;
+        let image = 2 * self.pool.files.of_page(page).slot_bytes() as u64;
         let tight = self.redo.checkpoint_age() + image > self.redo.thresholds.hard;
         tight.then(|| RedoOp::Repack { page, level: self.zlib_level() })
     }
@@ -226,7 +226,8 @@ impl Forest {
         if used > page_bytes - super::page::HEADER_BYTES {
             return Ok(None);
         }
-        let mut piece = Piece { bytes: vec![0; page_bytes], packed: vec![0; self.pool.file.packed_bytes()] };
+        let mut piece =
+            Piece { bytes: vec![0; page_bytes], packed: vec![0; self.pool.files.of_tree(tree).packed_bytes()] };
         part_of(source, slots, 0, tree, newest, &mut piece.bytes);
         let fits = self.pack_into(task, tree, View(&piece.bytes), &mut piece.packed)?;
         Ok(fits.then_some(piece))

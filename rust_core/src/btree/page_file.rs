@@ -1,9 +1,10 @@
-//! The page file: checksums, page compression with holes, and what a page looks like on storage.
+//! The file of a tablespace: checksums, page compression with holes, and what a page looks like on storage.
 
 use super::options::Options;
 use super::packed_page::Packed;
 use super::page::{AT_ALGORITHM, AT_CHECKSUM, AT_STORED, HEADER_BYTES, Kind, SLOT_BYTES, View, get_u32, put_u32};
 use super::redo::read_padded;
+use super::tablespaces::Tablespace;
 use crate::codec::Compression;
 use crate::error::{Error, Result};
 use crate::metrics::Purpose;
@@ -13,8 +14,6 @@ use parking_lot::Mutex;
 use std::cell::RefCell;
 use std::sync::Arc;
 
-/// The file of all pages.
-pub const FILE: &str = "pages.db";
 /// Unit in which holes give space back.
 pub const BLOCK_BYTES: usize = 4096;
 
@@ -25,6 +24,7 @@ thread_local! {
 /// The file and how its pages are packed. With `key_block_size` the pool packs them, and this sees slots only.
 pub struct PageFile {
     file: Arc<dyn StorageFile>,
+    tablespace: Tablespace,
     /// Bytes of a page in the file: those of the page, or `key_block_size`.
     slot_bytes: usize,
     /// A slot holds the compressed form of a page.
@@ -36,12 +36,17 @@ pub struct PageFile {
 }
 
 impl PageFile {
-    pub fn new(file: Arc<dyn StorageFile>, options: &Options) -> Self {
+    pub fn new(file: Arc<dyn StorageFile>, tablespace: Tablespace, options: &Options) -> Self {
         let compression = options.compression();
         let has_level = matches!(compression, Compression::Zlib | Compression::Zstd);
         let level = has_level.then_some(options.innodb_compression_level as i32);
-        let (slot_bytes, packed) = (options.slot_bytes(), options.is_packed());
-        Self { file, slot_bytes, packed, compression, level, growing: Mutex::default() }
+        let (slot_bytes, packed) = (options.slot_bytes(tablespace), options.is_packed_in(tablespace));
+        Self { file, tablespace, slot_bytes, packed, compression, level, growing: Mutex::default() }
+    }
+
+    /// Whose file it is.
+    pub fn tablespace(&self) -> Tablespace {
+        self.tablespace
     }
 
     /// Bytes of a page in the file.
@@ -54,9 +59,13 @@ impl PageFile {
         if self.packed { self.slot_bytes } else { 0 }
     }
 
-    /// Pages that the file has, the last perhaps in part.
-    pub fn pages(&self) -> u64 {
-        self.file.len().div_ceil(self.slot_bytes as u64)
+    /// Whether the file has a page, perhaps in part.
+    pub fn has(&self, page_no: u32) -> bool {
+        self.offset(page_no) < self.file.len()
+    }
+
+    fn offset(&self, page_no: u32) -> u64 {
+        u64::from(page_no - self.tablespace.first_page()) * self.slot_bytes as u64
     }
 
     /// Turns the copy of a page into what storage holds and returns the bytes to write, a whole number of blocks.
@@ -95,7 +104,7 @@ impl PageFile {
 
     /// Writes packed pages that lie side by side; only the first `stored` bytes of the last count.
     pub fn write(&self, task: &mut Task, purpose: Purpose, page_no: u32, images: &[u8], stored: usize) -> Result<()> {
-        let offset = u64::from(page_no) * self.slot_bytes as u64;
+        let offset = self.offset(page_no);
         let bytes = images.len() - self.slot_bytes + stored;
         let page_end = offset + images.len() as u64;
         if self.file.len() < page_end {
@@ -142,7 +151,7 @@ impl PageFile {
     /// Makes a page of its slot. A page that is none of a tree fills no more than the slot, as it is.
     pub fn expand(&self, task: &mut Task, page_no: u32, slot: &[u8], out: &mut [u8]) -> Result<()> {
         if View(slot).kind() == Kind::Tree {
-            Packed(slot).unpack(task, out).map_err(|what| self.corruption(page_no, what.to_owned()))?;
+            Packed(slot).unpack(task, out).map_err(|what| self.corruption(page_no, what))?;
         } else {
             out[..slot.len()].copy_from_slice(slot);
             out[slot.len()..].fill(0);
@@ -150,8 +159,9 @@ impl PageFile {
         View(out).defect().map_or(Ok(()), |what| Err(self.corruption(page_no, what)))
     }
 
-    fn corruption(&self, page_no: u32, what: String) -> Error {
-        Error::corruption(FILE, u64::from(page_no) * self.slot_bytes as u64, what)
+    /// The error that says what is wrong with a page.
+    pub fn corruption(&self, page_no: u32, what: impl Into<String>) -> Error {
+        Error::corruption(self.tablespace.file_name(), self.offset(page_no), what)
     }
 
     /// Reads what storage holds of a page; what the file lacks reads as zeros.
@@ -165,13 +175,13 @@ impl PageFile {
     ) -> Result<()> {
         let there = blocks.map_or(self.slot_bytes, |blocks| blocks * BLOCK_BYTES).min(self.slot_bytes);
         out[there..].fill(0);
-        let offset = u64::from(page_no) * self.slot_bytes as u64;
+        let offset = self.offset(page_no);
         read_padded(&*self.file, task, purpose, offset, &mut out[..there])
     }
 
     /// Reads pages that lie side by side in one request.
     pub fn read_run(&self, task: &mut Task, purpose: Purpose, page_no: u32, out: &mut [u8]) -> Result<()> {
-        let offset = u64::from(page_no) * self.slot_bytes as u64;
+        let offset = self.offset(page_no);
         read_padded(&*self.file, task, purpose, offset, out)
     }
 
@@ -233,10 +243,10 @@ mod tests {
         const WRITERS: u32 = 4;
         let mut task = Task::wall(0);
         let storage = SlowStorage(Arc::new(MemoryStorage::new(Arc::default())));
-        let file = storage.create(&mut task, FILE).unwrap();
+        let file = storage.create(&mut task, Tablespace::System.file_name()).unwrap();
         let lz4 = Options { innodb_page_size: PAGE as u64, ..Options::default() };
         let lz4 = Options { innodb_compression_algorithm: "lz4".into(), ..lz4 };
-        let pages = Arc::new(PageFile::new(file, &lz4));
+        let pages = Arc::new(PageFile::new(file, Tablespace::System, &lz4));
         let start = Arc::new(Barrier::new(WRITERS as usize));
         let writers = (0..WRITERS).map(|first| {
             let (pages, start) = (pages.clone(), start.clone());
@@ -257,6 +267,6 @@ mod tests {
         for page_no in 0..PAGES {
             pages.read(&mut task, Purpose::UserRead, page_no, Some(1), &mut image).unwrap();
         }
-        assert_eq!(pages.pages(), u64::from(PAGES));
+        assert!(pages.has(PAGES - 1) && !pages.has(PAGES));
     }
 }

@@ -13,9 +13,9 @@ use super::packed_page::Packed;
 use super::packed_pool::{Unzipped, keep_in};
 use super::page::{EXTENT_PAGES, Kind, NO_PAGE, View};
 use super::page_edit::Edit;
-use super::page_file::{self, PageFile};
 use super::page_table::PageTable;
 use super::redo::Redo;
+use super::tablespaces::Tablespaces;
 use crate::engine::Poison;
 use crate::error::{Error, Result};
 use crate::metrics::Purpose;
@@ -41,7 +41,7 @@ const LATCH_WAIT: Duration = Duration::from_millis(10);
 pub struct Body {
     page_no: u32,
     bytes: Box<[u8]>,
-    /// The compressed form of the page, if tables are compressed. Only that of a page of a tree is kept up.
+    /// The compressed form of the page, if its table is compressed. Only that of a page of a tree is kept up.
     packed: Box<[u8]>,
 }
 
@@ -53,7 +53,7 @@ impl Body {
 
     /// Appends what storage is to hold.
     pub fn append_stored(&self, out: &mut Vec<u8>) {
-        if self.packed.is_empty() {
+        if !self.has_packed() {
             return out.extend_from_slice(&self.bytes);
         }
         let start = out.len();
@@ -66,6 +66,11 @@ impl Body {
     /// Whether the page is here, and not its compressed form alone.
     pub fn has_page(&self) -> bool {
         !self.bytes.is_empty()
+    }
+
+    /// Whether the page has a compressed form.
+    pub fn has_packed(&self) -> bool {
+        !self.packed.is_empty()
     }
 
     /// Whether the frame holds this page in its compressed form alone.
@@ -145,7 +150,7 @@ impl WritePage<'_> {
 
     /// Whether the page is one of a compressed table's tree.
     pub fn is_packed(&self) -> bool {
-        !self.guard.packed.is_empty() && self.view().kind() == Kind::Tree
+        self.guard.has_packed() && self.view().kind() == Kind::Tree
     }
 
     fn fill(&mut self, body: &Body) {
@@ -191,7 +196,7 @@ pub struct BufferPool {
     clock: AtomicU32,
     pub(super) table: PageTable,
     pub(super) dirty: FlushList,
-    pub(super) file: PageFile,
+    pub(super) files: Arc<Tablespaces>,
     pub(super) doublewrite: Option<Doublewrite>,
     pub(super) redo: Arc<Redo>,
     pub(super) poison: Arc<Poison>,
@@ -225,7 +230,7 @@ fn search_depth(frames: usize) -> usize {
 impl BufferPool {
     pub fn new(
         options: Options,
-        file: PageFile,
+        files: Arc<Tablespaces>,
         doublewrite: Option<Doublewrite>,
         redo: Arc<Redo>,
         poison: Arc<Poison>,
@@ -242,7 +247,7 @@ impl BufferPool {
             clock: AtomicU32::new(0),
             table: PageTable::new(),
             dirty: FlushList::new(frames),
-            file,
+            files,
             doublewrite,
             redo,
             poison,
@@ -265,6 +270,10 @@ impl BufferPool {
 
     pub fn page_bytes(&self) -> usize {
         self.page_bytes
+    }
+
+    fn has_packed(&self, page_no: u32) -> bool {
+        self.files.of_page(page_no).packed_bytes() > 0
     }
 
     /// Frames of the pool.
@@ -367,11 +376,11 @@ impl BufferPool {
             if let Some(page) = self.write_resident(task, page_no) {
                 return Ok(page);
             }
-            if self.is_packed() && self.table.entry(page_no).frame().is_some() {
+            if self.has_packed(page_no) && self.table.entry(page_no).frame().is_some() {
                 self.unpack_resident(task, page_no)?;
                 continue;
             }
-            let mut page = self.empty_frame(task)?;
+            let mut page = self.empty_frame(task, page_no)?;
             if self.table.entry(page_no).claim(page.frame) {
                 self.admit(&mut page, page_no);
                 self.touch(task, page.frame, page_no);
@@ -391,9 +400,10 @@ impl BufferPool {
             }
             self.unpack_resident(task, page_no)?;
         }
-        let mut raw = vec![0; self.file.slot_bytes()];
-        self.file.read_raw(task, Purpose::Recovery, page_no, None, &mut raw)?;
-        let mut body = Body::new(self.page_bytes, self.file.packed_bytes());
+        let file = self.files.of_page(page_no);
+        let mut raw = vec![0; file.slot_bytes()];
+        file.read_raw(task, Purpose::Recovery, page_no, None, &mut raw)?;
+        let mut body = Body::new(self.page_bytes, file.packed_bytes());
         if raw.iter().any(|byte| *byte != 0) {
             body = self.open_image(task, page_no, &mut raw)?;
             self.check_age(View(&body.bytes), page_no)?;
@@ -421,13 +431,14 @@ impl BufferPool {
 
     /// Checks what storage held of a page, and makes the page of it.
     pub fn open_image(&self, task: &mut Task, page_no: u32, image: &mut [u8]) -> Result<Body> {
-        let mut body = Body::new(self.page_bytes, self.file.packed_bytes());
-        if body.packed.is_empty() {
-            self.file.unpack(task, page_no, image)?;
-            body.bytes.copy_from_slice(image);
-        } else {
-            self.file.open_packed(task, page_no, image, &mut body.bytes)?;
+        let file = self.files.of_page(page_no);
+        let mut body = Body::new(self.page_bytes, file.packed_bytes());
+        if body.has_packed() {
+            file.open_packed(task, page_no, image, &mut body.bytes)?;
             body.packed.copy_from_slice(image);
+        } else {
+            file.unpack(task, page_no, image)?;
+            body.bytes.copy_from_slice(image);
         }
         Ok(body)
     }
@@ -437,14 +448,14 @@ impl BufferPool {
     pub fn load(&self, task: &mut Task, page_no: u32, purpose: Purpose) -> Result<()> {
         self.check_page_no(page_no)?;
         let entry = self.table.entry(page_no);
-        if self.is_packed() && entry.frame().is_some() {
+        if self.has_packed(page_no) && entry.frame().is_some() {
             return self.unpack_resident(task, page_no);
         }
         let arrivals = self.arrivals();
         if let Some(arrivals) = &arrivals {
             arrivals.prepare(task)?;
         }
-        let mut page = self.empty_frame(task)?;
+        let mut page = self.empty_frame(task, page_no)?;
         if !entry.claim(page.frame) {
             self.give_back(page);
             return Ok(());
@@ -469,19 +480,20 @@ impl BufferPool {
     }
 
     fn read_into(&self, task: &mut Task, page: &mut WritePage, page_no: u32, purpose: Purpose) -> Result<()> {
+        let file = self.files.of_page(page_no);
         let (bytes, packed) = page.parts();
         if packed.is_empty() {
             let blocks = self.table.entry(page_no).stored_blocks();
-            return self.file.read(task, purpose, page_no, blocks, bytes);
+            return file.read(task, purpose, page_no, blocks, bytes);
         }
-        self.file.read_raw(task, purpose, page_no, None, packed)?;
-        self.file.open_packed(task, page_no, packed, bytes)
+        file.read_raw(task, purpose, page_no, None, packed)?;
+        file.open_packed(task, page_no, packed, bytes)
     }
 
     /// Takes in a page that was read ahead when it had been written `writes` times, if a frame is to be had without a
     /// flush and storage has nothing newer.
     pub fn offer(&self, page_no: u32, writes: u32, body: &Body) -> bool {
-        let Some(mut page) = self.frame_without_flush(usize::MAX) else { return false };
+        let Some(mut page) = self.frame_without_flush(page_no, usize::MAX) else { return false };
         let entry = self.table.entry(page_no);
         if !entry.claim(page.frame) {
             self.give_back(page);
@@ -504,8 +516,7 @@ impl BufferPool {
         if (page_no as usize) < PageTable::MAX_PAGES {
             return Ok(());
         }
-        let offset = u64::from(page_no) * self.page_bytes as u64;
-        Err(Error::corruption(page_file::FILE, offset, "the page number is out of range"))
+        Err(self.files.of_page(page_no).corruption(page_no, "the page number is out of range"))
     }
 
     /// A page cannot be newer than the log.
@@ -513,9 +524,8 @@ impl BufferPool {
         if self.redo.has_reached(view.lsn()) {
             return Ok(());
         }
-        let offset = u64::from(page_no) * self.page_bytes as u64;
         let what = format!("page {page_no} has LSN {}, the redo log never got there", view.lsn());
-        Err(Error::corruption(page_file::FILE, offset, what))
+        Err(self.files.of_page(page_no).corruption(page_no, what))
     }
 
     fn admit(&self, page: &mut WritePage, page_no: u32) {
@@ -525,7 +535,7 @@ impl BufferPool {
         frame.first_access_ns.store(0, Ordering::Relaxed);
         frame.young_clock.store(self.clock.load(Ordering::Relaxed), Ordering::Relaxed);
         self.lru.lock().insert(page.frame);
-        if self.is_packed() {
+        if page.guard.has_packed() {
             self.note_unzipped(page.frame);
         }
     }
@@ -534,8 +544,7 @@ impl BufferPool {
         page.guard.page_no = NO_PAGE;
         let frame = page.frame;
         if self.is_packed() {
-            *page.guard = Body::new(0, 0);
-            self.return_bytes(Some(frame));
+            self.empty(frame, &mut page.guard);
         }
         drop(page);
         self.lru.lock().give_free(frame);
@@ -607,11 +616,11 @@ impl BufferPool {
         self.consider_read_ahead(page_no);
     }
 
-    /// A frame without a page: a free one, else a clean one near the cold end, else one of those there that are made clean
+    /// A frame for a page, still without one: a free one, else a clean one near the cold end, else one of those there that are made clean
     /// now. A clean page further up is taken only if nothing can be flushed: the dirty ones before it are colder.
-    fn empty_frame(&self, task: &mut Task) -> Result<WritePage<'_>> {
+    fn empty_frame(&self, task: &mut Task, page_no: u32) -> Result<WritePage<'_>> {
         task.charge(Work::PageTouch, 1);
-        self.without_flush_or_with(task, Self::frame_without_flush)
+        self.without_flush_or_with(task, |pool, depth| pool.frame_without_flush(page_no, depth))
     }
 
     /// What `attempt` gives, which looks at so many of the coldest pages and flushes none; pages are flushed until it does.
@@ -656,11 +665,11 @@ impl BufferPool {
         }
     }
 
-    fn frame_without_flush(&self, depth: usize) -> Option<WritePage<'_>> {
+    fn frame_without_flush(&self, page_no: u32, depth: usize) -> Option<WritePage<'_>> {
         if self.is_packed() {
-            let frame = self.packed_frame_without_flush(depth)?;
+            let frame = self.packed_frame_without_flush(self.has_packed(page_no), depth)?;
             let mut guard = self.frames[frame as usize].latch.write();
-            *guard = Body::new(self.page_bytes, self.file.packed_bytes());
+            *guard = Body::new(self.page_bytes, self.files.of_page(page_no).packed_bytes());
             return Some(WritePage { frame, guard });
         }
         let mut lru = self.lru.lock();
@@ -723,7 +732,7 @@ impl BufferPool {
     #[inline]
     pub fn know_leaf(&self, body: &Body) {
         if self.knows_leaves && body.has_page() && body.page_no != NO_PAGE {
-            let packed = (!body.packed.is_empty()).then_some(Packed(&body.packed));
+            let packed = body.has_packed().then_some(Packed(&body.packed));
             self.table.entry(body.page_no).know_leaf(KnownLeaf::of(View(&body.bytes), packed));
         }
     }

@@ -2,7 +2,7 @@
 
 use super::page::EXTENT_PAGES;
 use super::pool::{Body, BufferPool};
-use super::space::Space;
+use super::space::Spaces;
 use crate::error::Result;
 use crate::metrics::Purpose;
 use crate::runtime::{Job, JobKind, Task};
@@ -49,11 +49,11 @@ impl BufferPool {
     }
 
     /// The next extent to read, if its pages belong to a tree and some are not in the pool.
-    pub fn next_wanted_extent(&self, space: &Mutex<Space>) -> Option<u32> {
+    pub fn next_wanted_extent(&self, spaces: &Mutex<Spaces>) -> Option<u32> {
         loop {
             let extent = self.wanted_extents.lock().pop()?;
             let pages = extent * EXTENT_PAGES..(extent + 1) * EXTENT_PAGES;
-            let owned = space.lock().owner_of(extent).is_some();
+            let owned = spaces.lock().of_page(pages.start).owner_of(pages.start).is_some();
             if owned && pages.into_iter().any(|page| self.table.entry(page).frame().is_none()) {
                 return Some(extent);
             }
@@ -76,9 +76,10 @@ impl ReadAheadJob {
 
     fn read_run(&mut self, task: &mut Task, run: &[(u32, u32)]) -> Result<()> {
         let Some((first, _)) = run.first() else { return Ok(()) };
-        let page_bytes = self.pool.file.slot_bytes();
+        let file = self.pool.files.of_page(*first);
+        let page_bytes = file.slot_bytes();
         let mut bytes = vec![0; run.len() * page_bytes];
-        self.pool.file.read_run(task, Purpose::ReadAhead, *first, &mut bytes)?;
+        file.read_run(task, Purpose::ReadAhead, *first, &mut bytes)?;
         for ((page_no, writes), image) in run.iter().zip(bytes.chunks_exact_mut(page_bytes)) {
             // A page of the extent that is not taken, or never written, is no page.
             if let Ok(body) = self.pool.open_image(task, *page_no, image) {

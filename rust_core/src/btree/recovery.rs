@@ -1,6 +1,6 @@
 //! Opening: new files, or the way back from a crash.
 //!
-//! 1. Pages torn in the page file are repaired from the doublewrite area.
+//! 1. Pages torn in their files are repaired from the doublewrite area.
 //! 2. The log is read from the checkpoint on, up to the first frame that is not whole.
 //! 3. Every frame is replayed on the pages that are older than it, and all pages are written back.
 //! 4. A new stretch of the log begins, at an LSN that no frame in the file can have. It starts with the batches of which
@@ -13,12 +13,12 @@ use super::intent::{Intent, Planned};
 use super::options::Options;
 use super::page::{HEADER_BYTES, Kind, Stored, View};
 use super::page_edit::{Edit, Payload};
-use super::page_file::{self, PageFile};
 use super::pool::{BufferPool, WritePage};
 use super::redo::{self, Checkpoint, Header, Redo};
 use super::redo_op::{RedoOp, restore_image};
-use super::space::{META_PAGE, Space, write_given_back, write_taken};
+use super::space::{META_PAGE, Space, Spaces, write_given_back, write_taken};
 use super::split_key;
+use super::tablespaces::{Tablespace, Tablespaces};
 use crate::engine::{KeyLayout, Poison};
 use crate::error::{Error, Result};
 use crate::metrics::Purpose;
@@ -35,7 +35,7 @@ const FIRST_LSN: u64 = 4096;
 pub struct Recovered {
     pub pool: Arc<BufferPool>,
     pub redo: Arc<Redo>,
-    pub space: Arc<Mutex<Space>>,
+    pub spaces: Arc<Mutex<Spaces>>,
     pub pending: Vec<Pending>,
 }
 
@@ -53,7 +53,6 @@ struct Opening<'a> {
     layout: KeyLayout,
     signal: &'a Arc<Signal>,
     poison: &'a Arc<Poison>,
-    pages: Arc<dyn StorageFile>,
     doublewrite: Option<Arc<dyn StorageFile>>,
 }
 
@@ -70,21 +69,20 @@ pub fn open(
     if is_new {
         create(storage, options, layout, task)?;
     }
-    let pages = storage.open(task, page_file::FILE)?;
     let doublewrite = open_doublewrite(storage, options, task)?;
-    let opening = Opening { storage, options, layout, signal, poison, pages, doublewrite };
+    let opening = Opening { storage, options, layout, signal, poison, doublewrite };
     opening.recover(task)
 }
 
 /// Makes the files of an empty engine. The log comes last: without it, the others count for nothing.
 fn create(storage: &dyn Storage, options: &Options, layout: KeyLayout, task: &mut Task) -> Result<()> {
-    let page_bytes = options.slot_bytes();
-    let file = PageFile::new(storage.create(task, page_file::FILE)?, options);
-    let mut space = Space::new(page_bytes);
+    let files = Tablespaces::create(storage, options, task)?;
+    let file = files.system();
+    let mut space = Space::new(Tablespace::System, options);
     space.take_first_pages()?;
     let map_page = space.map_page(0);
     for (page_no, kind) in [(META_PAGE, Kind::Meta), (map_page, Kind::Map)] {
-        let mut image = vec![0; page_bytes];
+        let mut image = vec![0; file.slot_bytes()];
         Edit(&mut image).format(page_no, 0, kind, 0);
         Edit(&mut image).set_lsn(FIRST_LSN);
         if kind == Kind::Map {
@@ -110,6 +108,7 @@ fn wanted_header(options: &Options, layout: KeyLayout) -> Header {
     Header {
         page_bytes: options.innodb_page_size,
         key_block_bytes: options.key_block_size,
+        mixed: options.is_mixed(),
         indexed: layout == KeyLayout::Indexed,
         capacity: options.innodb_redo_log_capacity / 4096 * 4096,
     }
@@ -128,19 +127,15 @@ fn open_doublewrite(storage: &dyn Storage, options: &Options, task: &mut Task) -
 }
 
 impl Opening<'_> {
-    fn page_file(&self) -> PageFile {
-        PageFile::new(self.pages.clone(), self.options)
-    }
-
     fn doublewrite(&self) -> Option<Doublewrite> {
         let file = self.doublewrite.clone()?;
-        Some(Doublewrite::new(file, self.options.innodb_page_size as usize, self.options.slot_bytes()))
+        Some(Doublewrite::new(file, self.options.innodb_page_size as usize))
     }
 
-    fn pool(&self, redo: &Arc<Redo>) -> BufferPool {
+    fn pool(&self, files: &Arc<Tablespaces>, redo: &Arc<Redo>) -> BufferPool {
         let area = if self.options.innodb_doublewrite { self.doublewrite() } else { None };
         let (poison, signal) = (self.poison.clone(), self.signal.clone());
-        BufferPool::new(self.options.clone(), self.page_file(), area, redo.clone(), poison, signal)
+        BufferPool::new(self.options.clone(), files.clone(), area, redo.clone(), poison, signal)
     }
 
     fn log(&self, file: Arc<dyn StorageFile>, header: Header, start: Checkpoint) -> Redo {
@@ -158,6 +153,11 @@ impl Opening<'_> {
             let accepted = format!("{}, with which the files were made", header.key_block_bytes);
             return Err(Error::invalid("options.key_block_size", wanted.key_block_bytes, accepted));
         }
+        if header.mixed != wanted.mixed {
+            let accepted = if header.mixed { "a list of indexes" } else { "all" };
+            let accepted = format!("{accepted}, with which the files were made");
+            return Err(Error::invalid("options.compressed_indexes", &self.options.compressed_indexes, accepted));
+        }
         if header.indexed != wanted.indexed {
             let made = if header.indexed { KeyLayout::Indexed } else { KeyLayout::Plain };
             return Err(Error::invalid("key layout", format!("{:?}", self.layout), format!("{made:?}")));
@@ -169,8 +169,9 @@ impl Opening<'_> {
         let file = self.storage.open(task, redo::FILE)?;
         let (header, checkpoint) = redo::read_header(&*file, task)?;
         self.check_header(header)?;
+        let files = Arc::new(Tablespaces::open(self.storage, self.options, task)?);
         if let Some(area) = self.doublewrite() {
-            area.repair(task, &self.page_file(), checkpoint.lsn)?;
+            area.repair(task, &files, checkpoint.lsn)?;
         }
         let bytes = redo::read_frames(&*file, task, header, checkpoint.lsn)?;
         task.charge(Work::ChecksumByte, bytes.len() as u64);
@@ -179,27 +180,26 @@ impl Opening<'_> {
             let what = format!("the log ends at LSN {end}, but was durable to {}", checkpoint.reach);
             return Err(Error::corruption(redo::FILE, redo::HEADER_BYTES + end % header.region(), what));
         }
-        let batches = self.replay(task, header, &file, checkpoint.lsn, &bytes)?;
+        let batches = self.replay(task, &files, (header, &file), (checkpoint.lsn, &bytes))?;
         let start = Checkpoint { lsn: (end + header.region()).next_multiple_of(BLOCK), ..checkpoint };
         let (redo, pending) = self.begin(task, file, header, start, (checkpoint.lsn, end), batches)?;
         let redo = Arc::new(redo);
-        let pool = Arc::new(self.pool(&redo));
-        let space = self.load_space(task, &pool)?;
-        Ok(Recovered { pool, redo, space: Arc::new(Mutex::new(space)), pending })
+        let pool = Arc::new(self.pool(&files, &redo));
+        let spaces = self.load_spaces(task, &pool)?;
+        Ok(Recovered { pool, redo, spaces: Arc::new(Mutex::new(spaces)), pending })
     }
 
     /// Replays the frames and writes all pages back. Returns the batches that are not wholly applied.
     fn replay(
         &self,
         task: &mut Task,
-        header: Header,
-        file: &Arc<dyn StorageFile>,
-        from: u64,
-        bytes: &[u8],
+        files: &Arc<Tablespaces>,
+        (header, file): (Header, &Arc<dyn StorageFile>),
+        (from, bytes): (u64, &[u8]),
     ) -> Result<BTreeMap<u64, Batch>> {
         let end = from + bytes.len() as u64;
         let log = self.log(file.clone(), header, Checkpoint { sequence: 0, lsn: end, reach: end });
-        let pool = self.pool(&Arc::new(log));
+        let pool = self.pool(files, &Arc::new(log));
         let mut replay = Replay { pool: &pool, layout: self.layout, batches: BTreeMap::new() };
         for (lsn, end, payload) in redo::frames(bytes, from) {
             replay.frame(task, lsn, end, payload)?;
@@ -244,10 +244,15 @@ impl Opening<'_> {
         Ok((log, pending))
     }
 
-    fn load_space(&self, task: &mut Task, pool: &BufferPool) -> Result<Space> {
-        let mut space = Space::new(self.options.slot_bytes());
+    fn load_spaces(&self, task: &mut Task, pool: &BufferPool) -> Result<Spaces> {
+        let tablespaces = Tablespace::all(self.options).iter();
+        tablespaces.map(|tablespace| self.load_space(task, pool, *tablespace)).collect::<Result<_>>().map(Spaces::new)
+    }
+
+    fn load_space(&self, task: &mut Task, pool: &BufferPool, tablespace: Tablespace) -> Result<Space> {
+        let mut space = Space::new(tablespace, self.options);
         let mut map = 0;
-        while u64::from(space.map_page(map)) < pool.file.pages() {
+        while pool.files.of_page(space.map_page(map)).has(space.map_page(map)) {
             let mut page = pool.write(task, space.map_page(map), Purpose::Recovery)?;
             space.load_map(page.edit().0);
             map += 1;
@@ -385,7 +390,8 @@ impl<'a> Replay<'a> {
             }
             RedoOp::Append { bytes, .. } => {
                 let view = page.view();
-                let left = self.pool.file.slot_bytes().saturating_sub(view.heap_top());
+                let page_end = self.pool.files.of_page(page.page_no()).slot_bytes();
+                let left = page_end.saturating_sub(view.heap_top());
                 let fits = view.kind() == Kind::Undo && left >= bytes.len();
                 fits.then(|| page.edit().append_bytes(bytes))
             }

@@ -33,6 +33,8 @@ pub struct Header {
     pub page_bytes: u64,
     /// Bytes of a compressed table's page on storage; 0 if tables are not compressed.
     pub key_block_bytes: u64,
+    /// Whether compressed tables have a tablespace of their own, beside others that are not compressed.
+    pub mixed: bool,
     /// Whether keys begin with index numbers.
     pub indexed: bool,
     /// Bytes of the file, header included.
@@ -121,6 +123,7 @@ impl Header {
         block[16..24].copy_from_slice(&self.page_bytes.to_le_bytes());
         block[24..32].copy_from_slice(&self.capacity.to_le_bytes());
         block[32] = u8::from(self.indexed);
+        block[33] = u8::from(self.mixed);
         block[40..48].copy_from_slice(&self.key_block_bytes.to_le_bytes());
         seal(&mut block);
         block
@@ -132,6 +135,7 @@ impl Header {
             page_bytes: field(block, 16),
             capacity: field(block, 24),
             indexed: block[32] == 1,
+            mixed: block[33] == 1,
             key_block_bytes: field(block, 40),
         })
     }
@@ -499,7 +503,7 @@ mod tests {
     use crate::storage::MemoryStorage;
 
     fn header() -> Header {
-        Header { page_bytes: 4096, key_block_bytes: 0, indexed: false, capacity: 256 << 10 }
+        Header { page_bytes: 4096, key_block_bytes: 0, mixed: false, indexed: false, capacity: 256 << 10 }
     }
 
     fn log(storage: &MemoryStorage, task: &mut Task) -> Redo {

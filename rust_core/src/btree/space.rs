@@ -1,10 +1,12 @@
 //! Which pages are taken, and by whom: extents of 64 pages, described on map pages. The first 32 pages of a tree come
 //! one by one from shared extents, later ones from extents of its own, so that its neighbours on storage are its own.
 //!
-//! This is the copy in memory, which decides. The map pages follow when a mini-transaction commits.
+//! This is the copy in memory, which decides. The map pages follow when a mini-transaction commits. Each tablespace has extents
+//! and map pages of its own.
 
+use super::options::Options;
 use super::page::{EXTENT_PAGES, HEADER_BYTES, get_u32, get_u64, put_u32, put_u64};
-use super::page_table::PageTable;
+use super::tablespaces::Tablespace;
 use super::undo::UNDO_TREE;
 use crate::error::{Error, Result};
 use std::collections::{BTreeSet, HashMap};
@@ -55,9 +57,11 @@ struct TreeSpace {
     with_room: BTreeSet<u32>,
 }
 
-/// All extents.
+/// The extents of a tablespace.
 #[derive(Debug)]
 pub struct Space {
+    tablespace: Tablespace,
+    most_extents: usize,
     per_map: u32,
     extents: Vec<Extent>,
     free: BTreeSet<u32>,
@@ -72,9 +76,11 @@ fn extents_per_map(page_bytes: usize) -> u32 {
 }
 
 impl Space {
-    pub fn new(page_bytes: usize) -> Self {
+    pub fn new(tablespace: Tablespace, options: &Options) -> Self {
         Self {
-            per_map: extents_per_map(page_bytes),
+            tablespace,
+            most_extents: tablespace.pages(options).len() / EXTENT_PAGES as usize,
+            per_map: extents_per_map(options.slot_bytes(tablespace)),
             extents: Vec::new(),
             free: BTreeSet::new(),
             shared_with_room: BTreeSet::new(),
@@ -85,12 +91,20 @@ impl Space {
 
     /// The map page number `map`: the second page of the first extent that it describes.
     pub fn map_page(&self, map: u32) -> u32 {
-        map * self.per_map * EXTENT_PAGES + 1
+        self.first_page(map * self.per_map) + 1
+    }
+
+    fn first_page(&self, extent: u32) -> u32 {
+        self.tablespace.first_page() + extent * EXTENT_PAGES
+    }
+
+    fn extent_of(&self, page_no: u32) -> u32 {
+        (page_no - self.tablespace.first_page()) / EXTENT_PAGES
     }
 
     /// Where the descriptor of a page's extent is.
     pub fn place(&self, page_no: u32) -> Place {
-        let extent = page_no / EXTENT_PAGES;
+        let extent = self.extent_of(page_no);
         Place {
             map_page: self.map_page(extent / self.per_map),
             extent_slot: extent % self.per_map,
@@ -168,9 +182,9 @@ impl Space {
             return Ok((extent, None));
         }
         let extent = self.extents.len() as u32;
-        if (extent as usize + 1) * EXTENT_PAGES as usize > PageTable::MAX_PAGES {
+        if extent as usize >= self.most_extents {
             let full = std::io::Error::from(std::io::ErrorKind::StorageFull);
-            return Err(Error::io(super::page_file::FILE, "extend", full));
+            return Err(Error::io(self.tablespace.file_name(), "extend", full));
         }
         self.extents.push(Extent { used: 0, tree, owner });
         self.note_room(extent);
@@ -202,12 +216,12 @@ impl Space {
         self.extents[extent as usize].used |= 1 << bit;
         self.used_pages += 1;
         self.note_room(extent);
-        extent * EXTENT_PAGES + bit
+        self.first_page(extent) + bit
     }
 
     /// Gives a page back, after the mini-transaction that freed it is in the log.
     pub fn give_back(&mut self, page_no: u32) {
-        let extent = page_no / EXTENT_PAGES;
+        let extent = self.extent_of(page_no);
         self.extents[extent as usize].used &= !(1 << (page_no % EXTENT_PAGES));
         self.used_pages -= 1;
         self.note_room(extent);
@@ -226,7 +240,7 @@ impl Space {
     pub fn pages_of(&self, tree: u32) -> Vec<u32> {
         let own = self.extents.iter().enumerate().filter(|(_, extent)| extent.owner == OWNED && extent.tree == tree);
         own.flat_map(|(n, extent)| {
-            let first = n as u32 * EXTENT_PAGES;
+            let first = self.first_page(n as u32);
             (0..EXTENT_PAGES).filter(|bit| extent.used >> bit & 1 == 1).map(move |bit| first + bit)
         })
         // A map page lies in the first extent that it describes, whosever that is.
@@ -234,32 +248,71 @@ impl Space {
         .collect()
     }
 
-    /// The tree that owns an extent.
-    pub fn owner_of(&self, extent: u32) -> Option<u32> {
+    /// The tree that owns the extent of a page.
+    pub fn owner_of(&self, page_no: u32) -> Option<u32> {
+        let extent = self.extent_of(page_no);
         self.extents.get(extent as usize).filter(|extent| extent.owner == OWNED).map(|extent| extent.tree)
-    }
-
-    /// Pages taken, with the directory and the map pages.
-    pub fn used_pages(&self) -> u64 {
-        self.used_pages
     }
 
     /// Whether a page is taken.
     #[cfg(test)]
     pub fn is_taken(&self, page_no: u32) -> bool {
-        let extent = self.extents.get((page_no / EXTENT_PAGES) as usize);
+        let extent = self.extents.get(self.extent_of(page_no) as usize);
         extent.is_some_and(|extent| extent.used >> (page_no % EXTENT_PAGES) & 1 == 1)
+    }
+
+    /// Pages taken.
+    #[cfg(test)]
+    pub fn taken_pages(&self) -> u64 {
+        self.used_pages
     }
 
     /// Map pages.
     #[cfg(test)]
-    pub fn maps(&self) -> u32 {
-        (self.extents.len() as u32).div_ceil(self.per_map)
+    pub fn maps(&self) -> impl Iterator<Item = u32> {
+        (0..(self.extents.len() as u32).div_ceil(self.per_map)).map(|map| self.map_page(map))
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        (self.extents.capacity() * size_of::<Extent>()) as u64
+    }
+}
+
+/// The extents of all tablespaces.
+#[derive(Debug)]
+pub struct Spaces(Vec<Space>);
+
+impl Spaces {
+    /// The system tablespace's first, then that of the compressed tables, if they have one.
+    pub fn new(spaces: Vec<Space>) -> Self {
+        Self(spaces)
+    }
+
+    /// The extents of one tablespace.
+    pub fn of(&mut self, tablespace: Tablespace) -> &mut Space {
+        &mut self.0[tablespace as usize]
+    }
+
+    /// Those of the tablespace that a page lies in.
+    pub fn of_page(&mut self, page_no: u32) -> &mut Space {
+        let behind = self.0.partition_point(|space| space.tablespace.first_page() <= page_no);
+        &mut self.0[behind - 1]
+    }
+
+    /// Pages taken, with the directory and the map pages.
+    pub fn used_pages(&self) -> u64 {
+        self.0.iter().map(|space| space.used_pages).sum()
+    }
+
+    /// Map pages.
+    #[cfg(test)]
+    pub fn maps(&self) -> impl Iterator<Item = u32> {
+        self.0.iter().flat_map(Space::maps)
     }
 
     /// Bytes of memory.
     pub fn memory_bytes(&self) -> u64 {
-        (self.extents.capacity() * size_of::<Extent>()) as u64
+        self.0.iter().map(Space::memory_bytes).sum()
     }
 }
 
@@ -286,9 +339,13 @@ pub fn write_given_back(bytes: &mut [u8], extent_slot: u32, bit: u8) {
 mod tests {
     use super::*;
 
+    fn empty() -> Space {
+        Space::new(Tablespace::System, &Options { innodb_page_size: 4096, ..Options::default() })
+    }
+
     #[test]
     fn small_trees_share_an_extent_and_large_ones_own_theirs() {
-        let mut space = Space::new(4096);
+        let mut space = empty();
         space.take_first_pages().unwrap();
         let pages = |space: &mut Space, tree: u32, n: u32| -> Vec<u32> {
             (0..n).map(|_| space.take(tree).unwrap().page_no).collect()
@@ -297,25 +354,25 @@ mod tests {
         assert_eq!(pages(&mut space, 8, 2), [5, 6]);
         let seven = pages(&mut space, 7, 29 + 64);
         assert_eq!(seven[29..], (64..128).collect::<Vec<_>>());
-        assert_eq!(space.owner_of(1), Some(7));
+        assert_eq!(space.owner_of(64), Some(7));
         assert_eq!(space.owner_of(0), None);
     }
 
     #[test]
     fn an_extent_given_back_whole_serves_another_tree() {
-        let mut space = Space::new(4096);
+        let mut space = empty();
         space.take_first_pages().unwrap();
         let first = (0..32 + 64).map(|_| space.take(1).unwrap().page_no).collect::<Vec<_>>();
         first[32..].iter().for_each(|page| space.give_back(*page));
-        assert_eq!(space.owner_of(1), None);
+        assert_eq!(space.owner_of(64), None);
         let second = (0..33).map(|_| space.take(2).unwrap().page_no).collect::<Vec<_>>();
         assert_eq!(space.place(second[30]).extent_slot, 1);
-        assert_eq!(space.used_pages(), 2 + 32 + 33);
+        assert_eq!(space.used_pages, 2 + 32 + 33);
     }
 
     #[test]
     fn descriptors_on_map_pages_bring_the_space_back() {
-        let mut space = Space::new(4096);
+        let mut space = empty();
         space.take_first_pages().unwrap();
         let mut map = vec![0; 4096];
         write_taken(&mut map, 0, 0, SHARED, 0);
@@ -325,20 +382,20 @@ mod tests {
             let place = space.place(taken.page_no);
             write_taken(&mut map, place.extent_slot, place.bit, taken.owner, taken.tree);
         }
-        let mut again = Space::new(4096);
+        let mut again = empty();
         again.load_map(&map);
-        assert_eq!((again.used_pages(), again.owner_of(1)), (space.used_pages(), Some(3)));
+        assert_eq!((again.used_pages, again.owner_of(64)), (space.used_pages, Some(3)));
         assert_eq!(again.take(3).unwrap().page_no, space.take(3).unwrap().page_no);
     }
 
     #[test]
     fn the_next_map_page_lies_in_its_own_first_extent() {
-        let mut space = Space::new(4096);
+        let mut space = empty();
         space.take_first_pages().unwrap();
         let per_map = extents_per_map(4096);
         let made = (0..(per_map + 2) * EXTENT_PAGES).find_map(|_| space.take(1).unwrap().new_map).unwrap();
         assert_eq!(made, per_map * EXTENT_PAGES + 1);
         assert!(space.is_taken(made));
-        assert_eq!(space.maps(), 2);
+        assert_eq!(space.maps().collect::<Vec<_>>(), [1, made]);
     }
 }

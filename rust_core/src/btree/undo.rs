@@ -195,9 +195,9 @@ impl<'a> UndoLog<'a> {
         appended
     }
 
-    /// Where an undo page ends: in compressed tables it has the bytes of its slot only.
+    /// Where an undo page ends: where all tables are compressed, it has the bytes of its slot only.
     fn page_end(&self) -> usize {
-        self.forest.pool.file.slot_bytes()
+        self.forest.pool.files.of_tree(UNDO_TREE).slot_bytes()
     }
 
     fn has_room(&self, view: View, bytes: usize) -> bool {

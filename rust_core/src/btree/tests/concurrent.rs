@@ -25,17 +25,31 @@ struct Load {
     keys: u32,
     most_bytes: usize,
     key_bytes: usize,
+    /// Indexes that the keys are spread over; 0 is the plain layout.
+    indexes: u32,
 }
 
-const ROWS: Load = Load { keys: 500, most_bytes: 1500, key_bytes: 6 };
+const ROWS: Load = Load { keys: 500, most_bytes: 1500, key_bytes: 6, indexes: 0 };
 /// Entries of a secondary index, with more bytes in their keys.
-const ENTRIES: Load = Load { keys: 3000, most_bytes: 1, key_bytes: 40 };
+const ENTRIES: Load = Load { keys: 3000, most_bytes: 1, key_bytes: 40, indexes: 0 };
 
 impl Load {
     fn key(self, n: u32) -> Vec<u8> {
-        let mut key = format!("{n:06}").into_bytes();
+        let mut key = if self.indexes == 0 { Vec::new() } else { (n % self.indexes).to_be_bytes().to_vec() };
+        key.extend_from_slice(format!("{n:06}").as_bytes());
         key.extend(noise(u64::from(n), self.key_bytes - 6));
         key
+    }
+
+    fn layout(self) -> KeyLayout {
+        if self.indexes == 0 { KeyLayout::Plain } else { KeyLayout::Indexed }
+    }
+
+    fn everything(self, driven: &mut Driven) -> Model {
+        if self.indexes == 0 {
+            return driven.scan(b"").unwrap().into_iter().collect();
+        }
+        (0..self.indexes).flat_map(|index| driven.scan(&index.to_be_bytes()).unwrap()).collect()
     }
 }
 
@@ -97,7 +111,7 @@ fn disturb(text: &str, load: Load, steps: u32) -> f64 {
     let storage: Arc<dyn Storage> = Arc::new(SlowStorage(memory.clone()));
     let (signal, clock) = (Arc::new(Signal::default()), WallClock::default());
     let mut task = Task::wall(99);
-    let tree = Btree::open(storage, options(text), KeyLayout::Plain, signal.clone(), &mut task).unwrap();
+    let tree = Btree::open(storage, options(text), load.layout(), signal.clone(), &mut task).unwrap();
     let engine: Arc<dyn Engine> = tree.clone();
     let workers = Workers::start(&engine, &signal, clock);
     let clients = (0..CLIENTS).map(|id| {
@@ -112,8 +126,8 @@ fn disturb(text: &str, load: Load, steps: u32) -> f64 {
     let buffered = tree.stats().details.get("changes_buffered").copied().unwrap_or_default();
     let shape = structure::check(tree.forest(), &mut task);
     assert_eq!(shape.entries, model.len());
-    let mut again = Driven::open(left, &options(text), KeyLayout::Plain).unwrap();
-    assert!(again.scan(b"").unwrap().into_iter().collect::<Model>() == model, "acknowledged writes survive a crash");
+    let mut again = Driven::open(left, &options(text), load.layout()).unwrap();
+    assert!(load.everything(&mut again) == model, "acknowledged writes survive a crash");
     buffered
 }
 
@@ -139,6 +153,15 @@ fn compressed_pages_with_holes_stand_clients_and_workers() {
     for (algorithm, rest) in [("lz4", "doublewrite=true"), ("snappy", "doublewrite=false flush_neighbors=2")] {
         disturb(&format!("{COMPRESSED} compression_algorithm={algorithm} {rest}"), ROWS, 500);
     }
+}
+
+#[test]
+fn compressed_tables_beside_others_stand_clients_and_workers() {
+    let options = "page_size=8192 key_block_size=4096 compressed_indexes=0:2 redo_log_capacity=1048576";
+    disturb(&format!("{options} buffer_pool_size=786432 flush_neighbors=2"), Load { indexes: 3, ..ROWS }, 1500);
+    let entries = Load { key_bytes: 140, indexes: 3, ..ENTRIES };
+    let buffered = disturb(&format!("{options} buffer_pool_size=524288 change_buffering=all"), entries, 2000);
+    assert!(buffered > 10.0, "{buffered}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What a crash leaves: every synced batch, no half batch, whole trees.
 
 use super::{Driven, TINY, noise, options, structure};
-use crate::btree::page_file;
+use crate::btree::tablespaces::Tablespace;
 use crate::engine::{Commit, Engine, KeyLayout, WriteBatch};
 use crate::error::{Error, Result};
 use crate::storage::memory::CrashKeeps;
@@ -49,6 +49,23 @@ fn entries(step: u64, keys: u64) -> WriteBatch {
     batch
 }
 
+/// A third script: rows and entries of a table and rows of another, in the same batches.
+fn tables(step: u64) -> WriteBatch {
+    let mut batch = WriteBatch::default();
+    for n in 0..2 + step % 5 {
+        let spread = (step * 7 + n * 131) * 2_654_435_761 % 1500;
+        let removes = (step + n).is_multiple_of(4);
+        let key = |index: u32| [&index.to_be_bytes()[..], format!("key{spread:04}").as_bytes()].concat();
+        let len = if (step + n).is_multiple_of(23) { 5000 } else { 40 + (step * 31 + n) % 300 };
+        let row = noise(step + n, len as usize / 2).chain(vec![n as u8; len as usize / 2]).collect::<Vec<_>>();
+        for (index, value) in [(1, &row[..]), (2, b""), (3, &row[..])] {
+            if removes { batch.delete(&key(index)) } else { batch.put(&key(index), value) }
+        }
+    }
+    batch.put(b"\0\0\0\0last", &step.to_be_bytes());
+    batch
+}
+
 /// What a run does, and how its keys are laid out.
 #[derive(Clone, Copy)]
 struct Script {
@@ -60,11 +77,14 @@ struct Script {
 const ROWS: Script = Script { batch, layout: KeyLayout::Plain, last: b"last" };
 const ENTRIES: Script = Script { batch: |step| entries(step, 2000), layout: KeyLayout::Indexed, last: b"\0\0\0\0last" };
 const MORE_ENTRIES: Script = Script { batch: |step| entries(step, 6000), ..ENTRIES };
+const TABLES: Script = Script { batch: tables, ..ENTRIES };
 
 impl Script {
     fn everything(self, driven: &mut Driven) -> Model {
-        let starts: &[&[u8]] = if self.layout == KeyLayout::Plain { &[b""] } else { &[&[0; 4], &[0, 0, 0, 1]] };
-        starts.iter().flat_map(|start| driven.scan(start).unwrap()).collect()
+        if self.layout == KeyLayout::Plain {
+            return driven.scan(b"").unwrap().into_iter().collect();
+        }
+        (0..4u32).flat_map(|index| driven.scan(&index.to_be_bytes()).unwrap()).collect()
     }
 }
 
@@ -232,6 +252,37 @@ fn a_crash_of_compressed_pages_leaves_whole_batches() {
 fn a_crash_of_compressed_tables_leaves_whole_batches() {
     let text = "page_size=8192 key_block_size=4096 buffer_pool_size=524288 redo_log_capacity=262144";
     crash_everywhere(text, 300, 11, 200);
+}
+
+const MIXED: &str = "page_size=8192 key_block_size=4096 compressed_indexes=1:2 buffer_pool_size=524288 \
+                     redo_log_capacity=524288";
+
+#[test]
+fn a_crash_of_compressed_tables_beside_others_leaves_whole_batches() {
+    crash_everywhere_in(TABLES, MIXED, (0, 60), 1, 200);
+    crash_everywhere_in(TABLES, &format!("{MIXED} flush_neighbors=2 lru_scan_depth=64"), (300, 420), 19, 200);
+}
+
+#[test]
+fn a_crash_among_buffered_changes_of_some_compressed_tables_leaves_whole_batches() {
+    for indexes in ["1", "0:2"] {
+        let text = MIXED.replace("1:2", &format!("\"{indexes}\"")) + " change_buffering=all";
+        let buffered = crash_everywhere_in(MORE_ENTRIES, &text, (1200, 1280), 17, 20);
+        assert!(buffered > 10.0, "{buffered}");
+    }
+}
+
+#[test]
+fn a_log_of_more_pages_than_the_pool_has_is_replayed_on_compressed_tables_beside_others() {
+    let text =
+        MIXED.replace("log_capacity=524288", "log_capacity=4194304 max_dirty_pages_pct=99 adaptive_flushing=false");
+    let memory = Arc::new(MemoryStorage::new(Arc::default()));
+    let mut driven = Driven::open(memory.clone(), &options(&text), TABLES.layout).unwrap();
+    for last in [800, 1000, 1200] {
+        let from = if last == 800 { 1 } else { last - 199 };
+        run_with_pauses(TABLES, &mut driven, from..=last, 5).1.unwrap();
+        check_survivor_of(TABLES, memory.crash_clone(CrashKeeps::Synced), &text, (last, 0), &format!("after {last}"));
+    }
 }
 
 /// The log begins with the image of a page that storage has in a later version, behind changes whose batch the log no longer
@@ -412,11 +463,11 @@ fn a_flipped_bit_is_an_error_or_repaired_but_never_silent() {
     run(&mut driven, 1..=200).1.unwrap();
     let expected = driven.scan(b"").unwrap();
     driven.engine.close(&mut driven.task).unwrap();
-    let bits = memory.open(&mut driven.task, page_file::FILE).unwrap().len() * 8;
+    let bits = memory.open(&mut driven.task, Tablespace::System.file_name()).unwrap().len() * 8;
     let (mut errors, mut whole) = (0, 0);
     for n in 0..400u64 {
         let clone = Arc::new(memory.crash_clone(CrashKeeps::Everything));
-        clone.flip_bit(page_file::FILE, n * 2_654_435_761 % bits).unwrap();
+        clone.flip_bit(Tablespace::System.file_name(), n * 2_654_435_761 % bits).unwrap();
         let scanned = Driven::open(clone, &options(TINY), KeyLayout::Plain).and_then(|mut driven| driven.scan(b""));
         match scanned {
             // The bit was in a free page.
@@ -425,7 +476,7 @@ fn a_flipped_bit_is_an_error_or_repaired_but_never_silent() {
                 whole += 1;
             }
             Err(Error::Corruption { file, .. }) => {
-                assert_eq!(file, page_file::FILE);
+                assert_eq!(file, Tablespace::System.file_name());
                 errors += 1;
             }
             Err(other) => panic!("{other}"),

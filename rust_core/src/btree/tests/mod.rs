@@ -4,6 +4,7 @@ mod change_buffer;
 mod concurrent;
 mod crash;
 mod jobs;
+mod mixed;
 mod model;
 mod own_keys;
 mod packed;
@@ -26,7 +27,7 @@ fn options(text: &str) -> Options {
     for pair in text.split_whitespace() {
         let (name, value) = pair.split_once('=').unwrap();
         let value = serde_json::from_str(value).unwrap_or_else(|_| serde_json::Value::from(value));
-        let plain = ["merge_threshold", "key_block_size"].contains(&name);
+        let plain = ["merge_threshold", "key_block_size", "compressed_indexes"].contains(&name);
         let name = if plain { name.to_owned() } else { format!("innodb_{name}") };
         map.insert(name, value);
     }

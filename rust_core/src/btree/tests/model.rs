@@ -67,6 +67,9 @@ fn many_keys() -> impl Strategy<Value = Op> {
 /// Compressed tables, of which the pool holds a part too.
 const PACKED: &str = "page_size=8192 key_block_size=4096 buffer_pool_size=262144 redo_log_capacity=524288";
 
+/// Compressed tables beside others, by the indexes that are compressed.
+const MIXES: [&str; 4] = ["0", "1:2", "0:2", "1"];
+
 /// What brings half of these keys in, so that most leaves are not in the pool.
 fn loaded() -> impl Iterator<Item = Op> {
     let key = |n: u32| ((n * 7919 % 20_000) as u16, Some(20));
@@ -287,6 +290,25 @@ proptest! {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn compressed_tables_beside_others_agree_with_a_map(
+        ops in prop::collection::vec(op(), 1..400),
+        (page, slot) in prop::sample::select(vec![(4096, 4096), (8192, 4096), (16384, 4096), (16384, 8192)]),
+        indexes in prop::sample::select(&MIXES[..]),
+        neighbors in 0..3,
+        doublewrite in any::<bool>(),
+    ) {
+        let text = format!(
+            "page_size={page} key_block_size={slot} compressed_indexes=\"{indexes}\" buffer_pool_size=1048576 \
+             redo_log_capacity=524288 flush_neighbors={neighbors} doublewrite={doublewrite}"
+        );
+        agree(text, KeyLayout::Indexed, &ops);
+    }
+}
+
+proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
@@ -295,9 +317,10 @@ proptest! {
         buffering in prop::sample::select(vec!["inserts", "all"]),
         max_size in prop::sample::select(vec![6, 25, 50]),
         layout in prop::sample::select(vec![KeyLayout::Plain, KeyLayout::Indexed]),
-        packed in prop::bool::weighted(0.3),
+        packed in prop::bool::weighted(0.5),
+        indexes in prop::sample::select(vec!["all", "0", "1:2", "0:2"]),
     ) {
-        let pages = if packed { PACKED } else { TINY };
+        let pages = if packed { format!("{PACKED} compressed_indexes=\"{indexes}\"") } else { TINY.to_owned() };
         let text = format!(
             "{pages} change_buffering={buffering} change_buffer_max_size={max_size} doublewrite=false \
              old_blocks_time=0"
@@ -310,7 +333,7 @@ proptest! {
 #[test]
 fn the_largest_pages_hold_the_largest_keys() {
     let (_, mut driven) = Driven::fresh("page_size=65536 buffer_pool_size=4194304 redo_log_capacity=4194304");
-    let longest = driven.engine.forest().max_key_bytes();
+    let longest = driven.engine.forest().max_key_bytes(0);
     for n in 0..100u8 {
         let mut key = vec![n; longest];
         key[longest - 1] = n.wrapping_mul(37);
@@ -320,7 +343,7 @@ fn the_largest_pages_hold_the_largest_keys() {
     assert!(driven.put(&vec![0; longest + 1], b"").is_err_and(|e| matches!(e, crate::Error::Invalid { .. })));
     assert!(
         driven
-            .put(b"k", &vec![0; driven.engine.forest().max_value_bytes() + 1])
+            .put(b"k", &vec![0; driven.engine.forest().max_value_bytes(0) + 1])
             .is_err_and(|e| matches!(e, crate::Error::Invalid { .. }))
     );
     assert!(driven.engine.check().is_ok(), "input errors do not stop the engine");

@@ -80,7 +80,7 @@ fn rows_that_halve_take_half_and_rows_that_do_not_take_no_more_than_uncompressed
         }
         driven.engine.close(&mut driven.task).unwrap();
         structure::check(driven.engine.forest(), &mut driven.task);
-        driven.detail("tree_pages") * driven.engine.forest().pool.file.slot_bytes() as f64
+        driven.detail("tree_pages") * driven.engine.forest().pool.files.system().slot_bytes() as f64
     };
     let plain = PACKED.replace("key_block_size=8192", "");
     let halves = bytes(PACKED, &|n| half_noise(n, 200)) / bytes(&plain, &|n| half_noise(n, 200));
@@ -92,8 +92,8 @@ fn rows_that_halve_take_half_and_rows_that_do_not_take_no_more_than_uncompressed
 #[test]
 fn what_cannot_be_compressed_is_split_until_it_fits() {
     let (_, mut driven) = Driven::fresh("page_size=16384 key_block_size=4096 buffer_pool_size=2097152");
-    let longest = driven.engine.forest().max_key_bytes();
-    let inline = driven.engine.forest().max_inline_bytes();
+    let longest = driven.engine.forest().max_key_bytes(0);
+    let inline = driven.engine.forest().max_inline_bytes(0);
     for n in 0..400u64 {
         let key = noise(n * 7919 + 1, if n % 3 == 0 { longest } else { 20 });
         driven.put(&key, &noise(n, inline + usize::from(n % 10 == 0))).unwrap();

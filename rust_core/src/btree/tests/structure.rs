@@ -29,12 +29,14 @@ pub struct Shape {
 /// Checks all trees and the space; panics at the first violation.
 pub fn check(forest: &Forest, task: &mut Task) -> Shape {
     let mut seen = BTreeSet::from([META_PAGE]);
-    let maps = forest.space.lock().maps();
-    seen.extend((0..maps).map(|map| forest.space.lock().map_page(map)));
+    seen.extend(forest.spaces.lock().maps());
     for page in forest.undo.pages() {
         let undo = forest.pool.read(task, page).unwrap();
         let (kind, end) = (undo.view().kind(), undo.view().heap_top());
-        assert!(kind == Kind::Undo && end <= forest.pool.file.slot_bytes(), "undo page {page}: {kind:?} up to {end}");
+        assert!(
+            kind == Kind::Undo && end <= forest.pool.files.of_page(page).slot_bytes(),
+            "undo page {page}: {kind:?} up to {end}"
+        );
         seen.insert(page);
     }
     let (mut used, mut capacity, mut entries) = (0, 0, 0);
@@ -56,9 +58,9 @@ pub fn check(forest: &Forest, task: &mut Task) -> Shape {
         let pages = forest.changes.tree_pages.load(Ordering::Relaxed);
         assert_eq!(pages, (seen.len() - before) as u64, "pages of buffered changes");
     }
-    let space = forest.space.lock();
-    assert!(seen.iter().all(|page| space.is_taken(*page)), "a reachable page is free");
-    assert_eq!(space.used_pages(), seen.len() as u64, "a taken page is not reachable");
+    let mut spaces = forest.spaces.lock();
+    assert!(seen.iter().all(|page| spaces.of_page(*page).is_taken(*page)), "a reachable page is free");
+    assert_eq!(spaces.used_pages(), seen.len() as u64, "a taken page is not reachable");
     Shape { entries, leaf_fill: used as f64 / capacity.max(1) as f64 }
 }
 
@@ -68,7 +70,9 @@ impl Walk<'_> {
         let mut stored = Vec::new();
         let frame = self.forest.pool.table.entry(page_no).frame().unwrap();
         self.forest.pool.with_body(frame, true, |_, body| body.append_stored(&mut stored));
-        if stored.len() == view.size() && self.forest.pool.file.packed_bytes() == 0 {
+        let file = self.forest.pool.files.of_page(page_no);
+        assert_eq!(stored.len(), file.slot_bytes(), "page {page_no}");
+        if file.packed_bytes() == 0 {
             return;
         }
         let mut unpacked = vec![0; view.size()];
@@ -93,6 +97,8 @@ impl Walk<'_> {
         assert!(self.seen.insert(page_no), "page {page_no} is reachable twice");
         let bytes = self.copy(page_no);
         let view = View(&bytes);
+        let files = &self.forest.pool.files;
+        assert!(std::ptr::eq(files.of_page(page_no), files.of_tree(self.tree.number)), "page {page_no} is not at home");
         self.check_packed(page_no, view);
         assert_eq!((view.kind(), view.level(), view.tree()), (Kind::Tree, level, self.tree.number), "page {page_no}");
         let records = (0..view.count()).map(|slot| view.record_bytes(slot)).sum::<usize>();
