@@ -172,6 +172,9 @@ impl Core {
         added: &[(usize, Arc<TableFile>)],
         flushed: &[u64],
     ) -> Result<()> {
+        if manifest.is_full(self.options.max_manifest_file_size) {
+            manifest.roll(task, &*self.storage, self.new_file_number(), &self.view.load().version)?;
+        }
         edit.added = added.iter().map(|(level, file)| (*level, (*file.meta).clone())).collect();
         edit.next_file = Some(self.next_file.load(Ordering::Relaxed));
         manifest.append(task, &edit)?;

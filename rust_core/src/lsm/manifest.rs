@@ -1,6 +1,7 @@
 //! The manifest: a log of version edits, named by the file `CURRENT`. Every edit is synced before it counts.
 
 use super::log::{Framer, Reader, Record, read_all};
+use super::version::Version;
 use super::version_edit::VersionEdit;
 use crate::error::{Error, Result};
 use crate::metrics::Purpose;
@@ -17,19 +18,37 @@ pub fn manifest_name(number: u64) -> String {
     format!("MANIFEST-{number:06}")
 }
 
+/// A manifest is not rolled before it has this many times the bytes that it began with, however low
+/// `max_manifest_file_size` is: RocksDB since 10.10 (`max_manifest_space_amp_pct` of 500). Earlier ones then write a
+/// snapshot with each edit.
+const LEAST_GROWTH: u64 = 6;
+
 /// The manifest that is being written.
 pub struct Manifest {
     file: Arc<dyn StorageFile>,
     framer: Framer,
+    number: u64,
     offset: u64,
+    snapshot_bytes: u64,
+    log_number: Option<u64>,
+    last_sequence: Option<u64>,
 }
 
 impl Manifest {
     /// Begins a manifest with everything that holds now, and makes `CURRENT` name it.
-    pub fn create(task: &mut Task, storage: &dyn Storage, number: u64, edit: &VersionEdit) -> Result<Self> {
+    pub fn create(task: &mut Task, storage: &dyn Storage, number: u64, snapshot: &VersionEdit) -> Result<Self> {
         let name = manifest_name(number);
-        let mut manifest = Self { file: storage.create(task, &name)?, framer: Framer::default(), offset: 0 };
-        manifest.append(task, edit)?;
+        let mut manifest = Self {
+            file: storage.create(task, &name)?,
+            framer: Framer::default(),
+            number,
+            offset: 0,
+            snapshot_bytes: 0,
+            log_number: None,
+            last_sequence: None,
+        };
+        manifest.append(task, snapshot)?;
+        manifest.snapshot_bytes = manifest.offset;
         let next = storage.create(task, NEXT_CURRENT)?;
         next.write_at(task, Purpose::Manifest, 0, format!("{name}\n").as_bytes())?;
         next.sync(task, Purpose::Manifest)?;
@@ -46,7 +65,27 @@ impl Manifest {
         self.framer.frame(&edit.encode(), &mut bytes);
         self.file.write_at(task, Purpose::Manifest, self.offset, &bytes)?;
         self.offset += bytes.len() as u64;
+        self.log_number = edit.log_number.or(self.log_number);
+        self.last_sequence = edit.last_sequence.or(self.last_sequence);
         self.file.sync(task, Purpose::Manifest)
+    }
+
+    /// Whether it has grown beyond `max_manifest_file_size` and should be rolled.
+    pub fn is_full(&self, most_bytes: u64) -> bool {
+        self.offset > most_bytes.max(LEAST_GROWTH * self.snapshot_bytes)
+    }
+
+    /// Goes on in a new file, which begins with this version and what the edits before said of logs and sequence numbers.
+    pub fn roll(&mut self, task: &mut Task, storage: &dyn Storage, number: u64, version: &Version) -> Result<()> {
+        let snapshot = VersionEdit {
+            log_number: self.log_number,
+            last_sequence: self.last_sequence,
+            next_file: Some(number + 1),
+            ..version.to_edit()
+        };
+        let rolled = Self::create(task, storage, number, &snapshot)?;
+        let old = std::mem::replace(self, rolled);
+        storage.remove(task, &manifest_name(old.number))
     }
 }
 

@@ -304,23 +304,25 @@ impl Merge {
     }
 
     fn heapify(&mut self, task: &mut Task) -> Result<()> {
-        task.charge(Work::Compare, 2 * self.heap.len() as u64);
-        for at in (0..self.heap.len() / 2).rev() {
-            self.sift_down(at);
-        }
+        let compared = (0..self.heap.len() / 2).rev().map(|at| self.sift_down(at)).sum();
+        task.charge(Work::Compare, compared);
         self.position(task)
     }
 
+    /// Moves a source down to where its key belongs, and returns how many comparisons that took.
     #[inline]
-    fn sift_down(&mut self, mut at: usize) {
+    fn sift_down(&mut self, mut at: usize) -> u64 {
         let moving = self.heap[at];
+        let mut compared = 0;
         loop {
             let mut child = 2 * at + 1;
             if child >= self.heap.len() {
                 break;
             }
-            if child + 1 < self.heap.len() && self.precedes(self.heap[child + 1], self.heap[child]) {
-                child += 1;
+            compared += 1;
+            if child + 1 < self.heap.len() {
+                compared += 1;
+                child += usize::from(self.precedes(self.heap[child + 1], self.heap[child]));
             }
             if !self.precedes(self.heap[child], moving) {
                 break;
@@ -329,6 +331,7 @@ impl Merge {
             at = child;
         }
         self.heap[at] = moving;
+        compared
     }
 
     /// Positions the first source if it waits. Needed after [`Merge::step`].
@@ -337,14 +340,14 @@ impl Merge {
         while let Some(first) = self.heap.first().copied().filter(|first| first.waits) {
             let n = first.source as usize;
             self.sources[n].seek(task, &self.target, self.direction)?;
-            self.rank_first(n);
+            self.rank_first(task, n);
         }
         Ok(())
     }
 
     /// Puts the first source where its new key belongs, or takes it out if it is at its end.
     #[inline]
-    fn rank_first(&mut self, n: usize) {
+    fn rank_first(&mut self, task: &mut Task, n: usize) {
         if self.sources[n].valid() {
             let head = key::head(key::user_key(self.sources[n].key()));
             self.heap[0] = Ranked { head, source: n as u32, waits: false };
@@ -354,7 +357,8 @@ impl Merge {
                 return;
             }
         }
-        self.sift_down(0);
+        let compared = self.sift_down(0);
+        task.charge(Work::Compare, compared);
     }
 
     /// Moves to the next entry in the direction of the last seek.
@@ -371,7 +375,7 @@ impl Merge {
         let n = first.source as usize;
         task.charge(Work::IteratorStep, 1);
         self.sources[n].step(task, self.direction)?;
-        self.rank_first(n);
+        self.rank_first(task, n);
         Ok(())
     }
 

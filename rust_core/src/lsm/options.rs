@@ -78,6 +78,7 @@ engine_options! {
         sync: bool = false, Accepts::Switch, "Sync the write-ahead log before a write returns (WriteOptions.sync).";
         disable_wal: bool = false, Accepts::Switch, "Write no write-ahead log (WriteOptions.disableWAL).";
         manual_wal_flush: bool = false, Accepts::Switch, "Keep the log in a buffer until it is full, synced or switched.";
+        max_manifest_file_size: u64 = GIB, bytes(0), "Bytes at which the manifest is begun anew, with the files that there are then; not below six times those bytes.";
         disable_auto_compactions: bool = false, Accepts::Switch, "Start no compaction.";
     }
 }

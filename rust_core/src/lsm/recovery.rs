@@ -119,10 +119,7 @@ pub fn open(storage: Arc<dyn Storage>, options: &Options, signal: Arc<Signal>, t
         log_number: Some(recorded.log_number),
         last_sequence: Some(recorded.last_sequence),
         next_file: Some(next_file.load(Ordering::Relaxed)),
-        removed: Vec::new(),
-        added: (0..version.metas.len())
-            .flat_map(|level| version.metas[level].iter().map(move |meta| (level, (**meta).clone())))
-            .collect(),
+        ..version.to_edit()
     };
     let manifest = Manifest::create(task, &*storage, manifest_number, &snapshot)?;
     let mut control = Control {

@@ -102,6 +102,13 @@ impl Version {
         Self::new(levels, options)
     }
 
+    /// The edit that makes this version of none.
+    pub fn to_edit(&self) -> VersionEdit {
+        let levels = self.metas.iter().enumerate();
+        let added = levels.flat_map(|(level, metas)| metas.iter().map(move |meta| (level, (**meta).clone())));
+        VersionEdit { added: added.collect(), ..VersionEdit::default() }
+    }
+
     /// The files of a level.
     pub fn files(&self, level: usize) -> impl Iterator<Item = &Arc<TableFile>> {
         let runs = if level == 0 { &self.level0[..] } else { std::slice::from_ref(&self.sorted[level - 1]) };

@@ -122,7 +122,7 @@ pub fn default_work_ns(work: Work) -> f64 {
         Work::MemtableStep => 20.0,
         Work::CacheLookup => 10.0,
         Work::FilterProbe | Work::PageTouch => 50.0,
-        Work::IteratorStep => 60.0,
+        Work::IteratorStep => 40.0,
         Work::Record | Work::CacheMiss => 12.0,
         Work::CopyByte | Work::StorageReadByte => 0.05,
         Work::ChecksumByte => 0.1,

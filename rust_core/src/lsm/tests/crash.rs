@@ -125,6 +125,11 @@ fn so_it_does_when_the_log_is_flushed_by_hand() {
 }
 
 #[test]
+fn so_it_does_when_the_manifest_is_rolled() {
+    crash_at_every_write(&tiny(&json!({"max_manifest_file_size": 0})));
+}
+
+#[test]
 fn a_crash_during_recovery_changes_nothing() {
     let options = tiny(&json!({}));
     let inner = memory();

@@ -381,6 +381,57 @@ fn the_work_of_an_operation_is_charged() {
 }
 
 #[test]
+fn a_scan_is_charged_the_comparisons_that_merge_its_sources() {
+    use crate::runtime::Work;
+    const KEYS: u64 = 2000;
+    let compared = |sources: u64| {
+        let storage = memory();
+        let lsm = open(&storage, &tiny(&json!({"level0_file_num_compaction_trigger": 100}))).unwrap();
+        for source in 0..sources {
+            let mut batch = WriteBatch::default();
+            (source..KEYS).step_by(sources as usize).for_each(|n| batch.put(&key_of(n), b"v"));
+            lsm.write(&mut Task::wall(0), &mut batch, Commit::Configured).unwrap();
+            settle(&lsm).unwrap();
+        }
+        let (mut task, mut iterator) = (Task::wall(0), lsm.iterator(&mut Task::wall(0)).unwrap());
+        iterator.seek(&mut task, b"").unwrap();
+        while iterator.valid() {
+            iterator.next(&mut task).unwrap();
+        }
+        assert_eq!(task.work().get(Work::IteratorStep), KEYS);
+        task.work().get(Work::Compare)
+    };
+    let (one, two, eight) = (compared(1), compared(2), compared(8));
+    assert!(one < 100, "{one}");
+    assert!((KEYS..KEYS + 100).contains(&two), "{two}");
+    // Keys that take turns go from the top of the heap to its bottom: two comparisons on each of three levels.
+    assert!((4 * KEYS..6 * KEYS + 100).contains(&eight), "{eight}");
+}
+
+#[test]
+fn a_manifest_beyond_its_size_is_begun_anew() {
+    let manifest = |most: u64| {
+        let storage = memory();
+        let options = tiny(&json!({"max_manifest_file_size": most}));
+        let lsm = open(&storage, &options).unwrap();
+        (0..5).for_each(|_| load(&lsm, 3000, 200));
+        settle(&lsm).unwrap();
+        let mut names = storage.list().unwrap();
+        names.retain(|name| name.starts_with("MANIFEST-"));
+        let bytes = names.iter().map(|name| storage.open(&mut Task::wall(0), name).unwrap().len()).sum::<u64>();
+        let held = scan(&lsm).unwrap();
+        drop(lsm);
+        assert_eq!(scan(&open(&storage, &options).unwrap()).unwrap(), held);
+        (names, bytes)
+    };
+    let (first, all_edits) = manifest(1 << 30);
+    assert_eq!(first, ["MANIFEST-000001"]);
+    let (rolled, bytes) = manifest(4096);
+    assert!(rolled.len() == 1 && rolled != first, "{rolled:?}");
+    assert!(bytes < all_edits / 2, "{bytes} of {all_edits}");
+}
+
+#[test]
 fn fewer_levels_than_there_are_files_in_is_refused() {
     let storage = memory();
     let lsm = open(&storage, &tiny(&json!({"num_levels": 7}))).unwrap();
