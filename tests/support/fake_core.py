@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from advisor.knobs import catalogue
+
 WORK_NS = {"call": 200.0, "compare": 8.0, "copy_byte": 0.1}
 """What work costs on the machine of the model; its defaults are half as much again."""
 
@@ -123,7 +125,7 @@ class FakeCore:
     def _answer(self, spec: Mapping[str, Any]) -> dict[str, float]:
         self.fail(spec)
         ops = lsm(spec) if spec["engine"] == "lsm" else btree(spec)
-        draw = random.Random(f"{spec['seed']} {sorted(spec['options'].items())}")
+        draw = random.Random(f"{spec['seed']} {searched(spec)}")
         ops *= 1.0 + draw.uniform(-1.0, 1.0) * self.noise
         writes = 2.0 if spec["engine"] == "lsm" else 8.0
         return {
@@ -135,6 +137,12 @@ class FakeCore:
             "space_amp": 1.1 if spec["engine"] == "lsm" else 1.5,
             "disk_bytes": 1e6,
         }
+
+
+def searched(spec: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """The settings that a search varies; new knobs that none does leave the noise as it was."""
+    knobs = catalogue(spec["engine"])
+    return sorted(item for item in spec["options"].items() if knobs[item[0]].search is not None)
 
 
 def hit_ratio(cache_bytes: float, spec: Mapping[str, Any]) -> float:

@@ -61,13 +61,18 @@ async def until(pilot: Pilot[None], holds: Callable[[], bool]) -> None:
 
 
 async def picture(pilot: Pilot[None]) -> str:
-    """The screen as text, once the footer is there and nothing moves any more."""
-    before = ""
+    """The screen as text, once the footer is there and nothing moves any more.
+
+    A table fits its columns to their texts when it is idle, which on a busy machine takes more than
+    one look.
+    """
     await until(pilot, lambda: "palette" in text_of(pilot.app))
-    while (now := text_of(pilot.app)) != before:
-        before = now
+    looks: list[str] = []
+    while len(looks) < 5 or len(set(looks[-5:])) > 1:
+        await pilot.pause()
         await pilot.pause(0.05)
-    return now
+        looks.append(text_of(pilot.app))
+    return looks[-1]
 
 
 def environment(**changes: str) -> dict[str, str]:
