@@ -44,6 +44,7 @@ LSM: dict[str, Setting] = {
     "delayed_write_rate": 3 * MIB,
     "manual_wal_flush": True,
     "disable_auto_compactions": True,
+    "max_manifest_file_size": 512 * MIB,
 }
 
 
