@@ -1,7 +1,7 @@
 //! Many clients and workers at once, under the wall clock.
 
 use super::slow_storage::SlowStorage;
-use super::{Driven, TINY, noise, options, structure};
+use super::{Driven, Model, TINY, noise, options, structure};
 use crate::btree::Btree;
 use crate::engine::{Commit, Engine, KeyLayout, WriteBatch};
 use crate::runtime::threads::{WallClock, Workers, admit, spawn};
@@ -10,14 +10,11 @@ use crate::storage::memory::CrashKeeps;
 use crate::storage::{MemoryStorage, Storage};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 const CLIENTS: u32 = 6;
 /// 64 pages of 16 KiB, for many more on storage.
 const COMPRESSED: &str = "page_size=16384 buffer_pool_size=1048576 redo_log_capacity=1048576 io_capacity_max=4000";
-
-type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
 /// Keys that a client has, and how long its values are.
 #[derive(Debug, Clone, Copy)]
@@ -43,13 +40,6 @@ impl Load {
 
     fn layout(self) -> KeyLayout {
         if self.indexes == 0 { KeyLayout::Plain } else { KeyLayout::Indexed }
-    }
-
-    fn everything(self, driven: &mut Driven) -> Model {
-        if self.indexes == 0 {
-            return driven.scan(b"").unwrap().into_iter().collect();
-        }
-        (0..self.indexes).flat_map(|index| driven.scan(&index.to_be_bytes()).unwrap()).collect()
     }
 }
 
@@ -127,7 +117,7 @@ fn disturb(text: &str, load: Load, steps: u32) -> f64 {
     let shape = structure::check(tree.forest(), &mut task);
     assert_eq!(shape.entries, model.len());
     let mut again = Driven::open(left, &options(text), load.layout()).unwrap();
-    assert!(load.everything(&mut again) == model, "acknowledged writes survive a crash");
+    assert!(again.everything(load.indexes) == model, "acknowledged writes survive a crash");
     buffered
 }
 

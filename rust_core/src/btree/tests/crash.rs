@@ -1,6 +1,6 @@
 //! What a crash leaves: every synced batch, no half batch, whole trees.
 
-use super::{Driven, TINY, noise, options, structure};
+use super::{Driven, Model, TINY, file_bytes, noise, options, structure};
 use crate::btree::tablespaces::Tablespace;
 use crate::engine::{Commit, Engine, KeyLayout, WriteBatch};
 use crate::error::{Error, Result};
@@ -10,8 +10,6 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-
-type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
 /// A scripted run: batches of several changes whose keys spread over the tree, so that splits and merges come often.
 fn batch(step: u64) -> WriteBatch {
@@ -81,10 +79,7 @@ const TABLES: Script = Script { batch: tables, ..ENTRIES };
 
 impl Script {
     fn everything(self, driven: &mut Driven) -> Model {
-        if self.layout == KeyLayout::Plain {
-            return driven.scan(b"").unwrap().into_iter().collect();
-        }
-        (0..4u32).flat_map(|index| driven.scan(&index.to_be_bytes()).unwrap()).collect()
+        driven.everything(if self.layout == KeyLayout::Plain { 0 } else { 4 })
     }
 }
 
@@ -463,7 +458,7 @@ fn a_flipped_bit_is_an_error_or_repaired_but_never_silent() {
     run(&mut driven, 1..=200).1.unwrap();
     let expected = driven.scan(b"").unwrap();
     driven.engine.close(&mut driven.task).unwrap();
-    let bits = memory.open(&mut driven.task, Tablespace::System.file_name()).unwrap().len() * 8;
+    let bits = file_bytes(&*memory, Tablespace::System) * 8;
     let (mut errors, mut whole) = (0, 0);
     for n in 0..400u64 {
         let clone = Arc::new(memory.crash_clone(CrashKeeps::Everything));

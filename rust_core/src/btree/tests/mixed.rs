@@ -1,32 +1,29 @@
 //! Compressed tables beside others that are not: what each kind takes on storage and in the pool, and what is refused.
 
-use super::{Driven, assert_meters_agree, noise, options, structure};
+use super::{Driven, PACKED, assert_meters_agree, file_bytes, half_noise, options, spread, structure};
 use crate::btree::page::EXTENT_PAGES;
 use crate::btree::tablespaces::Tablespace;
 use crate::engine::{Commit, Engine, KeyLayout, WriteBatch};
 use crate::error::Error;
 use crate::metrics::Purpose;
-use crate::runtime::Task;
 use crate::storage::{MemoryStorage, Storage};
 use std::sync::Arc;
 
-const PACKED: u32 = 1;
+const COMPRESSED: u32 = 1;
 const WHOLE: u32 = 2;
 const PAGE: u64 = 16384;
 const SLOT: u64 = 8192;
-const POOL: &str = "page_size=16384 key_block_size=8192 buffer_pool_size=2097152 redo_log_capacity=2097152";
 
 fn mixed() -> String {
-    format!("{POOL} compressed_indexes=\"{PACKED}\"")
+    format!("{PACKED} compressed_indexes=\"{COMPRESSED}\"")
 }
 
 fn key(index: u32, n: u32) -> Vec<u8> {
-    [index.to_be_bytes(), n.wrapping_mul(2_654_435_761).to_be_bytes()].concat()
+    [index.to_be_bytes(), spread(n)].concat()
 }
 
-/// A row of which half is noise.
 fn row(n: u32) -> Vec<u8> {
-    noise(u64::from(n), 100).chain([b'x'; 100]).collect()
+    half_noise(u64::from(n), 200)
 }
 
 fn opened(storage: &Arc<MemoryStorage>, text: &str) -> crate::error::Result<Driven> {
@@ -38,16 +35,12 @@ fn loaded(text: &str, rows: u32) -> (Arc<MemoryStorage>, Driven) {
     let storage = Arc::new(MemoryStorage::new(Arc::default()));
     let mut driven = opened(&storage, text).unwrap();
     for n in 0..rows {
-        for index in [PACKED, WHOLE] {
+        for index in [COMPRESSED, WHOLE] {
             driven.put(&key(index, n), &row(n)).unwrap();
         }
     }
     driven.engine.close(&mut driven.task).unwrap();
     (storage, driven)
-}
-
-fn file_bytes(storage: &MemoryStorage, tablespace: Tablespace) -> u64 {
-    storage.open(&mut Task::wall(0), tablespace.file_name()).unwrap().len()
 }
 
 fn tree_pages(driven: &Driven, tablespace: Tablespace) -> u64 {
@@ -76,11 +69,11 @@ fn each_kind_takes_its_own_bytes_in_a_file_of_its_own() {
     structure::check(driven.engine.forest(), &mut driven.task);
     let extent = u64::from(EXTENT_PAGES);
     for (tablespace, bytes) in [(Tablespace::System, PAGE), (Tablespace::Compressed, SLOT)] {
-        let (taken, len) = (tree_pages(&driven, tablespace), file_bytes(&storage, tablespace));
+        let (taken, len) = (tree_pages(&driven, tablespace), file_bytes(&*storage, tablespace));
         assert!(taken * bytes <= len && len < (taken * 23 / 20 + extent) * bytes, "{len} for {taken} pages");
     }
-    let (_, all) = loaded(POOL, 15_000);
-    let plain = POOL.replace("key_block_size=8192", "");
+    let (_, all) = loaded(PACKED, 15_000);
+    let plain = PACKED.replace("key_block_size=8192", "");
     let (_, none) = loaded(&plain, 15_000);
     let half = |driven: &Driven| tree_pages(driven, Tablespace::System) as f64 / 2.0;
     let packed = tree_pages(&driven, Tablespace::Compressed) as f64 / half(&all);
@@ -106,7 +99,7 @@ fn a_batch_writes_each_page_in_its_size_behind_a_doublewrite_of_whole_pages() {
         let before = storage.meters().snapshot();
         let flushed = driven.detail("pages_flushed");
         for n in 0..300 {
-            driven.put(&key(PACKED, n), b"changed").unwrap();
+            driven.put(&key(COMPRESSED, n), b"changed").unwrap();
             driven.put(&key(WHOLE, n), b"changed").unwrap();
         }
         driven.engine.close(&mut driven.task).unwrap();
@@ -125,7 +118,7 @@ fn the_pool_counts_both_kinds_by_what_they_take() {
     let (_, mut driven) = loaded(&mixed(), 15_000);
     let mut held = [Vec::new(), Vec::new()];
     for round in 0..6u32 {
-        let index = if round % 2 == 0 { PACKED } else { WHOLE };
+        let index = if round % 2 == 0 { COMPRESSED } else { WHOLE };
         for n in 0..8000u32 {
             let n = n.wrapping_mul(7919) % 15_000;
             assert_eq!(driven.get(&key(index, n)).unwrap().unwrap(), row(n));
@@ -153,13 +146,13 @@ fn a_scan_of_either_kind_reads_ahead() {
     let text = format!("{} read_ahead_threshold=48", mixed());
     let storage = Arc::new(MemoryStorage::new(Arc::default()));
     let mut driven = opened(&storage, &text).unwrap();
-    for index in [PACKED, WHOLE] {
+    for index in [COMPRESSED, WHOLE] {
         for n in 0..30_000u32 {
             driven.put(&[index.to_be_bytes(), n.to_be_bytes()].concat(), &row(n)).unwrap();
         }
     }
     driven.engine.close(&mut driven.task).unwrap();
-    for index in [PACKED, WHOLE] {
+    for index in [COMPRESSED, WHOLE] {
         let before = driven.detail("pages_read_ahead");
         let engine = driven.engine.clone();
         let mut cursor = engine.iterator(&mut driven.task).unwrap();
@@ -177,9 +170,9 @@ fn a_scan_of_either_kind_reads_ahead() {
 fn each_table_takes_the_keys_and_values_that_its_pages_take() {
     let (_, mut driven) = loaded(&mixed(), 10);
     let forest = driven.engine.forest();
-    let longest = [PACKED, WHOLE].map(|index| (forest.max_key_bytes(index), forest.max_value_bytes(index)));
+    let longest = [COMPRESSED, WHOLE].map(|index| (forest.max_key_bytes(index), forest.max_value_bytes(index)));
     assert!(longest[0].0 < longest[1].0 && longest[0].1 < longest[1].1, "{longest:?}");
-    for (index, (key_bytes, value_bytes)) in [PACKED, WHOLE].into_iter().zip(longest) {
+    for (index, (key_bytes, value_bytes)) in [COMPRESSED, WHOLE].into_iter().zip(longest) {
         let named = |len: usize| [&index.to_be_bytes()[..], &vec![b'k'; len]].concat();
         for len in [100, key_bytes / 2, key_bytes] {
             driven.put(&named(len), &vec![7; value_bytes]).unwrap();
@@ -200,10 +193,10 @@ fn what_was_made_with_one_list_is_not_opened_with_another() {
             "{text}: {refused:?}"
         );
     };
-    let list = |list: &str| format!("{POOL} compressed_indexes=\"{list}\"");
+    let list = |list: &str| format!("{PACKED} compressed_indexes=\"{list}\"");
     let (some, driven) = loaded(&mixed(), 100);
     drop(driven);
-    for text in [POOL, &list("2"), &list("1:2"), &list("3")] {
+    for text in [PACKED, &list("2"), &list("1:2"), &list("3")] {
         refuses(&some, text);
     }
     // A table that is yet to be made may be either.
@@ -212,10 +205,10 @@ fn what_was_made_with_one_list_is_not_opened_with_another() {
     drop(driven);
     refuses(&some, &mixed());
     assert!(opened(&some, &list("1:7")).is_ok());
-    let (all, driven) = loaded(POOL, 100);
+    let (all, driven) = loaded(PACKED, 100);
     drop(driven);
     refuses(&all, &mixed());
-    let (none, driven) = loaded(&POOL.replace("key_block_size=8192", "compressed_indexes=\"1\""), 100);
+    let (none, driven) = loaded(&PACKED.replace("key_block_size=8192", "compressed_indexes=\"1\""), 100);
     drop(driven);
     let error = opened(&none, &mixed()).map(drop).unwrap_err();
     assert!(error.to_string().contains("key_block_size"), "{error}");
@@ -224,7 +217,7 @@ fn what_was_made_with_one_list_is_not_opened_with_another() {
 #[test]
 fn a_list_that_names_no_indexes_is_refused() {
     for list in ["", "none", "1,2", "1:", "1::2", "-1", "4294967294", "all:1"] {
-        let result = options(&format!("{POOL} compressed_indexes=\"{list}\"")).check();
+        let result = options(&format!("{PACKED} compressed_indexes=\"{list}\"")).check();
         assert!(
             matches!(&result, Err(Error::Invalid { field, .. }) if field == "options.compressed_indexes"),
             "{list}"
@@ -239,14 +232,14 @@ fn a_batch_over_both_tables_is_whole_after_a_crash_that_kept_its_log_alone() {
     let (storage, mut driven) = loaded(&text, 500);
     let mut batch = WriteBatch::default();
     for n in 0..200 {
-        batch.put(&key(PACKED, n), &row(n + 1));
+        batch.put(&key(COMPRESSED, n), &row(n + 1));
         batch.put(&key(WHOLE, n), &row(n + 1));
-        batch.delete(&key([PACKED, WHOLE][n as usize % 2], n + 200));
+        batch.delete(&key([COMPRESSED, WHOLE][n as usize % 2], n + 200));
     }
     driven.write(&mut batch, Commit::Synced).unwrap();
     let left = Arc::new(storage.crash_clone(crate::storage::memory::CrashKeeps::Synced));
     let mut again = opened(&left, &text).unwrap();
-    for index in [PACKED, WHOLE] {
+    for index in [COMPRESSED, WHOLE] {
         let of_index = |driven: &mut Driven| driven.scan(&index.to_be_bytes()).unwrap();
         let found = of_index(&mut again);
         assert_eq!(found.len(), 400);

@@ -14,12 +14,17 @@ mod shape;
 pub(super) mod slow_storage;
 mod structure;
 
+use super::tablespaces::Tablespace;
 use super::{Btree, Options};
 use crate::engine::{Commit, Engine, KeyLayout, WriteBatch};
 use crate::error::Result;
 use crate::runtime::{Admission, Signal, Task};
 use crate::storage::{MemoryStorage, Storage};
+use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// What an engine should hold.
+type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
 /// Options from `name=value` words; `innodb_` is left out.
 fn options(text: &str) -> Options {
@@ -36,6 +41,9 @@ fn options(text: &str) -> Options {
 
 /// The smallest engine: 64 pages of 4 KiB and a log of 256 KiB, so that everything happens all the time.
 const TINY: &str = "page_size=4096 buffer_pool_size=262144 redo_log_capacity=262144 io_capacity_max=4000";
+
+/// Compressed tables, in a pool of 128 whole pages.
+const PACKED: &str = "page_size=16384 key_block_size=8192 buffer_pool_size=2097152 redo_log_capacity=2097152";
 
 /// An engine with the task that drives it.
 struct Driven {
@@ -109,6 +117,14 @@ impl Driven {
         Ok(found)
     }
 
+    /// All entries of the first so many indexes; for none, those of a plain tree.
+    fn everything(&mut self, indexes: u32) -> Model {
+        if indexes == 0 {
+            return self.scan(b"").unwrap().into_iter().collect();
+        }
+        (0..indexes).flat_map(|index| self.scan(&index.to_be_bytes()).unwrap()).collect()
+    }
+
     fn detail(&self, name: &str) -> f64 {
         self.engine.stats().details[name]
     }
@@ -122,6 +138,20 @@ fn noise(number: u64, len: usize) -> impl Iterator<Item = u8> {
         (state >> 56) as u8
     })
     .take(len)
+}
+
+/// A row of which half is noise.
+fn half_noise(number: u64, len: usize) -> Vec<u8> {
+    noise(number, len / 2).chain(std::iter::repeat_n(b'x', len.div_ceil(2))).collect()
+}
+
+/// Part of a key, so that rows in the order of their numbers are in random order.
+fn spread(n: u32) -> [u8; 4] {
+    n.wrapping_mul(2_654_435_761).to_be_bytes()
+}
+
+fn file_bytes(storage: &dyn Storage, tablespace: Tablespace) -> u64 {
+    storage.open(&mut Task::wall(0), tablespace.file_name()).unwrap().len()
 }
 
 /// Bytes by purpose are the bytes that the storage saw.

@@ -269,10 +269,6 @@ proptest! {
         );
         agree(text, KeyLayout::Plain, &ops);
     }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn compressed_tables_agree_with_a_map(
@@ -287,10 +283,6 @@ proptest! {
         );
         agree(text, layout, &ops);
     }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn compressed_tables_beside_others_agree_with_a_map(

@@ -1,34 +1,16 @@
 //! Compressed tables: what they take on storage, when pages are compressed and split, and what is refused.
 
-use super::{Driven, TINY, options, structure};
+use super::{Driven, PACKED, TINY, file_bytes, half_noise, noise, options, spread, structure};
 use crate::btree::page::EXTENT_PAGES;
 use crate::btree::redo;
 use crate::btree::redo_op::RedoOp;
+use crate::btree::tablespaces::Tablespace;
 use crate::engine::{Commit, Engine, KeyLayout, WriteBatch};
 use crate::error::Error;
 use crate::metrics::Purpose;
 use crate::runtime::Task;
 use crate::storage::Storage;
 use crate::storage::memory::CrashKeeps;
-
-const PACKED: &str = "page_size=16384 key_block_size=8192 buffer_pool_size=2097152 redo_log_capacity=2097152";
-
-/// Bytes that cannot be compressed.
-fn noise(seed: u64, len: usize) -> Vec<u8> {
-    let mut state = seed | 1;
-    let mut next = || {
-        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (state >> 56) as u8
-    };
-    (0..len).map(|_| next()).collect()
-}
-
-/// A row of which half is noise.
-fn half_noise(seed: u64, len: usize) -> Vec<u8> {
-    let mut value = noise(seed, len / 2);
-    value.resize(len, b'x');
-    value
-}
 
 /// Rows below `end` in random order, again and again.
 fn random_rows(end: u32) -> impl Iterator<Item = u32> {
@@ -37,14 +19,6 @@ fn random_rows(end: u32) -> impl Iterator<Item = u32> {
         state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         (state >> 33) as u32 % end
     })
-}
-
-fn pages_of(storage: &dyn Storage) -> u64 {
-    storage.open(&mut Task::wall(0), "pages.db").unwrap().len()
-}
-
-fn spread(n: u32) -> [u8; 4] {
-    n.wrapping_mul(2_654_435_761).to_be_bytes()
 }
 
 fn loaded(text: &str, rows: u32) -> (std::sync::Arc<crate::storage::MemoryStorage>, Driven) {
@@ -60,14 +34,14 @@ fn loaded(text: &str, rows: u32) -> (std::sync::Arc<crate::storage::MemoryStorag
 fn every_page_takes_a_slot_of_key_block_size() {
     let (storage, driven) = loaded(PACKED, 20_000);
     let pages = driven.detail("tree_pages");
-    let bytes = pages_of(&*storage) as f64;
+    let bytes = file_bytes(&*storage, Tablespace::System) as f64;
     // Undo has an extent of its own.
     let undo = f64::from(EXTENT_PAGES) * 8192.0;
     assert!(bytes >= pages * 8192.0 && bytes < pages * 8192.0 * 1.15 + undo, "{bytes} for {pages} pages");
     assert_eq!(storage.used_bytes().unwrap() / 8192, {
         let others = ["redo.log", "doublewrite.db"];
         let open = |name: &&str| storage.open(&mut Task::wall(0), name).unwrap().len();
-        (pages_of(&*storage) + others.iter().map(open).sum::<u64>()) / 8192
+        (file_bytes(&*storage, Tablespace::System) + others.iter().map(open).sum::<u64>()) / 8192
     });
 }
 
@@ -85,7 +59,7 @@ fn rows_that_halve_take_half_and_rows_that_do_not_take_no_more_than_uncompressed
     let plain = PACKED.replace("key_block_size=8192", "");
     let halves = bytes(PACKED, &|n| half_noise(n, 200)) / bytes(&plain, &|n| half_noise(n, 200));
     assert!((0.5..0.75).contains(&halves), "{halves}");
-    let noisy = bytes(PACKED, &|n| noise(n, 200)) / bytes(&plain, &|n| noise(n, 200));
+    let noisy = bytes(PACKED, &|n| noise(n, 200).collect()) / bytes(&plain, &|n| noise(n, 200).collect());
     assert!((0.9..1.25).contains(&noisy), "{noisy}");
 }
 
@@ -95,8 +69,9 @@ fn what_cannot_be_compressed_is_split_until_it_fits() {
     let longest = driven.engine.forest().max_key_bytes(0);
     let inline = driven.engine.forest().max_inline_bytes(0);
     for n in 0..400u64 {
-        let key = noise(n * 7919 + 1, if n % 3 == 0 { longest } else { 20 });
-        driven.put(&key, &noise(n, inline + usize::from(n % 10 == 0))).unwrap();
+        let key = noise(n * 7919 + 1, if n % 3 == 0 { longest } else { 20 }).collect::<Vec<_>>();
+        let row = noise(n, inline + usize::from(n % 10 == 0)).collect::<Vec<_>>();
+        driven.put(&key, &row).unwrap();
     }
     assert_eq!(structure::check(driven.engine.forest(), &mut driven.task).entries, 400);
     assert!(driven.detail("pack_failures") > 0.0);
