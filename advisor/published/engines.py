@@ -68,6 +68,7 @@ SETTINGS_CAVEAT = (
 
 # The redo log has two files and the change buffer is on, as by default. 5.7 pads its log writes to
 # 8 KiB, but the page cache has them until the sync of the second, so that the padding is not seen.
+# These versions sync with fsync, and have one doublewrite batch on its way at a time.
 # The scan depth of 4,000 is that of an instance of the pool, of which those versions have 8.
 INNODB_2016: dict[str, Setting] = {
     "innodb_page_size": 8 * KIB,
@@ -75,6 +76,7 @@ INNODB_2016: dict[str, Setting] = {
     "innodb_log_buffer_size": 64 * MIB,
     "innodb_flush_log_at_trx_commit": 2,
     "innodb_doublewrite": True,
+    "innodb_use_fdatasync": False,
     "innodb_flush_neighbors": 0,
     "innodb_change_buffering": "all",
     "innodb_lru_scan_depth": 8 * 4_000,

@@ -2,6 +2,7 @@
 //! refill of the free list, checkpoints, the log's second, read-ahead, merges of buffered changes, and settling.
 
 use super::change_buffer::{ChangeBuffer, PAGES_AT_ONCE};
+use super::doublewrite::REGION_PAGES;
 use super::flush::FlushBatch;
 use super::pace::{Pace, Sight};
 use super::pool::BufferPool;
@@ -37,6 +38,8 @@ struct State {
     refill_due: bool,
     flush_jobs: u64,
     refill_runs: bool,
+    /// The last refill found no frame that it could free: all were in use, or being written.
+    refill_failed: bool,
     log_runs: bool,
     checkpoint_runs: bool,
     read_ahead_runs: bool,
@@ -79,6 +82,12 @@ struct Slot {
     running: Running,
 }
 
+impl Slot {
+    fn is_refill(&self) -> bool {
+        matches!(self.running, Running::Flush { refill: true })
+    }
+}
+
 impl Drop for Slot {
     fn drop(&mut self) {
         let mut state = self.background.state.lock();
@@ -87,6 +96,8 @@ impl Drop for Slot {
                 state.flush_jobs -= 1;
                 if refill {
                     state.refill_runs = false;
+                } else {
+                    state.refill_failed = false;
                 }
             }
             Running::Log => state.log_runs = false,
@@ -159,6 +170,20 @@ impl Background {
     pub fn note_waiting_writer(&self) {
         self.writer_waits.store(true, Ordering::Release);
         self.pool.signal.wake();
+    }
+
+    /// Whether pages that are to come in have to wait for a job that frees frames, which runs or may begin.
+    pub fn has_to_supply_frames(&self) -> bool {
+        if self.pool.has_frame_at_hand() {
+            return false;
+        }
+        let mut state = self.state.lock();
+        if !state.refill_runs && !state.refill_failed && self.frames_to_free() > 0 {
+            state.refill_due = true;
+            self.pool.signal.wake();
+            return true;
+        }
+        state.flush_jobs > 0
     }
 
     fn hurries(&self) -> bool {
@@ -236,7 +261,7 @@ impl Background {
         if pages == 0 {
             state.pages_due = 0;
         }
-        state.refill_due = true;
+        (state.refill_due, state.refill_failed) = (true, false);
         self.note_merges(state, now_ns);
     }
 
@@ -302,6 +327,13 @@ impl Background {
         (self.pool.frames() as u64 / 4 / cleaners).clamp(FEWEST_JOB_PAGES, JOB_PAGES)
     }
 
+    /// Flush jobs at a time: no more than can write, and one that has its pages ready.
+    fn most_flush_jobs(&self) -> u64 {
+        let options = &self.pool.options;
+        let writing = if options.innodb_doublewrite { options.innodb_doublewrite_files } else { u64::MAX - 1 };
+        options.innodb_page_cleaners.min(writing + 1)
+    }
+
     fn frames_to_free(&self) -> usize {
         let lru = self.pool.lru.lock();
         let spare = lru.len().saturating_sub(LRU_MIN_LEN.min(self.pool.frames() / 2));
@@ -322,12 +354,12 @@ impl Background {
         if self.pool.short_of_frames.swap(false, Ordering::AcqRel) {
             state.refill_due = true;
         }
-        if state.flush_jobs >= options.innodb_page_cleaners {
+        if state.flush_jobs >= self.most_flush_jobs() {
             return None;
         }
-        let refill = if state.refill_due && !state.refill_runs { self.frames_to_free() } else { 0 };
+        let refill = if state.refill_due && !state.refill_runs { self.frames_to_free().min(REGION_PAGES) } else { 0 };
         state.refill_due &= state.refill_runs;
-        let ready = state.pages_due >= state.worth_a_job.min(idle);
+        let ready = refill == 0 && state.pages_due >= state.worth_a_job.min(idle);
         let pages = if ready { state.pages_due.min(self.job_pages()) } else { 0 };
         if refill == 0 && (pages == 0 || self.pool.is_full_in_flight()) {
             return None;
@@ -336,7 +368,7 @@ impl Background {
         state.flush_jobs += 1;
         state.refill_runs |= refill > 0;
         let slot = self.slot(Running::Flush { refill: refill > 0 });
-        Some(FlushJob { slot, pages: pages as usize, refill, batches: Vec::new() })
+        Some(FlushJob { slot, pages: pages as usize, refill, freed: 0, batches: Vec::new() })
     }
 }
 
@@ -346,6 +378,7 @@ struct FlushJob {
     pages: usize,
     /// Frames to free.
     refill: usize,
+    freed: usize,
     batches: Vec<Arc<FlushBatch>>,
 }
 
@@ -362,17 +395,23 @@ impl Job for FlushJob {
         self.batches = written?;
         if self.refill > 0 {
             // In the order of the list: a clean page does not go because the colder ones behind it are dirty.
-            self.refill -= pool.free_clean_pages(task, self.refill);
+            self.freed = pool.free_clean_pages(task, self.refill);
+            self.refill -= self.freed;
             self.batches.extend(pool.write_frames(task, &pool.coldest_dirty(self.refill, self.refill), true)?);
         }
         Ok(())
     }
 
     fn install(self: Box<Self>, task: &mut Task) -> Result<()> {
-        let pool = &self.slot.background.pool;
+        let background = &self.slot.background;
+        let pool = &background.pool;
         pool.complete_all(&self.batches);
-        if self.refill > 0 {
-            pool.free_clean_pages(task, self.refill);
+        let freed = self.freed + if self.refill > 0 { pool.free_clean_pages(task, self.refill) } else { 0 };
+        // Batch by batch, until there are as many as there should be.
+        if self.slot.is_refill() {
+            let mut state = background.state.lock();
+            state.refill_due |= freed > 0;
+            state.refill_failed = freed == 0;
         }
         Ok(())
     }

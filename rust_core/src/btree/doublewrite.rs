@@ -2,12 +2,13 @@
 //! crash has a whole copy. A page takes a full slot whatever it is compressed to, as in InnoDB, which
 //! also fills the slots of compressed tables' pages up.
 
+use super::options::Options;
 use super::page::View;
 use super::redo::read_padded;
 use super::tablespaces::Tablespaces;
 use crate::error::Result;
 use crate::metrics::Purpose;
-use crate::runtime::Task;
+use crate::runtime::{Line, Task};
 use crate::storage::StorageFile;
 use parking_lot::Mutex;
 use std::borrow::Cow;
@@ -18,13 +19,14 @@ use std::sync::Arc;
 /// The area's file.
 pub const FILE: &str = "doublewrite.db";
 /// Pages that are written together.
-pub const REGION_PAGES: usize = 64;
+pub const REGION_PAGES: usize = 128;
 
 /// The area. A batch takes adjacent slots, the first that are free, so that the area is as large as what is in flight.
 pub struct Doublewrite {
     file: Arc<dyn StorageFile>,
     page_bytes: usize,
     taken: Mutex<Vec<bool>>,
+    batches: Line,
 }
 
 /// The first run of `count` free slots, which may end behind those that exist.
@@ -41,8 +43,10 @@ fn first_fit(taken: &[bool], count: usize) -> usize {
 }
 
 impl Doublewrite {
-    pub fn new(file: Arc<dyn StorageFile>, page_bytes: usize) -> Self {
-        Self { file, page_bytes, taken: Mutex::default() }
+    pub fn new(file: Arc<dyn StorageFile>, options: &Options) -> Self {
+        options.set_syncs(&*file);
+        let (page_bytes, batches) = (options.innodb_page_size as usize, options.innodb_doublewrite_files as usize);
+        Self { file, page_bytes, taken: Mutex::default(), batches: Line::new(batches) }
     }
 
     /// Writes these packed pages and their images to slots of their own, syncs them, and keeps the slots until `in_place` is
@@ -57,11 +61,12 @@ impl Doublewrite {
         let images = self.fill_up(files, pages, images);
         let slots = self.take_slots(pages.len());
         let offset = (slots.start * self.page_bytes) as u64;
-        let result = self
-            .file
-            .write_at(task, Purpose::Doublewrite, offset, &images)
-            .and_then(|()| self.file.sync(task, Purpose::Doublewrite))
-            .and_then(|()| in_place(task));
+        let result = self.batches.with(task, |task| {
+            self.file
+                .write_at(task, Purpose::Doublewrite, offset, &images)
+                .and_then(|()| self.file.sync(task, Purpose::Doublewrite))
+                .and_then(|()| in_place(task))
+        });
         self.taken.lock()[slots].fill(false);
         result
     }

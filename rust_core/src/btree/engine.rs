@@ -378,14 +378,18 @@ impl Engine for Btree {
 
     /// The limit leaves room for what all threads may still write, as InnoDB's free check does; the size of this write does
     /// not matter.
-    fn admit(&self, _task: &mut Task, _bytes: u64) -> Result<Admission> {
+    fn admit(&self, task: &mut Task, bytes: u64) -> Result<Admission> {
         self.poison.check()?;
         let redo = &self.forest.redo;
-        if redo.checkpoint_age() < redo.thresholds.limit_for_free_check {
-            return Ok(Admission::Go);
+        if bytes > 0 && redo.checkpoint_age() >= redo.thresholds.limit_for_free_check {
+            self.background.note_waiting_writer();
+            return Ok(Admission::Wait);
         }
-        self.background.note_waiting_writer();
-        Ok(Admission::Wait)
+        if task.has_to_ask() && self.background.has_to_supply_frames() {
+            return Ok(Admission::Wait);
+        }
+        task.has_asked();
+        Ok(Admission::Go)
     }
 
     fn next_job(&self, now_ns: u64) -> Option<Box<dyn Job>> {

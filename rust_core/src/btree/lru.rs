@@ -39,6 +39,8 @@ pub struct Lru {
     old_pct: usize,
     free: Vec<u32>,
     frames: usize,
+    /// So many of them are kept from those that take a free one.
+    spare: usize,
     scan: Scan,
 }
 
@@ -53,8 +55,9 @@ struct Scan {
 }
 
 impl Lru {
-    /// A list for `frames` frames, all free.
-    pub fn new(frames: usize, old_pct: usize) -> Self {
+    /// A list for `frames` frames, all free, and `spare` ones.
+    pub fn new(frames: usize, spare: usize, old_pct: usize) -> Self {
+        let frames = frames + spare;
         let old = (0..frames).map(|_| AtomicBool::new(false)).collect();
         let (head, tail, old_head) = (NONE, NONE, NONE);
         let scan = Scan { next: NONE, cleaned: 0 };
@@ -69,6 +72,7 @@ impl Lru {
             old_pct,
             free: Vec::new(),
             frames,
+            spare,
             scan,
         }
     }
@@ -83,13 +87,22 @@ impl Lru {
         self.len
     }
 
-    /// Frames that hold no page.
-    pub fn free_len(&self) -> usize {
+    fn empty_len(&self) -> usize {
         self.free.len() + self.frames - self.links.len()
+    }
+
+    /// Frames that hold no page, without the spare ones.
+    pub fn free_len(&self) -> usize {
+        self.empty_len().saturating_sub(self.spare)
     }
 
     /// Takes a frame that holds no page: one that had a page before, or a new one.
     pub fn take_free(&mut self) -> Option<u32> {
+        if self.empty_len() > self.spare { self.take_spare() } else { None }
+    }
+
+    /// Takes one of the spare ones if there is no other.
+    pub fn take_spare(&mut self) -> Option<u32> {
         self.free.pop().or_else(|| {
             let fresh = self.links.len();
             (fresh < self.frames).then(|| {
@@ -287,7 +300,7 @@ mod tests {
 
     #[test]
     fn any_sequence_keeps_the_list_whole_and_the_midpoint_in_its_place() {
-        let mut lru = Lru::new(200, 37);
+        let mut lru = Lru::new(200, 0, 37);
         let mut inside = Vec::new();
         let mut state = 7u64;
         for step in 0..5000 {
@@ -322,7 +335,7 @@ mod tests {
 
     #[test]
     fn a_scan_does_not_push_out_young_pages() {
-        let mut lru = Lru::new(100, 37);
+        let mut lru = Lru::new(100, 0, 37);
         for _ in 0..100 {
             let frame = lru.take_free().unwrap();
             lru.insert(frame);
@@ -340,7 +353,7 @@ mod tests {
     /// After a 16th of the pages went to the free list at once and as many came in one by one: share of these that are
     /// young.
     fn young_share_of_a_refill(frames: usize) -> f64 {
-        let mut lru = Lru::new(frames, 37);
+        let mut lru = Lru::new(frames, 0, 37);
         while let Some(frame) = lru.take_free() {
             lru.insert(frame);
         }
@@ -382,7 +395,7 @@ mod tests {
 
     #[test]
     fn the_search_for_a_clean_frame_finds_what_a_walk_from_the_cold_end_finds() {
-        let mut lru = Lru::new(100, 37);
+        let mut lru = Lru::new(100, 0, 37);
         let (mut inside, mut dirty, mut cleaned) = (Vec::new(), [false; 100], 0);
         let mut state = 3u64;
         for step in 0..20_000u32 {

@@ -1,12 +1,14 @@
 //! The options of the B-tree: InnoDB's names, MariaDB 10.11's defaults where that server has the option.
 
 use super::change_buffer::CHANGE_TREE;
+use super::doublewrite::REGION_PAGES;
 use super::page_file::BLOCK_BYTES;
 use super::tablespaces::Tablespace;
 use crate::codec::Compression;
 use crate::engine_options;
 use crate::error::{Error, Result};
 use crate::options::Accepts;
+use crate::storage::StorageFile;
 
 /// Fewest frames of a buffer pool, whatever its size in bytes.
 pub const MIN_POOL_PAGES: u64 = 64;
@@ -41,6 +43,10 @@ engine_options! {
             "1 writes and syncs redo at commit, 2 writes at commit and syncs once a second, 0 does both once a second.";
         innodb_doublewrite: bool = true, Accepts::Switch,
             "Write pages to the doublewrite area before their place, so that torn pages can be repaired.";
+        innodb_doublewrite_files: u64 = 1u64, Accepts::Range(1.0, 256.0),
+            "Batches of pages that may be on their way through the doublewrite area at once.";
+        innodb_use_fdatasync: bool = true, Accepts::Switch,
+            "Sync with fdatasync, which leaves out the times of files that fsync commits to the file system's journal.";
         innodb_io_capacity: u64 = 200u64, Accepts::Range(1.0, 4_294_967_295.0),
             "Pages per second that background flushing aims at.";
         innodb_io_capacity_max: u64 = 2000u64, Accepts::Range(1.0, 4_294_967_295.0),
@@ -158,10 +164,18 @@ impl Options {
     }
 
     /// Pages at the cold end that a round looks at. A round that is shorter than a second is one of a smaller pool, of which
-    /// the full depth would be a large part; but it is never less than the smallest depth that the option takes.
+    /// the full depth would be a large part. But clients take frames while a batch is written, which takes as long in a small
+    /// pool as in a large one: never less than two batches free.
     pub fn scan_depth(&self) -> usize {
         let of_round = self.innodb_lru_scan_depth * self.engine_second_us / 1_000_000;
-        of_round.max(LEAST_SCAN_DEPTH) as usize
+        of_round.max(self.innodb_lru_scan_depth.min(2 * REGION_PAGES as u64)) as usize
+    }
+
+    /// Has a file of the engine synced as they say.
+    pub fn set_syncs(&self, file: &dyn StorageFile) {
+        if !self.innodb_use_fdatasync {
+            file.sync_times();
+        }
     }
 
     /// The page compression.

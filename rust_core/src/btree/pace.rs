@@ -179,9 +179,10 @@ mod tests {
     }
 
     #[test]
-    fn a_shorter_round_looks_at_fewer_cold_pages_but_at_some() {
-        let depth = |engine_second_us| Options { engine_second_us, ..options("lru_scan_depth=1600") }.scan_depth();
-        assert_eq!([1_000_000, 10_000, 1000].map(depth), [1600, 16, 8]);
+    fn a_shorter_round_looks_at_fewer_cold_pages_but_at_as_many_as_two_batches_have() {
+        let depth = |engine_second_us| Options { engine_second_us, ..options("lru_scan_depth=16000") }.scan_depth();
+        assert_eq!([1_000_000, 100_000, 1000].map(depth), [16_000, 1600, 256]);
+        assert_eq!(Options { engine_second_us: 1000, ..options("lru_scan_depth=100") }.scan_depth(), 100);
     }
 
     #[test]

@@ -7,7 +7,7 @@
 
 use super::packed_page::PackedEdit;
 use super::page::{Kind, View};
-use super::pool::{Body, BufferPool};
+use super::pool::{Body, BufferPool, Source, spare_frames};
 use crate::error::Result;
 use crate::runtime::Task;
 use std::sync::atomic::Ordering;
@@ -118,8 +118,9 @@ impl BufferPool {
         unzipped.packed * self.options.key_block_size as usize + pages * self.page_bytes()
     }
 
-    fn bytes_left(&self, unzipped: &Unzipped) -> usize {
-        (self.options.pool_pages() * self.both_forms()).saturating_sub(self.bytes_of(unzipped))
+    fn bytes_left(&self, unzipped: &Unzipped, from: Source) -> usize {
+        let spare = if from == Source::Spare { spare_frames(&self.options) } else { 0 };
+        ((self.options.pool_pages() + spare) * self.both_forms()).saturating_sub(self.bytes_of(unzipped))
     }
 
     /// Frames that can take a page in both forms without an eviction, when so many are free.
@@ -127,7 +128,7 @@ impl BufferPool {
         if !self.is_packed() {
             return free;
         }
-        let left = self.bytes_left(&self.unzipped.lock());
+        let left = self.bytes_left(&self.unzipped.lock(), Source::ColdEnd);
         (left / self.both_forms()).min(free)
     }
 
@@ -143,10 +144,10 @@ impl BufferPool {
     }
 
     /// Takes the bytes for a page, in both forms if it has two; false if something must go first.
-    fn take_frame_bytes(&self, is_packed: bool) -> bool {
+    fn take_frame_bytes(&self, is_packed: bool, from: Source) -> bool {
         let mut unzipped = self.unzipped.lock();
         let bytes = if is_packed { self.both_forms() } else { self.page_bytes() };
-        let fits = self.bytes_left(&unzipped) >= bytes;
+        let fits = self.bytes_left(&unzipped, from) >= bytes;
         if fits && is_packed {
             unzipped.packed += 1;
             unzipped.taken += 1;
@@ -157,9 +158,9 @@ impl BufferPool {
     }
 
     /// Takes the bytes for a page whose compressed form is there; false if something must go first.
-    fn take_page_bytes(&self) -> bool {
+    fn take_page_bytes(&self, from: Source) -> bool {
         let mut unzipped = self.unzipped.lock();
-        let fits = self.bytes_left(&unzipped) >= self.page_bytes();
+        let fits = self.bytes_left(&unzipped, from) >= self.page_bytes();
         unzipped.taken += usize::from(fits);
         fits
     }
@@ -198,23 +199,23 @@ impl BufferPool {
     }
 
     /// A free frame with room for a page, in both forms if it has two. What must go for it goes: pages from one of both
-    /// forms to the other, and clean ones among the `depth` coldest from the pool.
-    pub fn packed_frame_without_flush(&self, is_packed: bool, depth: usize) -> Option<u32> {
+    /// forms to the other, and clean ones from the pool.
+    pub fn packed_frame_without_flush(&self, is_packed: bool, from: Source) -> Option<u32> {
         let mut lru = self.lru.lock();
         loop {
-            if lru.free_len() > 0 && self.take_frame_bytes(is_packed) {
+            if lru.free_len() > 0 && self.take_frame_bytes(is_packed, from) {
                 return lru.take_free();
             }
-            if !self.reclaim(&mut lru, depth) {
+            if !self.reclaim(&mut lru, from) {
                 return None;
             }
         }
     }
 
-    fn page_bytes_without_flush(&self, depth: usize) -> Option<()> {
+    fn page_bytes_without_flush(&self, from: Source) -> Option<()> {
         let mut lru = self.lru.lock();
-        while !self.take_page_bytes() {
-            if !self.reclaim(&mut lru, depth) {
+        while !self.take_page_bytes(from) {
+            if !self.reclaim(&mut lru, from) {
                 return None;
             }
         }
@@ -222,7 +223,7 @@ impl BufferPool {
     }
 
     /// Gives bytes back without a flush; false if nothing can go. The caller holds the lock of the list.
-    pub fn reclaim(&self, lru: &mut super::lru::Lru, depth: usize) -> bool {
+    pub fn reclaim(&self, lru: &mut super::lru::Lru, from: Source) -> bool {
         let strips = {
             let unzipped = self.unzipped.lock();
             let many = unzipped.taken > lru.len() / UNZIPPED_PART;
@@ -231,8 +232,8 @@ impl BufferPool {
         if strips && self.strip_coldest() {
             return true;
         }
-        let Some((frame, mut guard)) = self.evict_coldest(lru, depth) else {
-            return depth == usize::MAX && self.strip_coldest();
+        let Some((frame, mut guard)) = self.evict_coldest(lru, from) else {
+            return from == Source::Anywhere && self.strip_coldest();
         };
         lru.remove(frame);
         self.empty(frame, &mut guard);

@@ -37,6 +37,7 @@ pub struct PageFile {
 
 impl PageFile {
     pub fn new(file: Arc<dyn StorageFile>, tablespace: Tablespace, options: &Options) -> Self {
+        options.set_syncs(&*file);
         let compression = options.compression();
         let has_level = matches!(compression, Compression::Zlib | Compression::Zstd);
         let level = has_level.then_some(options.innodb_compression_level as i32);

@@ -27,6 +27,8 @@ use std::time::Duration;
 
 /// `BUF_LRU_SEARCH_SCAN_THRESHOLD`: pages at the cold end among which a client looks for a clean one.
 const SEARCH_DEPTH: usize = 100;
+/// Assumption: most frames that operations may need beyond what is free when they begin.
+const MOST_SPARE: usize = 128;
 /// Rounds, each at most a [`FRAME_WAIT`] long, after which a client gives up that finds every frame latched or being
 /// written.
 const SEARCH_ROUNDS: usize = 10_000;
@@ -222,9 +224,25 @@ pub struct BufferPool {
     quarter: u32,
 }
 
+/// Where a frame without a flush may come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// The free frames, and the clean ones at the cold end.
+    ColdEnd,
+    /// The spare frames as well.
+    Spare,
+    /// All clean frames.
+    Anywhere,
+}
+
 /// Pages at the cold end of a pool that a client looks at: never so many that they are the hot ones.
 fn search_depth(frames: usize) -> usize {
     SEARCH_DEPTH.min(frames / 16)
+}
+
+/// Frames beyond those of the pool, for operations that have begun when it has none.
+pub fn spare_frames(options: &Options) -> usize {
+    MOST_SPARE.min(options.pool_frames() / 16)
 }
 
 impl BufferPool {
@@ -236,9 +254,9 @@ impl BufferPool {
         poison: Arc<Poison>,
         signal: Arc<Signal>,
     ) -> Self {
-        let frames = options.pool_frames();
-        let old_pct = options.innodb_old_blocks_pct as usize;
-        let lru = Lru::new(frames, old_pct);
+        let (frames, spare) = (options.pool_frames(), spare_frames(&options));
+        let lru = Lru::new(frames, spare, options.innodb_old_blocks_pct as usize);
+        let frames = frames + spare;
         Self {
             frames: (0..frames).map(|_| Frame::default()).collect(),
             old: lru.old_flags(),
@@ -263,7 +281,7 @@ impl BufferPool {
             allocated: AtomicU64::new(0),
             page_bytes: options.innodb_page_size as usize,
             old_time_ns: options.old_time_ns(),
-            quarter: first_quarter_of_young(frames, old_pct),
+            quarter: first_quarter_of_young(options.pool_frames(), options.innodb_old_blocks_pct as usize),
             options,
         }
     }
@@ -278,7 +296,7 @@ impl BufferPool {
 
     /// Frames of the pool.
     pub fn frames(&self) -> usize {
-        self.frames.len()
+        self.options.pool_frames()
     }
 
     /// Bytes of memory: allocated frames and the tables around them.
@@ -493,7 +511,7 @@ impl BufferPool {
     /// Takes in a page that was read ahead when it had been written `writes` times, if a frame is to be had without a
     /// flush and storage has nothing newer.
     pub fn offer(&self, page_no: u32, writes: u32, body: &Body) -> bool {
-        let Some(mut page) = self.frame_without_flush(page_no, usize::MAX) else { return false };
+        let Some(mut page) = self.frame_without_flush(page_no, Source::Anywhere) else { return false };
         let entry = self.table.entry(page_no);
         if !entry.claim(page.frame) {
             self.give_back(page);
@@ -621,31 +639,35 @@ impl BufferPool {
     /// colder.
     fn empty_frame(&self, task: &mut Task, page_no: u32) -> Result<WritePage<'_>> {
         task.charge(Work::PageTouch, 1);
-        self.without_flush_or_with(task, |pool, depth| pool.frame_without_flush(page_no, depth))
+        self.without_flush_or_with(task, |pool, from| pool.frame_without_flush(page_no, from))
     }
 
-    /// What `attempt` gives, which looks at so many of the coldest pages and flushes none; pages are flushed until it does.
+    /// What `attempt` gives, which flushes no page; pages are flushed until it does.
     pub fn without_flush_or_with<'a, T>(
         &'a self,
         task: &mut Task,
-        attempt: impl Fn(&'a Self, usize) -> Option<T>,
+        attempt: impl Fn(&'a Self, Source) -> Option<T>,
     ) -> Result<T> {
-        let depth = search_depth(self.frames());
         for _ in 0..SEARCH_ROUNDS {
-            if let Some(found) = attempt(self, depth) {
+            if let Some(found) = attempt(self, Source::ColdEnd) {
                 return Ok(found);
             }
             self.poison.check()?;
             if !self.short_of_frames.swap(true, Ordering::AcqRel) {
                 self.signal.wake();
             }
+            // As in InnoDB, the cleaner supplies frames and clients wait for it: here before their next operation.
+            task.ask_before_next();
+            if let Some(found) = attempt(self, Source::Spare) {
+                return Ok(found);
+            }
             // One client at a time makes pages clean; the others wait for it instead of for the processor.
             let turn = self.client_flush.lock();
-            if let Some(found) = attempt(self, depth) {
+            if let Some(found) = attempt(self, Source::ColdEnd) {
                 return Ok(found);
             }
             let flushed = self.flush_tail(task)?;
-            if let Some(found) = attempt(self, if flushed { depth } else { usize::MAX }) {
+            if let Some(found) = attempt(self, if flushed { Source::ColdEnd } else { Source::Anywhere }) {
                 return Ok(found);
             }
             drop(turn);
@@ -666,15 +688,16 @@ impl BufferPool {
         }
     }
 
-    fn frame_without_flush(&self, page_no: u32, depth: usize) -> Option<WritePage<'_>> {
+    fn frame_without_flush(&self, page_no: u32, from: Source) -> Option<WritePage<'_>> {
         if self.is_packed() {
-            let frame = self.packed_frame_without_flush(self.has_packed(page_no), depth)?;
+            let frame = self.packed_frame_without_flush(self.has_packed(page_no), from)?;
             let mut guard = self.frames[frame as usize].latch.write();
             *guard = Body::new(self.page_bytes, self.files.of_page(page_no).packed_bytes());
             return Some(WritePage { frame, guard });
         }
         let mut lru = self.lru.lock();
-        if let Some(frame) = lru.take_free() {
+        let empty = if from == Source::Spare { lru.take_spare() } else { lru.take_free() };
+        if let Some(frame) = empty {
             drop(lru);
             let mut guard = self.frames[frame as usize].latch.write();
             if guard.bytes.is_empty() {
@@ -683,14 +706,15 @@ impl BufferPool {
             }
             return Some(WritePage { frame, guard });
         }
-        let (frame, guard) = self.evict_coldest(&mut lru, depth)?;
+        let (frame, guard) = self.evict_coldest(&mut lru, from)?;
         lru.remove(frame);
         Some(WritePage { frame, guard })
     }
 
     /// Takes the coldest clean page out of its frame, which stays in the list.
-    pub fn evict_coldest(&self, lru: &mut Lru, depth: usize) -> Option<(u32, RwLockWriteGuard<'_, Body>)> {
-        if depth <= SEARCH_DEPTH {
+    pub fn evict_coldest(&self, lru: &mut Lru, from: Source) -> Option<(u32, RwLockWriteGuard<'_, Body>)> {
+        if from != Source::Anywhere {
+            let depth = search_depth(self.frames());
             return lru.coldest().take(depth).find_map(|frame| Some((frame, self.try_evict(frame)?)));
         }
         let is_dirty = |frame| self.dirty.is_dirty(frame);
@@ -738,12 +762,19 @@ impl BufferPool {
         }
     }
 
+    /// Whether a page could come in without anything but a clean page at the cold end going for it.
+    pub fn has_frame_at_hand(&self) -> bool {
+        let lru = self.lru.lock();
+        let is_clean = |frame: u32| !self.dirty.is_dirty(frame);
+        self.frames_left(lru.free_len()) > 0 || lru.coldest().take(search_depth(self.frames())).any(is_clean)
+    }
+
     /// Moves the clean pages among the `depth` coldest to the free list, and returns how many those are.
     pub fn free_clean_pages(&self, task: &mut Task, depth: usize) -> usize {
         let mut lru = self.lru.lock();
         if self.is_packed() {
             let wanted = self.frames_left(lru.free_len()) + depth;
-            while self.frames_left(lru.free_len()) < wanted && self.reclaim(&mut lru, depth.min(SEARCH_DEPTH)) {
+            while self.frames_left(lru.free_len()) < wanted && self.reclaim(&mut lru, Source::ColdEnd) {
                 task.charge(Work::PageTouch, 1);
             }
             return depth.min((self.frames_left(lru.free_len()) + depth).saturating_sub(wanted));

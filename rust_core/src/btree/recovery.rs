@@ -129,7 +129,7 @@ fn open_doublewrite(storage: &dyn Storage, options: &Options, task: &mut Task) -
 impl Opening<'_> {
     fn doublewrite(&self) -> Option<Doublewrite> {
         let file = self.doublewrite.clone()?;
-        Some(Doublewrite::new(file, self.options.innodb_page_size as usize))
+        Some(Doublewrite::new(file, self.options))
     }
 
     fn pool(&self, files: &Arc<Tablespaces>, redo: &Arc<Redo>) -> BufferPool {
@@ -167,6 +167,7 @@ impl Opening<'_> {
 
     fn recover(&self, task: &mut Task) -> Result<Recovered> {
         let file = self.storage.open(task, redo::FILE)?;
+        self.options.set_syncs(&*file);
         let (header, checkpoint) = redo::read_header(&*file, task)?;
         self.check_header(header)?;
         let files = Arc::new(Tablespaces::open(self.storage, self.options, task)?);

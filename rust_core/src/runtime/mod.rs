@@ -5,6 +5,7 @@
 pub mod group_sync;
 pub mod hardware;
 pub mod job;
+pub mod line;
 pub mod panics;
 pub mod queues;
 pub mod serial;
@@ -16,6 +17,7 @@ pub mod work;
 
 pub use group_sync::GroupSync;
 pub use job::{Job, JobKind, Stream};
+pub use line::Line;
 pub use serial::Serial;
 pub use signal::Signal;
 pub use task::{Charge, Step, Task};

@@ -229,6 +229,9 @@ enum Event {
     Timer,
 }
 
+/// What happens next, the earliest first.
+type EventQueue = BinaryHeap<Reverse<(u64, Event)>>;
+
 struct Seat<'a> {
     client: &'a mut dyn Client,
     task: Task,
@@ -340,8 +343,7 @@ impl Simulation {
                     Next::Ended => active -= 1,
                 },
                 Event::Job(n) => {
-                    if let Some(at_ns) = self.step_job(n)? {
-                        queue.push(Reverse((at_ns, Event::Job(n))));
+                    if !self.step_job(n, &mut queue)? {
                         continue;
                     }
                     for n in waiting.drain(..) {
@@ -384,10 +386,11 @@ impl Simulation {
                     queue.push(Reverse((now_ns + period_ns, Event::Tick)));
                     self.start_jobs(now_ns, &mut queue)?;
                 }
-                Event::Job(n) => match self.step_job(n)? {
-                    Some(at_ns) => queue.push(Reverse((at_ns, Event::Job(n)))),
-                    None => self.start_jobs(self.now_ns, &mut queue)?,
-                },
+                Event::Job(n) => {
+                    if self.step_job(n, &mut queue)? {
+                        self.start_jobs(self.now_ns, &mut queue)?;
+                    }
+                }
                 Event::Timer => {
                     self.timer_ns = None;
                     self.start_jobs(now_ns, &mut queue)?;
@@ -399,7 +402,7 @@ impl Simulation {
     }
 
     /// The queue at the start of a phase: ticks, and jobs that an earlier phase left.
-    fn queue(&mut self, period_ns: u64) -> BinaryHeap<Reverse<(u64, Event)>> {
+    fn queue(&mut self, period_ns: u64) -> EventQueue {
         let mut queue = BinaryHeap::new();
         queue.push(Reverse(((self.now_ns / period_ns + 1) * period_ns, Event::Tick)));
         for (n, running) in self.jobs.iter().enumerate() {
@@ -420,7 +423,8 @@ impl Simulation {
         } else {
             let Some(turn) = seat.client.plan(seat.task.now_ns) else { return Ok(Next::Ended) };
             let began_ns = seat.task.now_ns.max(turn.earliest_ns);
-            (seat.bytes, seat.admitted, seat.began_ns) = (turn.write_bytes, turn.write_bytes == 0, Some(began_ns));
+            let asks = seat.task.has_to_ask() || turn.write_bytes > 0;
+            (seat.bytes, seat.admitted, seat.began_ns) = (turn.write_bytes, !asks, Some(began_ns));
             if began_ns > seat.task.now_ns {
                 seat.task.now_ns = began_ns;
                 return Ok(Next::Again(began_ns));
@@ -447,7 +451,7 @@ impl Simulation {
     }
 
     /// Starts every job that is due while workers are idle.
-    fn start_jobs(&mut self, now_ns: u64, queue: &mut BinaryHeap<Reverse<(u64, Event)>>) -> Result<()> {
+    fn start_jobs(&mut self, now_ns: u64, queue: &mut EventQueue) -> Result<()> {
         while let Some(n) = self.jobs.iter().position(Option::is_none) {
             let Some(mut job) = self.engine.next_job(now_ns) else { break };
             let stands_for = self.world.lock().stands_for;
@@ -471,27 +475,54 @@ impl Simulation {
         Ok(())
     }
 
-    /// Replays one step; `None` if the job is done and installed.
-    fn step_job(&mut self, n: usize) -> Result<Option<u64>> {
-        let Some(running) = &mut self.jobs[n] else { return Ok(None) };
-        if let Some(step) = running.steps.pop_front() {
-            let mut world = self.world.lock();
-            let bytes = running.new_bytes(&step);
-            let (now_ns, rest) = replay(&mut world, running.now_ns, step, &mut running.asker);
-            running.now_ns = now_ns;
-            world.unwritten_bytes -= bytes - rest.as_ref().map_or(0, |rest| running.new_bytes(rest));
-            if let Some(rest) = rest {
-                running.steps.push_front(rest);
+    /// Replays one step of a job, and says whether the job is done and installed.
+    fn step_job(&mut self, n: usize, queue: &mut EventQueue) -> Result<bool> {
+        let Some(running) = &mut self.jobs[n] else { return Ok(true) };
+        let Some(step) = running.steps.pop_front() else {
+            self.install_job(n)?;
+            return Ok(true);
+        };
+        match step {
+            Step::Enter(ref line) => {
+                if !line.enter(n) {
+                    running.steps.push_front(step);
+                    return Ok(false);
+                }
             }
-            return Ok(Some(now_ns));
+            Step::Leave(ref line) => {
+                let now_ns = running.now_ns;
+                if let Some(next) = line.leave(n)
+                    && let Some(woken) = &mut self.jobs[next]
+                {
+                    woken.now_ns = woken.now_ns.max(now_ns);
+                    queue.push(Reverse((woken.now_ns, Event::Job(next))));
+                }
+                queue.push(Reverse((now_ns, Event::Job(n))));
+                return Ok(false);
+            }
+            Step::Cpu(_) | Step::Io(_) => {
+                let mut world = self.world.lock();
+                let bytes = running.new_bytes(&step);
+                let (now_ns, rest) = replay(&mut world, running.now_ns, step, &mut running.asker);
+                running.now_ns = now_ns;
+                world.unwritten_bytes -= bytes - rest.as_ref().map_or(0, |rest| running.new_bytes(rest));
+                if let Some(rest) = rest {
+                    running.steps.push_front(rest);
+                }
+            }
         }
-        let Some(running) = self.jobs[n].take() else { return Ok(None) };
+        queue.push(Reverse((running.now_ns, Event::Job(n))));
+        Ok(false)
+    }
+
+    fn install_job(&mut self, n: usize) -> Result<()> {
+        let Some(running) = self.jobs[n].take() else { return Ok(()) };
         let asker = Asker { stream: running.asker.stream, queued_ns: 0 };
         let mut task = Self::task_of(&self.world, JOB_TASKS + n as u32, running.now_ns, asker);
         running.job.install(&mut task)?;
         task.settle();
         self.signal.complete();
-        Ok(None)
+        Ok(())
     }
 }
 
@@ -524,6 +555,7 @@ fn replay(world: &mut World, now_ns: u64, step: Step, asker: &mut Asker) -> (u64
             (now_ns, Some(Step::Io(rest)))
         }
         Step::Io(access) => (world.io(now_ns, access, asker), None),
+        Step::Enter(_) | Step::Leave(_) => (now_ns, None),
     }
 }
 

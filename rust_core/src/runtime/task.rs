@@ -1,7 +1,9 @@
 //! One logical thread of execution: a client or a background worker.
 
+use super::line::Turns;
 use super::work::{is_local, larger_search, memory_misses, misses};
 use super::{Work, WorkCounts};
+use std::sync::Arc;
 
 /// What a writer waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +53,10 @@ pub enum Step {
     Cpu(Box<WorkCounts>),
     /// A storage access.
     Io(Access),
+    /// The job waits for its turn in a line, and has it until it leaves.
+    Enter(Arc<Turns>),
+    /// The job has had its turn.
+    Leave(Arc<Turns>),
 }
 
 /// What moves a task's clock. The wall clock has no charge: time passes by itself.
@@ -81,6 +87,7 @@ pub struct Task {
     pub blocks_asked: u64,
     /// How many times larger the data is that this task's speak for.
     stands_for: f64,
+    asks: bool,
     mode: Mode,
 }
 
@@ -102,7 +109,7 @@ impl Task {
 
     fn with_mode(id: u32, now_ns: u64, mode: Mode) -> Self {
         let (pending, settled) = (WorkCounts::default(), WorkCounts::default());
-        Self { id, now_ns, pending, settled, blocks_asked: 0, stands_for: 1.0, mode }
+        Self { id, now_ns, pending, settled, blocks_asked: 0, stands_for: 1.0, asks: false, mode }
     }
 
     /// Microseconds since the start of the run.
@@ -181,6 +188,37 @@ impl Task {
             Mode::Virtual(charge) => self.now_ns = charge.io(self.now_ns, access),
             Mode::Recording(steps) => steps.push(Step::Io(access)),
         }
+    }
+
+    /// Records a step that is neither work nor an access, if this task records.
+    pub(super) fn record(&mut self, step: impl FnOnce() -> Step) {
+        if matches!(self.mode, Mode::Recording(_)) {
+            self.settle();
+        }
+        if let Mode::Recording(steps) = &mut self.mode {
+            steps.push(step());
+        }
+    }
+
+    /// Has the task's next operation ask the engine for admission, whether it writes or not: this one used up what background
+    /// work has to supply.
+    pub fn ask_before_next(&mut self) {
+        self.asks = true;
+    }
+
+    /// Whether the operation that begins has to ask for that reason.
+    pub fn has_to_ask(&self) -> bool {
+        self.asks
+    }
+
+    /// The engine has supplied it.
+    pub fn has_asked(&mut self) {
+        self.asks = false;
+    }
+
+    /// Whether time passes by itself.
+    pub(super) fn is_wall(&self) -> bool {
+        matches!(self.mode, Mode::Wall)
     }
 
     /// Whether time is virtual for this task and passes through queues ([`super::Serial`] asks).

@@ -12,7 +12,7 @@ use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Totals below the meters.
 #[derive(Debug, Default)]
@@ -51,6 +51,7 @@ impl FileStorage {
             name: name.to_owned(),
             file,
             len: AtomicU64::new(len),
+            syncs_times: AtomicBool::new(false),
             meters: self.meters.clone(),
             totals: self.totals.clone(),
         }))
@@ -122,12 +123,17 @@ struct RealFile {
     name: String,
     file: File,
     len: AtomicU64,
+    syncs_times: AtomicBool,
     meters: Arc<Meters>,
     totals: Arc<Totals>,
 }
 
 impl StorageFile for RealFile {
     fn use_page_cache(&self, _cached: PageCached) {}
+
+    fn sync_times(&self) {
+        self.syncs_times.store(true, Ordering::Relaxed);
+    }
 
     fn read_at(&self, task: &mut Task, purpose: Purpose, offset: u64, buffer: &mut [u8]) -> Result<()> {
         task.charge(Work::StorageCall, 1);
@@ -151,7 +157,9 @@ impl StorageFile for RealFile {
     fn sync(&self, task: &mut Task, purpose: Purpose) -> Result<()> {
         task.charge(Work::StorageSync, 1);
         self.meters.synced(purpose);
-        self.file.sync_data().map_err(|e| Error::io(&*self.name, "sync", e))
+        let synced =
+            if self.syncs_times.load(Ordering::Relaxed) { self.file.sync_all() } else { self.file.sync_data() };
+        synced.map_err(|e| Error::io(&*self.name, "sync", e))
     }
 
     fn len(&self) -> u64 {

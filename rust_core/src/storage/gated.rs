@@ -132,6 +132,10 @@ impl<G: Gate> StorageFile for GatedFile<G> {
         self.inner.use_page_cache(cached);
     }
 
+    fn sync_times(&self) {
+        self.inner.sync_times();
+    }
+
     fn read_at(&self, task: &mut Task, purpose: Purpose, offset: u64, buffer: &mut [u8]) -> Result<()> {
         self.gate.before(Operation::Read, &self.name)?;
         self.inner.read_at(task, purpose, offset, buffer)

@@ -261,6 +261,8 @@ impl MemoryFile {
 impl StorageFile for MemoryFile {
     fn use_page_cache(&self, _cached: PageCached) {}
 
+    fn sync_times(&self) {}
+
     fn read_at(&self, task: &mut Task, purpose: Purpose, offset: u64, buffer: &mut [u8]) -> Result<()> {
         self.copy_out(task, offset, buffer)?;
         self.count_read(purpose, buffer.len() as u64);

@@ -70,6 +70,9 @@ pub trait StorageFile: Send + Sync {
     /// has to be told: memory has no page cache, and real files always go through the one of the operating system.
     fn use_page_cache(&self, cached: PageCached);
 
+    /// From now on a sync through this handle makes the file's times durable as well, as fsync does and fdatasync does not.
+    fn sync_times(&self);
+
     /// Fills `buffer` from `offset`. Fails if the file ends before.
     fn read_at(&self, task: &mut Task, purpose: Purpose, offset: u64, buffer: &mut [u8]) -> Result<()>;
 

@@ -14,7 +14,7 @@ use parking_lot::{Mutex, RwLock};
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// Assumption: the operating system writes buffered bytes back in pieces of this size.
@@ -24,6 +24,10 @@ pub const WRITE_BACK_BYTES: u64 = 1 << 20;
 /// (jbd2)").
 const COMMIT_BLOCKS: u64 = 3;
 
+/// Assumption: the clock of a file's times goes on in these steps, one of the kernel's ticks at its default of 250 a second
+/// (Linux, `current_time`, `CONFIG_HZ`).
+const TICK_NS: u64 = 4_000_000;
+
 /// The journal takes this part of the device, as ext4 gives 128 MiB to file systems of some hundred gigabytes.
 const JOURNAL_PART: u64 = 4096;
 
@@ -31,7 +35,7 @@ const JOURNAL_PART: u64 = 4096;
 #[derive(Debug)]
 struct Journal {
     blocks: u64,
-    next: AtomicU64,
+    commits: AtomicU64,
 }
 
 /// What all files of a device share.
@@ -52,7 +56,7 @@ impl Volume {
         let mut space = Space::new(capacity_bytes);
         let blocks = (capacity_bytes / BLOCK_BYTES / JOURNAL_PART).max(COMMIT_BLOCKS);
         space.take(None, blocks);
-        let (journal, page_cache) = (Journal { blocks, next: AtomicU64::new(0) }, Mutex::new(page_cache));
+        let (journal, page_cache) = (Journal { blocks, commits: AtomicU64::new(0) }, Mutex::new(page_cache));
         Self { space: Mutex::new(space), journal, meters, piece_bytes, own_bytes: AtomicU64::new(0), page_cache }
     }
 
@@ -62,9 +66,9 @@ impl Volume {
         self.own_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Commits the change of a file's size to the journal.
+    /// Commits what changed of files' sizes and times to the journal.
     fn commit(&self, task: &mut Task) {
-        let next = self.journal.next.fetch_add(COMMIT_BLOCKS, Ordering::Relaxed);
+        let next = self.journal.commits.fetch_add(1, Ordering::Relaxed) * COMMIT_BLOCKS;
         let first = next % (self.journal.blocks / COMMIT_BLOCKS * COMMIT_BLOCKS);
         let bytes = COMMIT_BLOCKS * BLOCK_BYTES;
         self.count(bytes);
@@ -88,6 +92,8 @@ struct Layout {
     pending: Mutex<(u64, u64)>,
     /// Length that the journal knows.
     committed: AtomicU64,
+    /// When the file was last written to, in ticks, and which commit of the journal has that.
+    time: Mutex<(u64, u64)>,
     /// The file in the page cache; `None` once it is removed, and where there is no page cache.
     cached: Mutex<Option<FileId>>,
 }
@@ -126,7 +132,8 @@ impl SimulatedStorage {
 
     fn handle(&self, name: &str, inner: MemoryFile, layout: Arc<Layout>) -> Arc<dyn StorageFile> {
         let (name, volume) = (name.to_owned(), self.volume.clone());
-        Arc::new(SimulatedFile { name, inner, layout, volume, page_cached: OnceLock::new() })
+        let (page_cached, syncs_times) = (OnceLock::new(), AtomicBool::new(false));
+        Arc::new(SimulatedFile { name, inner, layout, volume, page_cached, syncs_times })
     }
 
     /// Frees the blocks of a file that is gone. What the operating system held back of it is written first: a log of full
@@ -231,12 +238,25 @@ struct SimulatedFile {
     layout: Arc<Layout>,
     volume: Arc<Volume>,
     page_cached: OnceLock<PageCached>,
+    syncs_times: AtomicBool,
 }
 
 impl SimulatedFile {
     /// What the handle's user said of the page cache; who says nothing goes past it.
     fn page_cached(&self) -> PageCached {
         self.page_cached.get().copied().unwrap_or_default()
+    }
+
+    fn note_time(&self, tick: u64) {
+        let mut time = self.layout.time.lock();
+        if time.0 != tick {
+            *time = (tick, self.volume.journal.commits.load(Ordering::Relaxed) + 1);
+        }
+    }
+
+    /// Whether the file was written to since the last commit of the journal, which has the times of all files.
+    fn time_is_uncommitted(&self) -> bool {
+        self.layout.time.lock().1 > self.volume.journal.commits.load(Ordering::Relaxed)
     }
 
     /// Reads from the device.
@@ -307,6 +327,10 @@ impl StorageFile for SimulatedFile {
         let _ = self.page_cached.set(cached);
     }
 
+    fn sync_times(&self) {
+        self.syncs_times.store(true, Ordering::Relaxed);
+    }
+
     fn read_at(&self, task: &mut Task, purpose: Purpose, offset: u64, buffer: &mut [u8]) -> Result<()> {
         self.inner.copy_out(task, offset, buffer)?;
         let bytes = buffer.len() as u64;
@@ -329,6 +353,7 @@ impl StorageFile for SimulatedFile {
             return Err(Error::io(&*self.name, "write", io::Error::from(io::ErrorKind::StorageFull)));
         }
         self.inner.write_at(task, purpose, offset, data)?;
+        self.note_time(task.now_ns / TICK_NS);
         if (is_buffered(purpose) || self.page_cached().writes)
             && let Some(file) = *self.layout.cached.lock()
         {
@@ -346,7 +371,8 @@ impl StorageFile for SimulatedFile {
         self.inner.sync(task, purpose)?;
         self.write_back(task, purpose, Pace::Acknowledged);
         let length = self.len();
-        if is_log(purpose) && self.layout.committed.swap(length, Ordering::Relaxed) != length {
+        let has_grown = is_log(purpose) && self.layout.committed.swap(length, Ordering::Relaxed) != length;
+        if has_grown || (self.syncs_times.load(Ordering::Relaxed) && self.time_is_uncommitted()) {
             self.volume.commit(task);
         }
         task.access(Access::Sync);

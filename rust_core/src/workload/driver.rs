@@ -306,7 +306,7 @@ fn operate(shared: &Shared, client: &mut dyn Client, task: &mut Task, recorder: 
         }
         let began_ns = clock.now_ns();
         task.now_ns = began_ns;
-        if plan.write_bytes > 0 {
+        if task.has_to_ask() || plan.write_bytes > 0 {
             match threads::admit(&**engine, signal, *clock, task, plan.write_bytes, &is_over) {
                 Ok(0) => {}
                 Ok(waited_ns) => recorder.lock().stalled(waited_ns),

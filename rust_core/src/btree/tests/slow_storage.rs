@@ -72,6 +72,10 @@ impl StorageFile for SlowFile {
         self.0.use_page_cache(cached);
     }
 
+    fn sync_times(&self) {
+        self.0.sync_times();
+    }
+
     fn read_at(&self, task: &mut Task, purpose: Purpose, offset: u64, buffer: &mut [u8]) -> Result<()> {
         let half = buffer.len() / 2;
         let (first, second) = buffer.split_at_mut(half);
