@@ -92,7 +92,7 @@ struct Layout {
     pending: Mutex<(u64, u64)>,
     /// Length that the journal knows.
     committed: AtomicU64,
-    /// When the file was last written to, in ticks, and which commit of the journal has that.
+    /// When the file was last written to, in ticks from 1 on, and which commit of the journal has that.
     time: Mutex<(u64, u64)>,
     /// The file in the page cache; `None` once it is removed, and where there is no page cache.
     cached: Mutex<Option<FileId>>,
@@ -353,7 +353,7 @@ impl StorageFile for SimulatedFile {
             return Err(Error::io(&*self.name, "write", io::Error::from(io::ErrorKind::StorageFull)));
         }
         self.inner.write_at(task, purpose, offset, data)?;
-        self.note_time(task.now_ns / TICK_NS);
+        self.note_time(1 + task.now_ns / TICK_NS);
         if (is_buffered(purpose) || self.page_cached().writes)
             && let Some(file) = *self.layout.cached.lock()
         {
@@ -485,6 +485,32 @@ mod tests {
         log.sync(&mut task, Purpose::Wal).unwrap();
         assert_eq!(asked.written(), [4096, 3 * 4096, 4096, 3 * 4096]);
         assert_eq!(storage.meters().snapshot().of(Purpose::Wal).written_bytes, 200);
+        is_balanced(&storage, &asked);
+    }
+
+    #[test]
+    fn who_syncs_times_commits_them_once_a_tick_for_all_files() {
+        let (storage, asked, mut task) = storage();
+        let files = ["1", "2", "3"].map(|name| storage.create(&mut task, name).unwrap());
+        files[..2].iter().for_each(|file| file.sync_times());
+        let mut commits = |at_ns: u64, file: usize| {
+            task.now_ns = at_ns;
+            let before = storage.meters().snapshot();
+            files[file].write_at(&mut task, Purpose::PageFlush, 0, &[7; 4096]).unwrap();
+            files.iter().for_each(|file| file.sync(&mut task, Purpose::PageFlush).unwrap());
+            storage.meters().snapshot().since(&before).of(Purpose::FileSystem).written_bytes / (3 * 4096)
+        };
+        assert_eq!(commits(0, 0), 1);
+        assert_eq!(commits(TICK_NS - 1, 0), 0, "the file's time is the same");
+        assert_eq!(commits(TICK_NS, 0), 1);
+        assert_eq!(commits(TICK_NS, 1), 1);
+        assert_eq!(commits(2 * TICK_NS, 2), 0, "nobody asked for this file's times");
+        task.now_ns = 3 * TICK_NS;
+        files[..2].iter().for_each(|file| file.write_at(&mut task, Purpose::PageFlush, 0, &[7; 4096]).unwrap());
+        let before = storage.meters().snapshot();
+        files.iter().for_each(|file| file.sync(&mut task, Purpose::PageFlush).unwrap());
+        let written = storage.meters().snapshot().since(&before);
+        assert_eq!(written.of(Purpose::FileSystem).writes, 1, "one commit has the times of both");
         is_balanced(&storage, &asked);
     }
 

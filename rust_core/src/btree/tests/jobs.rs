@@ -1,10 +1,16 @@
 //! Background work: what each option makes it do.
 
-use super::{Driven, TINY, assert_meters_agree};
-use crate::engine::{Commit, Engine, WriteBatch};
+use super::{Driven, TINY, assert_meters_agree, options};
+use crate::btree::Btree;
+use crate::device::{CloudVolume, CloudVolumeSpec};
+use crate::engine::{Commit, Engine, KeyLayout, WriteBatch};
+use crate::error::Result;
 use crate::metrics::Purpose;
-use crate::runtime::Admission;
-use crate::storage::Storage;
+use crate::runtime::simulation::{Observer, Simulation, World};
+use crate::runtime::{Admission, Signal, Work};
+use crate::storage::{SimulatedStorage, Storage};
+use parking_lot::Mutex;
+use std::sync::Arc;
 
 fn load(driven: &mut Driven, from: u32, to: u32) {
     for n in from..to {
@@ -28,6 +34,77 @@ fn the_doublewrite_area_doubles_page_writes_and_can_be_left_out() {
         assert_eq!(of(Purpose::Doublewrite) as f64, (pages + undo) as f64 * factor);
         assert_meters_agree(&*storage);
     }
+}
+
+struct Unseen;
+
+impl Observer for Unseen {
+    fn check(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn tick(&mut self, _now_ns: u64) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Milliseconds of virtual time in which a thousand dirty pages and more are written back to a volume that takes 1 ms for
+/// any request, however many there are.
+fn settle_ms(text: &str) -> f64 {
+    let volume = CloudVolume::new(CloudVolumeSpec {
+        capacity_bytes: 1 << 40,
+        iops: 1e9,
+        mb_per_s: 1e9,
+        request_bytes: 1 << 20,
+        read_latency_us: 1000.0,
+        write_latency_us: 1000.0,
+    });
+    let world = Arc::new(Mutex::new(World::new(1, [0.0; Work::COUNT], Box::new(volume), 1.0)));
+    let storage = Arc::new(SimulatedStorage::new(Arc::default(), 1 << 40, 0, 1.0));
+    let signal = Arc::<Signal>::default();
+    let mut task = Simulation::task(&world, 0, 0);
+    let options = options(&format!("page_size=4096 buffer_pool_size=16777216 flush_log_at_trx_commit=0 {text}"));
+    let engine = Btree::open(storage, options, KeyLayout::Plain, signal.clone(), &mut task).unwrap();
+    for n in 0..20_000u32 {
+        let mut batch = WriteBatch::default();
+        batch.put(format!("{n:08}").as_bytes(), &[7; 200]);
+        engine.write(&mut task, &mut batch, Commit::Configured).unwrap();
+    }
+    assert!(engine.stats().details["dirty_pages"] > 1000.0);
+    let mut simulation = Simulation::new(world, engine.clone(), signal, task.now_ns);
+    simulation.settle(1_000_000_000, &mut Unseen).unwrap();
+    assert!(engine.stats().details["dirty_pages"] == 0.0);
+    (simulation.now_ns() - task.now_ns) as f64 / 1e6
+}
+
+#[test]
+fn so_many_doublewrite_batches_as_there_are_files_are_on_their_way_at_once() {
+    let [one, two, four] = [1, 2, 4].map(|files| settle_ms(&format!("doublewrite_files={files}")));
+    assert!((1.7..2.1).contains(&(one / two)), "{one} ms, {two} ms with two");
+    assert!((3.0..4.2).contains(&(one / four)), "{one} ms, {four} ms with four");
+    let without = settle_ms("doublewrite=false");
+    assert!(without < four, "{without} ms without a doublewrite area, {four} ms with four files");
+}
+
+#[test]
+fn who_found_no_frame_waits_before_the_next_operation_until_the_cleaner_has_some() {
+    let (_, mut driven) = Driven::fresh("page_size=4096 buffer_pool_size=1048576 redo_log_capacity=67108864");
+    load(&mut driven, 0, 10_000);
+    driven.engine.begin_settle(&mut driven.task).unwrap();
+    driven.run_jobs().unwrap();
+    let mut n = 0u32;
+    while !driven.task.has_to_ask() {
+        let mut batch = WriteBatch::default();
+        batch.put(format!("{:08}", n * 37 % 10_000).as_bytes(), &[8; 200]);
+        driven.engine.write(&mut driven.task, &mut batch, Commit::Configured).unwrap();
+        n += 1;
+        assert!(n < 10_000, "the pool never runs out of frames");
+    }
+    assert_eq!(driven.detail("client_flushes"), 0.0, "the client takes a spare frame");
+    assert_eq!(driven.engine.admit(&mut driven.task, 0).unwrap(), Admission::Wait);
+    driven.run_jobs().unwrap();
+    assert_eq!(driven.engine.admit(&mut driven.task, 0).unwrap(), Admission::Go);
+    assert!(!driven.task.has_to_ask(), "it need not ask again");
 }
 
 #[test]
