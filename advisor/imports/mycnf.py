@@ -21,7 +21,13 @@ _SIZE = re.compile(r"([+-]?[0-9]+)([KMGTPE]?)", re.IGNORECASE)
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _MODIFIERS = ("skip_", "disable_", "enable_")
 _FAMILY = "rocksdb_default_cf_options"
-_MYSQL_ONLY = ("innodb_redo_log_capacity", "innodb_dedicated_server", "innodb_page_cleaners")
+_MYSQL_ONLY = (
+    "innodb_redo_log_capacity",
+    "innodb_dedicated_server",
+    "innodb_page_cleaners",
+    "innodb_doublewrite_files",
+    "innodb_use_fdatasync",
+)
 _MARIADB_ONLY = ("plugin_maturity", "aria_pagecache_buffer_size", "innodb_compression_algorithm")
 
 

@@ -119,6 +119,8 @@ def test_myrocks_takes_one_quoted_string_and_variables() -> None:
     ("dialect", "name", "value", "why"),
     [
         ("mariadb-10.11", "innodb_page_cleaners", 4, "removed from MariaDB"),
+        ("mariadb-10.11", "innodb_doublewrite_files", 2, "one doublewrite area"),
+        ("mariadb-10.11", "innodb_use_fdatasync", False, "always syncs with fdatasync"),
         ("mariadb-10.11", "merge_threshold", 40, "fixed at 50"),
         ("mariadb-10.11", "innodb_compression_algorithm", "zstd", "none, zlib, lz4, snappy"),
         ("mariadb-10.11", "innodb_log_write_ahead_size", 8192, "512B, 1KiB, 2KiB, 4KiB"),

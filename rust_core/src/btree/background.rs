@@ -340,6 +340,21 @@ impl Background {
         self.free_target().saturating_sub(self.pool.frames_left(lru.free_len())).min(spare)
     }
 
+    /// Frames that a refill frees, no more than a batch. In a round that is shorter than a second few are missing, but as a
+    /// batch of InnoDB's this one should be full.
+    fn frames_worth_a_refill(&self, is_short: bool) -> usize {
+        let most = self.frames_to_free().min(REGION_PAGES);
+        if is_short || most >= REGION_PAGES.min(self.free_target() / 2) { most } else { 0 }
+    }
+
+    /// Pages of those that are due, for a batch that has room for so many more.
+    fn take_due(&self, most: usize) -> usize {
+        let mut state = self.state.lock();
+        let pages = state.pages_due.min(self.idle_dirty()).min(most as u64);
+        state.pages_due -= pages;
+        pages as usize
+    }
+
     fn next_flush(self: &Arc<Self>, state: &mut State) -> Option<FlushJob> {
         let options = &self.pool.options;
         let idle = self.idle_dirty();
@@ -351,13 +366,12 @@ impl Background {
             state.pages_due = pages.max(self.job_pages());
         }
         state.pages_due = state.pages_due.min(idle);
-        if self.pool.short_of_frames.swap(false, Ordering::AcqRel) {
-            state.refill_due = true;
-        }
+        let is_short = self.pool.short_of_frames.swap(false, Ordering::AcqRel);
+        state.refill_due |= is_short;
         if state.flush_jobs >= self.most_flush_jobs() {
             return None;
         }
-        let refill = if state.refill_due && !state.refill_runs { self.frames_to_free().min(REGION_PAGES) } else { 0 };
+        let refill = if state.refill_due && !state.refill_runs { self.frames_worth_a_refill(is_short) } else { 0 };
         state.refill_due &= state.refill_runs;
         let ready = refill == 0 && state.pages_due >= state.worth_a_job.min(idle);
         let pages = if ready { state.pages_due.min(self.job_pages()) } else { 0 };
@@ -372,7 +386,7 @@ impl Background {
     }
 }
 
-/// Writes the oldest dirty pages, and makes room at the cold end of the pool.
+/// Makes room at the cold end of the pool, and writes the oldest dirty pages.
 struct FlushJob {
     slot: Slot,
     pages: usize,
@@ -388,17 +402,20 @@ impl Job for FlushJob {
     }
 
     fn run(&mut self, task: &mut Task) -> Result<()> {
-        let pool = &self.slot.background.pool;
+        let background = &self.slot.background;
+        let pool = &background.pool;
+        // In the order of the list: a clean page does not go because the colder ones behind it are dirty.
+        self.freed = if self.refill > 0 { pool.free_clean_pages(task, self.refill) } else { 0 };
+        self.refill -= self.freed;
+        let mut frames = pool.coldest_dirty(self.refill, self.refill);
+        if self.slot.is_refill() {
+            self.pages = background.take_due(REGION_PAGES - frames.len());
+        }
         let oldest = pool.dirty.reserve_oldest(self.pages);
-        let written = pool.write_frames(task, &oldest.frames, true);
+        frames.extend(&oldest.frames);
+        let written = pool.write_frames(task, &frames, true);
         pool.dirty.release(&oldest);
         self.batches = written?;
-        if self.refill > 0 {
-            // In the order of the list: a clean page does not go because the colder ones behind it are dirty.
-            self.freed = pool.free_clean_pages(task, self.refill);
-            self.refill -= self.freed;
-            self.batches.extend(pool.write_frames(task, &pool.coldest_dirty(self.refill, self.refill), true)?);
-        }
         Ok(())
     }
 
