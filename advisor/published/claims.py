@@ -139,8 +139,8 @@ DEVICE_WRITES = tuple(label("device_write_kb_per_op", name, ROCKS) for name in (
 SIZES = {name: label("database_bytes", name, ROCKS) for name in (NONE, ZLIB)}
 RATES = {name: label("ops_per_s", ROCKS, name) for name in (NONE, ZLIB)}
 HALF_OF_CLIENTS = linkbench.DISK_CLIENTS.index(max(linkbench.DISK_CLIENTS) // 2)
-"""The post does not say at how many clients InnoDB is saturated, only that it is at few: here at half
-of the most."""
+"""The post says that InnoDB is saturated at low concurrency, not at which: here at half of the most
+clients."""
 INNODB_INSERTS = ("innodb.none", "innodb.zlib")
 MANY = insert_benchmark.in_threads
 ZU = tuple(point_queries.at_clients(name, 64) for name in ("inno-z-8", "inno-u-8"))

@@ -488,6 +488,12 @@ mod tests {
         is_balanced(&storage, &asked);
     }
 
+    fn sync(files: &[Arc<dyn StorageFile>], task: &mut Task) {
+        for file in files {
+            file.sync(task, Purpose::PageFlush).unwrap();
+        }
+    }
+
     #[test]
     fn who_syncs_times_commits_them_once_a_tick_for_all_files() {
         let (storage, asked, mut task) = storage();
@@ -497,7 +503,7 @@ mod tests {
             task.now_ns = at_ns;
             let before = storage.meters().snapshot();
             files[file].write_at(&mut task, Purpose::PageFlush, 0, &[7; 4096]).unwrap();
-            files.iter().for_each(|file| file.sync(&mut task, Purpose::PageFlush).unwrap());
+            sync(&files, &mut task);
             storage.meters().snapshot().since(&before).of(Purpose::FileSystem).written_bytes / (3 * 4096)
         };
         assert_eq!(commits(0, 0), 1);
@@ -508,7 +514,7 @@ mod tests {
         task.now_ns = 3 * TICK_NS;
         files[..2].iter().for_each(|file| file.write_at(&mut task, Purpose::PageFlush, 0, &[7; 4096]).unwrap());
         let before = storage.meters().snapshot();
-        files.iter().for_each(|file| file.sync(&mut task, Purpose::PageFlush).unwrap());
+        sync(&files, &mut task);
         let written = storage.meters().snapshot().since(&before);
         assert_eq!(written.of(Purpose::FileSystem).writes, 1, "one commit has the times of both");
         is_balanced(&storage, &asked);
