@@ -22,7 +22,7 @@ from advisor.core import Core, DiskFull, Interval, Report, Spec
 from advisor.errors import WorkError
 from advisor.knobs import Engine, Settings
 from advisor.profile import Profile
-from advisor.scale import MIB, Scale
+from advisor.scale import MIB, Scale, batch_bytes
 from advisor.sizes import format_size
 from advisor.steadiness import unsteady_notes
 from advisor.trial import THIS_MACHINE, Clock, Role, Trial
@@ -156,7 +156,10 @@ def _run(
                 error=str(error),
                 wall_seconds=time.monotonic() - began,
             )
-    return _measured(trial, report, setup, time.monotonic() - began)
+    metrics = _numbers(report["metrics"])
+    if "hardware" in spec:
+        metrics = setup.profile.hardware.carry_back(metrics, spec["hardware"]["device"])
+    return _measured(trial, report, metrics, setup.scale, time.monotonic() - began)
 
 
 def scaled_workload(workload: Workload, scale: Scale, data_bytes: int) -> dict[str, Any]:
@@ -204,7 +207,8 @@ def _spec(trial: Trial, setup: Setup, options: Settings, directory: Path | None)
     if directory is None:
         # What the settings leave of the memory holds pages of files, as in a container it would.
         left = profile.memory_bytes - needed_memory(profile, trial.engine, trial.settings)
-        spec["hardware"] = profile.hardware.to_spec(scale.factor, left)
+        batch = batch_bytes(trial.engine, trial.settings)
+        spec["hardware"] = profile.hardware.to_spec(scale.factor, left, batch)
         spec["operations"] = SIMULATED_OPERATIONS
         warmup["most_operations"] = int(SIMULATED_OPERATIONS * MOST_WARMUP)
     else:
@@ -217,9 +221,9 @@ def _scratch(setup: Setup) -> AbstractContextManager[Path | None]:
     return nullcontext() if setup.clock == "simulated" else scratch.folder(setup.directory)
 
 
-def _measured(trial: Trial, report: Report, setup: Setup, wall_seconds: float) -> Trial:
-    scale = setup.scale
-    metrics = setup.profile.hardware.carry_back(_numbers(report["metrics"]), scale.factor)
+def _measured(
+    trial: Trial, report: Report, metrics: Mapping[str, float], scale: Scale, wall_seconds: float
+) -> Trial:
     return replace(
         trial,
         metrics=scale.carry_back(metrics),

@@ -83,16 +83,19 @@ class _Device(Table):
     source: str = ""
     """Where each figure comes from."""
 
-    def scaled(self, factor: float) -> dict[str, Any]:
+    def scaled(self, factor: float, batch_bytes: float = 0) -> dict[str, Any]:
         """The device as the core takes it, for data shrunk by `factor`. What the device holds and
-        buffers shrinks with the data; latencies, requests and bytes per second stay."""
-        return self.model_dump(mode="json", exclude={"source"}) | self._shrunk(factor)
+        buffers shrinks with the data; latencies, requests and bytes per second stay, and so does
+        what an engine writes in one batch at any scale."""
+        return self.model_dump(mode="json", exclude={"source"}) | self._shrunk(factor, batch_bytes)
 
-    def carry_back(self, metrics: Mapping[str, float], factor: float) -> dict[str, float]:
-        """Metrics of a run on the device of `scaled(factor)`, as of the device itself."""
+    def carry_back(
+        self, metrics: Mapping[str, float], scaled: Mapping[str, Any]
+    ) -> dict[str, float]:
+        """Metrics of a run on the device that `scaled` gave, as of the device itself."""
         return dict(metrics)
 
-    def _shrunk(self, factor: float) -> dict[str, Any]:
+    def _shrunk(self, factor: float, batch_bytes: float) -> dict[str, Any]:
         raise NotImplementedError
 
 
@@ -113,7 +116,7 @@ class DiskArray(_Device):
     write_cache_bytes: Size | Literal[0]
     """Battery-backed cache of the controller; 0 for none."""
 
-    def _shrunk(self, factor: float) -> dict[str, Any]:
+    def _shrunk(self, factor: float, batch_bytes: float) -> dict[str, Any]:
         return {
             "capacity_bytes": _bytes(self.capacity_bytes, factor, self.disks * self.stripe_bytes),
             "write_cache_bytes": round(self.write_cache_bytes * factor),
@@ -155,22 +158,26 @@ class Flash(_Device):
     rated_cycles: Positive
     """Times that each superblock can be programmed and erased."""
 
-    def carry_back(self, metrics: Mapping[str, float], factor: float) -> dict[str, float]:
+    def carry_back(
+        self, metrics: Mapping[str, float], scaled: Mapping[str, Any]
+    ) -> dict[str, float]:
         """Bytes per second stay at any scale. So the whole drive lasts longer than a small one by
         as much as it is larger, and counts its erases in its own superblocks."""
-        shrunk = self._shrunk(factor)
         multiples = {
-            "drive_years": self.capacity_bytes / shrunk["capacity_bytes"],
-            "erases": shrunk["superblock_bytes"] / self.superblock_bytes,
+            "drive_years": self.capacity_bytes / scaled["capacity_bytes"],
+            "erases": scaled["superblock_bytes"] / self.superblock_bytes,
         }
         return {name: value * multiples.get(name, 1) for name, value in metrics.items()}
 
-    def _shrunk(self, factor: float) -> dict[str, Any]:
-        smallest = SUPERBLOCKS * PAGES_PER_SUPERBLOCK * self.page_bytes
+    def _shrunk(self, factor: float, batch_bytes: float) -> dict[str, Any]:
+        least = PAGES_PER_SUPERBLOCK * self.page_bytes
+        smallest = SUPERBLOCKS * least
         capacity = min(_bytes(self.capacity_bytes, factor, smallest), LARGEST_MAP * self.page_bytes)
         capacity = _whole(capacity, self.page_bytes)
-        # Files shrink with the data, and a superblock keeps its size relative to them.
-        superblock = max(self.superblock_bytes * factor, PAGES_PER_SUPERBLOCK * self.page_bytes)
+        # Files shrink with the data, and a superblock keeps its size relative to them. A batch does
+        # not; one that filled superblocks by itself would leave them empty when the next one is
+        # written, where the card's mix it with pages that live long.
+        superblock = max(self.superblock_bytes * factor, least, batch_bytes)
         superblock = min(superblock, capacity / SUPERBLOCKS)
         return {
             "capacity_bytes": capacity,
@@ -191,7 +198,7 @@ class CloudVolume(_Device):
     read_latency_us: Positive
     write_latency_us: Positive
 
-    def _shrunk(self, factor: float) -> dict[str, Any]:
+    def _shrunk(self, factor: float, batch_bytes: float) -> dict[str, Any]:
         return {"capacity_bytes": _bytes(self.capacity_bytes, factor, self.request_bytes)}
 
 
@@ -257,12 +264,14 @@ class Hardware(Table):
             return f"this machine, calibrated on another processor ({self.processor})"
         return ""
 
-    def carry_back(self, metrics: Mapping[str, float], factor: float) -> dict[str, float]:
-        """Metrics of a run on the machine of `to_spec(factor)`, as of the machine itself. Nobody
+    def carry_back(
+        self, metrics: Mapping[str, float], scaled: Mapping[str, Any]
+    ) -> dict[str, float]:
+        """Metrics of a run with the scaled device of `to_spec`, as of the machine itself. Nobody
         knows how the drive of a calibrated machine wears, so nothing is said about it."""
         unknown = FLASH_METRICS if self.detect else ()
         told = {name: value for name, value in metrics.items() if name not in unknown}
-        return self.device.carry_back(told, factor)
+        return self.device.carry_back(told, scaled)
 
     def filled(self, fullness: float) -> Hardware:
         """The same machine with this share of its flash taken by data of others; a device that does
@@ -272,9 +281,12 @@ class Hardware(Table):
         device = self.device.model_copy(update={"fullness": fullness})
         return self.model_copy(update={"device": device})
 
-    def to_spec(self, factor: float = 1.0, page_cache_bytes: float = 0) -> dict[str, Any]:
+    def to_spec(
+        self, factor: float = 1.0, page_cache_bytes: float = 0, batch_bytes: float = 0
+    ) -> dict[str, Any]:
         """The `hardware` of a spec for the core, for data shrunk by `factor` (1 is full size), with
-        this much memory for the page cache at full size. The device of a calibrated machine was
+        this much memory for the page cache at full size, and for an engine that writes so many
+        bytes in one batch at any scale. The device of a calibrated machine was
         measured through its page cache and gets none of its own."""
         page_cache = 0 if self.detect else round(max(0, page_cache_bytes) * factor)
         return {
@@ -285,7 +297,7 @@ class Hardware(Table):
             "page_cache_bytes": page_cache,
             "stands_for": 1 / factor,
             "calls": calls(self.calls).model_dump(exclude={"source"}) if self.calls else {},
-            "device": self.device.scaled(factor),
+            "device": self.device.scaled(factor, batch_bytes),
         }
 
 

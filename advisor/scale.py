@@ -30,10 +30,21 @@ space amplification and in reads per operation, is tested down to memtables of 1
 and caches of 512. Further down, each file costs a growing share of reads and writes beside its
 data."""
 
+DOUBLEWRITE_PAGES = 128
+"""Pages of a doublewrite batch of the core."""
+
 _MULTIPLIED = ("disk_bytes", "memory_bytes")
 _UNIT_KNOB: Mapping[Engine, str] = {"lsm": "block_size", "btree": "innodb_page_size"}
 _MEMTABLE_KNOB = "write_buffer_size"
 _EVICT_KNOB = "evict_index_and_filter_blocks"
+
+
+def batch_bytes(engine: Engine, settings: Settings) -> int:
+    """Bytes that an engine writes in one batch, at any scale: those of a doublewrite batch."""
+    if engine != "btree" or not settings.get("innodb_doublewrite", True):
+        return 0
+    page = knobs.catalogue(engine)["innodb_page_size"]
+    return DOUBLEWRITE_PAGES * int(settings.get(page.name, page.default))
 
 
 @dataclass(frozen=True)

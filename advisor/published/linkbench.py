@@ -239,9 +239,9 @@ def flash_waf() -> Experiment:
         caveats=(
             *CAVEATS,
             "the card's spare area is not published: the least that a device has is assumed",
-            "superblocks do not shrink below 64 pages: at this scale one mixes more of the files of"
-            " MyRocks than the card's would, which overstates its amplification, and holds fewer"
-            " pages of InnoDB, which understates that of InnoDB",
+            "superblocks do not shrink below 64 pages, nor below a doublewrite batch: at this scale"
+            " one mixes more of the files of MyRocks than the card's would, which overstates its"
+            " amplification, and fewer batches of InnoDB, which understates that of InnoDB",
         ),
     )
 

@@ -14,7 +14,7 @@ from advisor import knobs
 from advisor.core import Spec
 from advisor.hardware import Hardware
 from advisor.published.experiment import Experiment, Run
-from advisor.scale import MIB, Scale
+from advisor.scale import MIB, Scale, batch_bytes
 from advisor.workload import kinds
 
 SEED = 1
@@ -97,7 +97,9 @@ def scaled_run(experiment: Experiment, run: Run, factor: float, machine: Hardwar
         "seed": SEED,
         "interval_ms": INTERVAL_MS,
         "clock": "simulated",
-        "hardware": machine.to_spec(factor, run.configuration.page_cache_bytes),
+        "hardware": machine.to_spec(
+            factor, run.configuration.page_cache_bytes, batch_bytes(engine, settings.values)
+        ),
     }
     if run.phase.warmup_s:
         spec["warmup"] = {"most_operations": _bound(experiment, run.phase.warmup_s, run, factor)}

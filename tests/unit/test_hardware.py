@@ -14,6 +14,7 @@ from advisor.hardware import (
     hardware,
     shipped_hardware,
 )
+from advisor.scale import batch_bytes
 
 FLASH = hardware("pcie-flash-2016")
 CALLS = sorted(path.stem for path in data_path("profiles", "calls").glob("*.toml"))
@@ -84,6 +85,16 @@ def test_a_flash_device_keeps_at_least_200_whole_superblocks(factor: float) -> N
     assert device["superblock_bytes"] % device["page_bytes"] == 0
 
 
+def test_a_superblock_is_never_smaller_than_what_an_engine_writes_at_once() -> None:
+    batch = batch_bytes("btree", {"innodb_page_size": 8192})
+    assert batch == 128 * 8192
+    tiny = FLASH.to_spec(1e-4, batch_bytes=batch)["device"]
+    assert tiny["superblock_bytes"] == batch > FLASH.to_spec(1e-4)["device"]["superblock_bytes"]
+    assert tiny["capacity_bytes"] == FLASH.to_spec(1e-4)["device"]["capacity_bytes"]
+    assert batch_bytes("btree", {"innodb_doublewrite": False}) == 0
+    assert batch_bytes("lsm", {}) == 0
+
+
 def test_an_array_without_a_write_cache_has_none_at_any_scale() -> None:
     assert hardware("disk-array-2016").to_spec(0.5)["device"]["write_cache_bytes"] == 0
 
@@ -127,7 +138,7 @@ def test_a_drive_lasts_as_much_longer_as_it_is_larger() -> None:
     assert isinstance(device, Flash)
     for factor in (1.0, 1e-3, 1e-5):
         small = device.scaled(factor)
-        found = device.carry_back({"drive_years": 1.5, "erases": 40.0, "flash_waf": 1.3}, factor)
+        found = device.carry_back({"drive_years": 1.5, "erases": 40.0, "flash_waf": 1.3}, small)
         larger = device.capacity_bytes / small["capacity_bytes"]
         assert found["drive_years"] == pytest.approx(1.5 * larger)
         erased_bytes = 40 * small["superblock_bytes"]
@@ -137,13 +148,14 @@ def test_a_drive_lasts_as_much_longer_as_it_is_larger() -> None:
 
 def test_only_flash_wears() -> None:
     volume = hardware("cloud-volume").device
-    assert volume.carry_back({"ops_per_s": 5.0}, 0.01) == {"ops_per_s": 5.0}
+    assert volume.carry_back({"ops_per_s": 5.0}, volume.scaled(0.01)) == {"ops_per_s": 5.0}
 
 
 def test_nothing_is_said_about_the_wear_of_this_machine() -> None:
     own = hardware("this-machine")
-    assert own.carry_back({"ops_per_s": 5.0, "drive_years": 3.0}, 0.1) == {"ops_per_s": 5.0}
-    assert "drive_years" in FLASH.carry_back({"drive_years": 3.0}, 0.1)
+    small = own.device.scaled(0.1)
+    assert own.carry_back({"ops_per_s": 5.0, "drive_years": 3.0}, small) == {"ops_per_s": 5.0}
+    assert "drive_years" in FLASH.carry_back({"drive_years": 3.0}, FLASH.device.scaled(0.1))
 
 
 def test_an_unknown_figure_is_refused_by_its_place() -> None:

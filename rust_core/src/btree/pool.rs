@@ -28,7 +28,7 @@ use std::time::Duration;
 /// `BUF_LRU_SEARCH_SCAN_THRESHOLD`: pages at the cold end among which a client looks for a clean one.
 const SEARCH_DEPTH: usize = 100;
 /// Assumption: most frames that operations may need beyond what is free when they begin.
-const MOST_SPARE: usize = 128;
+const MOST_SPARE: usize = 1024;
 /// Rounds, each at most a [`FRAME_WAIT`] long, after which a client gives up that finds every frame latched or being
 /// written.
 const SEARCH_ROUNDS: usize = 10_000;
