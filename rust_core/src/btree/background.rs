@@ -2,7 +2,6 @@
 //! refill of the free list, checkpoints, the log's second, read-ahead, merges of buffered changes, and settling.
 
 use super::change_buffer::{ChangeBuffer, PAGES_AT_ONCE};
-use super::doublewrite::REGION_PAGES;
 use super::flush::FlushBatch;
 use super::pace::{Pace, Sight};
 use super::pool::BufferPool;
@@ -343,8 +342,8 @@ impl Background {
     /// Frames that a refill frees, no more than a batch. In a round that is shorter than a second few are missing, but as a
     /// batch of InnoDB's this one should be full.
     fn frames_worth_a_refill(&self, is_short: bool) -> usize {
-        let most = self.frames_to_free().min(REGION_PAGES);
-        if is_short || most >= REGION_PAGES.min(self.free_target() / 2) { most } else { 0 }
+        let most = self.frames_to_free().min(self.pool.batch_pages());
+        if is_short || most >= self.pool.batch_pages().min(self.free_target() / 2) { most } else { 0 }
     }
 
     /// Pages of those that are due, for a batch that has room for so many more.
@@ -409,7 +408,7 @@ impl Job for FlushJob {
         self.refill -= self.freed;
         let mut frames = pool.coldest_dirty(self.refill, self.refill);
         if self.slot.is_refill() {
-            self.pages = background.take_due(REGION_PAGES - frames.len());
+            self.pages = background.take_due(pool.batch_pages().saturating_sub(frames.len()));
         }
         let oldest = pool.dirty.reserve_oldest(self.pages);
         frames.extend(&oldest.frames);

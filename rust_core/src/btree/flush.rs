@@ -34,6 +34,11 @@ struct Copies {
 }
 
 impl BufferPool {
+    /// Pages of a doublewrite batch, but no more than an eighth of the pool.
+    pub fn batch_pages(&self) -> usize {
+        REGION_PAGES.min(self.frames() / 8)
+    }
+
     /// Most pages that may be in flight between a job's writes and its install: the rest stay evictable.
     fn most_in_flight(&self) -> usize {
         self.frames() / 4
@@ -54,7 +59,7 @@ impl BufferPool {
     /// They count as clean once the batches are completed. `wait` says whether latches are waited for.
     pub fn write_frames(&self, task: &mut Task, frames: &[u32], wait: bool) -> Result<Vec<Arc<FlushBatch>>> {
         let mut batches = Vec::new();
-        for group in frames.chunks(REGION_PAGES) {
+        for group in frames.chunks(self.batch_pages()) {
             if wait && self.is_full_in_flight() {
                 break;
             }
@@ -226,7 +231,7 @@ impl BufferPool {
     pub fn flush_all(&self, task: &mut Task) -> Result<()> {
         self.complete_written();
         loop {
-            let frames = self.dirty.oldest_frames(REGION_PAGES);
+            let frames = self.dirty.oldest_frames(self.batch_pages());
             if frames.is_empty() {
                 return Ok(());
             }
