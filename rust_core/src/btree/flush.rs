@@ -13,9 +13,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Pages that a client flushes at a time when it finds no clean frame (`innodb_lru_flush_size` of MariaDB 10.5), but no
-/// more than a 16th of the pool.
-const LRU_FLUSH_PAGES: usize = 32;
 /// Pages that a client flushes at a time when it must make room in the log itself.
 const LOG_ROOM_PAGES: usize = 64;
 
@@ -200,14 +197,13 @@ impl BufferPool {
         }
     }
 
-    /// Flushes some of the coldest dirty pages for a client that found no clean frame; false if none could be.
+    /// Flushes the coldest dirty page for a client that found no frame at all, as MySQL 5.7 does; false if none could be.
     pub fn flush_tail(&self, task: &mut Task) -> Result<bool> {
         self.complete_written();
-        let most = LRU_FLUSH_PAGES.min(self.frames() / 16).max(1);
-        // If the coldest are all latched, the next ones.
-        for limit in [most, usize::MAX] {
-            for frames in self.coldest_dirty(usize::MAX, limit).chunks(most) {
-                let batches = self.write_frames(task, frames, false)?;
+        // If the coldest is latched, the next one.
+        for limit in [1, usize::MAX] {
+            for frame in self.coldest_dirty(usize::MAX, limit) {
+                let batches = self.write_frames(task, &[frame], false)?;
                 if !batches.is_empty() {
                     self.complete_all(&batches);
                     self.counters.client_flushes.fetch_add(1, Ordering::Relaxed);
