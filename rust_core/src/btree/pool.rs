@@ -242,7 +242,7 @@ fn search_depth(frames: usize) -> usize {
 
 /// Frames beyond those of the pool, for operations that have begun when it has none.
 pub fn spare_frames(options: &Options) -> usize {
-    MOST_SPARE.min(options.pool_frames() / 16)
+    MOST_SPARE.min(options.pool_pages() / 16)
 }
 
 impl BufferPool {
