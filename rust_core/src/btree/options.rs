@@ -13,7 +13,7 @@ use crate::storage::StorageFile;
 /// Fewest frames of a buffer pool, whatever its size in bytes.
 pub const MIN_POOL_PAGES: u64 = 64;
 
-/// Least pages at the cold end of the pool that a round looks at.
+/// Least pages at the cold end of the pool that a round may be told to look at.
 const LEAST_SCAN_DEPTH: u64 = 8;
 
 /// InnoDB has no compressed tables with larger pages.
@@ -72,7 +72,7 @@ engine_options! {
         innodb_flush_neighbors: u64 = 0u64, Accepts::Range(0.0, 2.0),
             "Also flush dirty pages beside a flushed one: 0 none, 1 adjacent, 2 in the extent. MariaDB ignores it on flash.";
         innodb_page_cleaners: u64 = 4u64, Accepts::Range(1.0, 64.0),
-            "Page flush jobs that may run at once.";
+            "Page flush jobs that may run at once: with doublewrite no more than its files, and one that gets ready.";
         innodb_compression_algorithm: String = "none", Accepts::Words(&["none", "zlib", "lz4", "snappy", "zstd"]),
             "Compress pages when they are written, and punch a hole for what is saved.";
         innodb_compression_level: u64 = 6u64, Accepts::Range(1.0, 9.0),

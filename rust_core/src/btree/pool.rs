@@ -634,9 +634,9 @@ impl BufferPool {
         self.consider_read_ahead(page_no);
     }
 
-    /// A frame for a page, still without one: a free one, else a clean one near the cold end, else one of those there that
-    /// are made clean now. A clean page further up is taken only if nothing can be flushed: the dirty ones before it are
-    /// colder.
+    /// A frame for a page, still without one: a free one, else a clean one near the cold end, else a spare one, else the
+    /// coldest that is made clean now. A clean page further up is taken only if nothing can be flushed: the dirty ones before
+    /// it are colder.
     fn empty_frame(&self, task: &mut Task, page_no: u32) -> Result<WritePage<'_>> {
         task.charge(Work::PageTouch, 1);
         self.without_flush_or_with(task, |pool, from| pool.frame_without_flush(page_no, from))
