@@ -27,7 +27,8 @@ impl Line {
     /// jobs before it will be through is not known yet.
     pub fn with<R>(&self, task: &mut Task, f: impl FnOnce(&mut Task) -> R) -> R {
         if task.is_wall() {
-            return self.with_place(|| f(task));
+            let _place = self.take_place();
+            return f(task);
         }
         task.record(|| Step::Enter(self.turns.clone()));
         let result = f(task);
@@ -35,15 +36,21 @@ impl Line {
         result
     }
 
-    fn with_place<R>(&self, f: impl FnOnce() -> R) -> R {
+    fn take_place(&self) -> Place<'_> {
         let mut free = self.free.lock();
         self.freed.wait_while(&mut free, |free| *free == 0);
         *free -= 1;
-        drop(free);
-        let result = f();
-        *self.free.lock() += 1;
-        self.freed.notify_one();
-        result
+        Place(self)
+    }
+}
+
+/// A place of a thread, which is free again when the thread is through, or panics.
+struct Place<'a>(&'a Line);
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        *self.0.free.lock() += 1;
+        self.0.freed.notify_one();
     }
 }
 
@@ -84,6 +91,8 @@ impl Turns {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Result;
+    use crate::runtime::panics;
     use crate::runtime::threads::spawn;
     use std::sync::Barrier;
     use std::sync::atomic::{AtomicUsize, Ordering};
@@ -105,6 +114,14 @@ mod tests {
         let steps = task.into_steps();
         let [Step::Enter(entered), Step::Io(_), Step::Leave(left)] = &steps[..] else { panic!("{steps:?}") };
         assert_eq!((&line.turns, &line.turns), (entered, left));
+    }
+
+    #[test]
+    fn a_panic_leaves_no_place_taken() {
+        let line = Line::new(1);
+        let result = panics::caught("a job", || line.with(&mut Task::wall(0), |_| -> Result<()> { panic!("meant") }));
+        assert!(result.is_err());
+        assert_eq!(*line.free.lock(), 1);
     }
 
     #[test]
