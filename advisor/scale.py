@@ -41,10 +41,10 @@ _EVICT_KNOB = "evict_index_and_filter_blocks"
 
 def batch_bytes(engine: Engine, settings: Settings) -> int:
     """Bytes that an engine writes in one batch, at any scale: those of a doublewrite batch."""
-    if engine != "btree" or not settings.get("innodb_doublewrite", True):
+    given = {**knobs.defaults(engine), **settings}
+    if engine != "btree" or not given["innodb_doublewrite"]:
         return 0
-    page = knobs.catalogue(engine)["innodb_page_size"]
-    return DOUBLEWRITE_PAGES * int(settings.get(page.name, page.default))
+    return DOUBLEWRITE_PAGES * int(given["innodb_page_size"])
 
 
 @dataclass(frozen=True)

@@ -329,8 +329,8 @@ impl Background {
     /// Flush jobs at a time: no more than can write, and one that has its pages ready.
     fn most_flush_jobs(&self) -> u64 {
         let options = &self.pool.options;
-        let writing = if options.innodb_doublewrite { options.innodb_doublewrite_files } else { u64::MAX - 1 };
-        options.innodb_page_cleaners.min(writing + 1)
+        let cleaners = options.innodb_page_cleaners;
+        if options.innodb_doublewrite { cleaners.min(options.innodb_doublewrite_files + 1) } else { cleaners }
     }
 
     fn frames_to_free(&self) -> usize {
@@ -342,8 +342,9 @@ impl Background {
     /// Frames that a refill frees, no more than a batch. In a round that is shorter than a second few are missing, but as a
     /// batch of InnoDB's this one should be full.
     fn frames_worth_a_refill(&self, is_short: bool) -> usize {
-        let most = self.frames_to_free().min(self.pool.batch_pages());
-        if is_short || most >= self.pool.batch_pages().min(self.free_target() / 2) { most } else { 0 }
+        let batch = self.pool.batch_pages();
+        let most = self.frames_to_free().min(batch);
+        if is_short || most >= batch.min(self.free_target() / 2) { most } else { 0 }
     }
 
     /// Pages of those that are due, for a batch that has room for so many more.
@@ -404,7 +405,7 @@ impl Job for FlushJob {
         let background = &self.slot.background;
         let pool = &background.pool;
         // In the order of the list: a clean page does not go because the colder ones behind it are dirty.
-        self.freed = if self.refill > 0 { pool.free_clean_pages(task, self.refill) } else { 0 };
+        self.freed = pool.free_clean_pages(task, self.refill);
         self.refill -= self.freed;
         let mut frames = pool.coldest_dirty(self.refill, self.refill);
         if self.slot.is_refill() {
@@ -422,9 +423,9 @@ impl Job for FlushJob {
         let background = &self.slot.background;
         let pool = &background.pool;
         pool.complete_all(&self.batches);
-        let freed = self.freed + if self.refill > 0 { pool.free_clean_pages(task, self.refill) } else { 0 };
         // Batch by batch, until there are as many as there should be.
         if self.slot.is_refill() {
+            let freed = self.freed + pool.free_clean_pages(task, self.refill);
             let mut state = background.state.lock();
             state.refill_due |= freed > 0;
             state.refill_failed = freed == 0;

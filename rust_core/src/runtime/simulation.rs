@@ -482,6 +482,7 @@ impl Simulation {
             self.install_job(n)?;
             return Ok(true);
         };
+        let mut now_ns = running.now_ns;
         match step {
             Step::Enter(ref line) => {
                 if !line.enter(n) {
@@ -489,21 +490,19 @@ impl Simulation {
                     return Ok(false);
                 }
             }
-            Step::Leave(ref line) => {
-                let now_ns = running.now_ns;
+            Step::Leave(line) => {
                 if let Some(next) = line.leave(n)
                     && let Some(woken) = &mut self.jobs[next]
                 {
                     woken.now_ns = woken.now_ns.max(now_ns);
                     queue.push(Reverse((woken.now_ns, Event::Job(next))));
                 }
-                queue.push(Reverse((now_ns, Event::Job(n))));
-                return Ok(false);
             }
             Step::Cpu(_) | Step::Io(_) => {
                 let mut world = self.world.lock();
                 let bytes = running.new_bytes(&step);
-                let (now_ns, rest) = replay(&mut world, running.now_ns, step, &mut running.asker);
+                let rest;
+                (now_ns, rest) = replay(&mut world, now_ns, step, &mut running.asker);
                 running.now_ns = now_ns;
                 world.unwritten_bytes -= bytes - rest.as_ref().map_or(0, |rest| running.new_bytes(rest));
                 if let Some(rest) = rest {
@@ -511,7 +510,7 @@ impl Simulation {
                 }
             }
         }
-        queue.push(Reverse((running.now_ns, Event::Job(n))));
+        queue.push(Reverse((now_ns, Event::Job(n))));
         Ok(false)
     }
 
