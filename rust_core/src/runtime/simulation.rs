@@ -72,6 +72,12 @@ impl World {
         if service_ns == 0 { now_ns } else { self.cores.serve(now_ns, service_ns) }
     }
 
+    /// The same as a slice of a job.
+    fn job_cpu(&mut self, now_ns: u64, work: &WorkCounts, service_ns: u64) -> u64 {
+        self.done.add(work);
+        if service_ns == 0 { now_ns } else { self.cores.serve_slice(now_ns, service_ns, SLICE_NS) }
+    }
+
     /// The part of its latency that a transfer pays. A job of a smaller copy of the data takes as many requests and syncs as
     /// one of the full size for fewer bytes, so it would pay as much latency for each as the other pays for many. Its
     /// requests pay by the bytes that a request has at full size, or by the job where they are one request there too. So do
@@ -531,15 +537,15 @@ fn replay(world: &mut World, now_ns: u64, step: Step, asker: &mut Asker) -> (u64
         Step::Cpu(work) => {
             let service_ns = world.work_ns(&work);
             if service_ns <= SLICE_NS {
-                return (world.cpu(now_ns, &work, service_ns), None);
+                return (world.job_cpu(now_ns, &work, service_ns), None);
             }
             let slices = service_ns.div_ceil(SLICE_NS);
             let (slice, rest) = work.split(slices);
             let slice_ns = world.work_ns(&slice);
             if slice_ns == 0 {
-                return (world.cpu(now_ns, &work, service_ns), None);
+                return (world.job_cpu(now_ns, &work, service_ns), None);
             }
-            (world.cpu(now_ns, &slice, slice_ns), Some(Step::Cpu(Box::new(rest))))
+            (world.job_cpu(now_ns, &slice, slice_ns), Some(Step::Cpu(Box::new(rest))))
         }
         Step::Io(Access::Read { address, bytes }) if bytes > world.turn_bytes => {
             let turn = world.turn_bytes;
