@@ -2,9 +2,10 @@
 what they do that the kinds of work can be told apart.
 
 A kind is told from the others by runs that differ in little else: the same reads from a cache and
-past it, with 4 KiB and 16 KiB blocks, with each compression; writes one at a time and in batches,
-with and without a log, a sync, long values; scans of one entry and of hundreds; and the same reads
-of data that fits into the processor's caches and of data that does not.
+past it, with 4 KiB and 16 KiB blocks, with each compression; values that compress and that do not;
+writes one at a time and in batches, with and without a log, a sync, long values, compactions; scans
+of one entry and of hundreds; and the same reads of data that fits into the processor's caches and
+of data that does not.
 """
 
 from __future__ import annotations
@@ -95,6 +96,11 @@ def _lsm() -> list[Run]:
     bloom = {"filter_policy": "bloomfilter:10"}
     # Tables in level 0 that a read has to look into one by one, or whose filters spare it that.
     tiers = {"disable_auto_compactions": True, "write_buffer_size": 2 * MIB}
+    flushes = {
+        "disable_auto_compactions": True,
+        "level0_slowdown_writes_trigger": 1000,
+        "level0_stop_writes_trigger": 1000,
+    }
     return [
         Run("cached reads", "lsm", GETS, only_computes=True),
         Run("cached reads, few keys", "lsm", GETS | {"keys": FEW_KEYS}),
@@ -113,11 +119,21 @@ def _lsm() -> list[Run]:
         Run("writes to log", "lsm", FILL, {"write_buffer_size": 512 * MIB}),
         Run("synced writes", "lsm", FILL, {"sync": True}),
         Run("writes", "lsm", PUTS, bloom),
+        Run("writes, flushed alone", "lsm", PUTS, flushes),
+        Run(
+            "writes, flushed alone, lz4", "lsm", PUTS, flushes | {"compression": "kLZ4Compression"}
+        ),
         Run("writes in batches", "lsm", PUTS | {"batch": 100}),
         Run("writes of long values", "lsm", PUTS | LONG),
         *(
             Run(f"writes, {name}", "lsm", PUTS | {"batch": 10}, {"compression": word})
             for name, word in _LSM_COMPRESSIONS.items()
+        ),
+        Run(
+            "writes, lz4, nothing to compress",
+            "lsm",
+            PUTS | LONG | {"compression_ratio": 1.0},
+            {"compression": "kLZ4Compression"},
         ),
         Run("seeks", "lsm", _seeks(0)),
         Run("scans", "lsm", _seeks(300)),

@@ -87,7 +87,7 @@ MIX = {"kind": "ycsb", "mix": "A", "records": KEYS // 10}
 CASES = (
     Case("cached reads", GETS, 256 * MIB, 400_000),
     Case("uncached reads", GETS, 4 * MIB, 150_000),
-    Case("random inserts", FILL, 256 * MIB, 2_000_000),
+    Case("random inserts", FILL, 256 * MIB, 4_000_000),
     Case("50/50 mix", MIX, 256 * MIB, 2_000_000),
 )
 CLIENTS = (1, 4)

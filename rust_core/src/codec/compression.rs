@@ -3,6 +3,13 @@
 use crate::error::{Error, Result};
 use crate::runtime::{Task, Work};
 use flate2::{Compress, Compression as ZlibLevel, Decompress, FlushCompress, FlushDecompress, Status};
+use std::cell::RefCell;
+use zstd::bulk::{Compressor, Decompressor};
+
+thread_local! {
+    /// What zstd works with, for all blocks of a thread: to make it anew takes longer than a block of a few KiB.
+    static ZSTD: RefCell<(Compressor<'static>, Decompressor<'static>)> = RefCell::default();
+}
 
 /// A compression algorithm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -35,26 +42,29 @@ impl Compression {
     /// default 3); `None` takes the algorithm's default.
     pub fn compress(self, task: &mut Task, level: Option<i32>, input: &[u8], out: &mut Vec<u8>) -> Result<()> {
         out.clear();
-        let bytes = input.len() as u64;
         match self {
             Self::None => {
-                task.charge(Work::CopyByte, bytes);
+                task.charge(Work::CopyByte, input.len() as u64);
                 out.extend_from_slice(input);
             }
             Self::Snappy => {
-                task.charge(Work::CompressFastByte, bytes);
                 out.resize(snap::raw::max_compress_len(input.len()), 0);
                 let len = snap::raw::Encoder::new().compress(input, out).map_err(|e| broken("snappy", e))?;
                 out.truncate(len);
+                task.charge(Work::CompressFastByte, filled_bytes(input));
+                task.charge(Work::CompressFastMatch, snappy_matches(out));
             }
             Self::Lz4 => {
-                task.charge(Work::CompressFastByte, bytes);
                 out.resize(lz4_flex::block::get_maximum_output_size(input.len()), 0);
                 let len = lz4_flex::block::compress_into(input, out).map_err(|e| broken("lz4", e))?;
                 out.truncate(len);
+                task.charge(Work::CompressFastByte, filled_bytes(input));
+                task.charge(Work::CompressFastMatch, lz4_matches(out));
             }
             Self::Zlib => {
+                let bytes = filled_bytes(input);
                 task.charge(Work::CompressZlibByte, bytes);
+                task.charge(Work::CompressZlibBlock, 1);
                 task.charge(Work::ZippedByte, bytes);
                 out.reserve(input.len() + input.len() / 8 + 64);
                 let mut stream = Compress::new(zlib_level(level.unwrap_or(6)), false);
@@ -65,8 +75,14 @@ impl Compression {
                 }
             }
             Self::Zstd => {
-                task.charge(Work::CompressZstdByte, bytes);
-                *out = zstd::bulk::compress(input, level.unwrap_or(3)).map_err(|e| broken("zstd", e))?;
+                task.charge(Work::CompressZstdByte, filled_bytes(input));
+                task.charge(Work::CompressZstdBlock, 1);
+                out.reserve(zstd::zstd_safe::compress_bound(input.len()));
+                ZSTD.with_borrow_mut(|(compressor, _)| {
+                    compressor.set_compression_level(level.unwrap_or(zstd::DEFAULT_COMPRESSION_LEVEL))?;
+                    compressor.compress_to_buffer(input, out)
+                })
+                .map_err(|e| broken("zstd", e))?;
             }
         }
         Ok(())
@@ -74,35 +90,36 @@ impl Compression {
 
     /// Decompresses `input` into `out`, whose length is exactly that of the original.
     pub fn decompress(self, task: &mut Task, input: &[u8], out: &mut [u8]) -> Result<()> {
-        let bytes = out.len() as u64;
         let len = match self {
             Self::None => {
-                task.charge(Work::CopyByte, bytes);
+                task.charge(Work::CopyByte, out.len() as u64);
                 if input.len() == out.len() {
                     out.copy_from_slice(input);
                 }
                 input.len()
             }
-            Self::Snappy => {
-                task.charge(Work::DecompressFastByte, bytes);
-                snap::raw::Decoder::new().decompress(input, out).map_err(|e| broken("snappy", e))?
-            }
-            Self::Lz4 => {
-                task.charge(Work::DecompressFastByte, bytes);
-                lz4_flex::block::decompress_into(input, out).map_err(|e| broken("lz4", e))?
-            }
+            Self::Snappy => snap::raw::Decoder::new().decompress(input, out).map_err(|e| broken("snappy", e))?,
+            Self::Lz4 => lz4_flex::block::decompress_into(input, out).map_err(|e| broken("lz4", e))?,
             Self::Zlib => {
-                task.charge(Work::DecompressZlibByte, bytes);
-                task.charge(Work::UnzippedByte, bytes);
                 let mut stream = Decompress::new(false);
                 stream.decompress(input, out, FlushDecompress::Finish).map_err(|e| broken("zlib", e))?;
                 stream.total_out() as usize
             }
-            Self::Zstd => {
-                task.charge(Work::DecompressZstdByte, bytes);
-                zstd::bulk::decompress_to_buffer(input, out).map_err(|e| broken("zstd", e))?
-            }
+            Self::Zstd => ZSTD
+                .with_borrow_mut(|(_, decompressor)| decompressor.decompress_to_buffer(input, out))
+                .map_err(|e| broken("zstd", e))?,
         };
+        let bytes = filled_bytes(out);
+        match self {
+            Self::None => {}
+            Self::Snappy | Self::Lz4 => task.charge(Work::DecompressFastByte, bytes),
+            Self::Zlib => {
+                task.charge(Work::DecompressZlibByte, bytes);
+                task.charge(Work::DecompressZlibBlock, 1);
+                task.charge(Work::UnzippedByte, bytes);
+            }
+            Self::Zstd => task.charge(Work::DecompressZstdByte, bytes),
+        }
         if len == out.len() { Ok(()) } else { Err(broken("decompression", format!("{len} bytes, not {}", out.len()))) }
     }
 }
@@ -112,6 +129,60 @@ impl Compression {
 /// level 1, and with zlib-rs at level 2.
 fn zlib_level(level: i32) -> ZlibLevel {
     ZlibLevel::new(if level == 1 { 2 } else { level as u32 })
+}
+
+/// Bytes that are work for an algorithm: all but long runs of zeros, as the empty part of a page is one, which take next to
+/// no time.
+fn filled_bytes(bytes: &[u8]) -> u64 {
+    bytes.chunks(RUN_BYTES).filter(|run| run.iter().any(|byte| *byte != 0)).map(|run| run.len() as u64).sum()
+}
+
+const RUN_BYTES: usize = 64;
+
+/// Matches in a block of LZ4: sequences of a token, literals, an offset and the rest of the match's length; the last has
+/// literals alone.
+fn lz4_matches(block: &[u8]) -> u64 {
+    const LONG: u8 = 15;
+    let long = |at: usize| block[at..].iter().take_while(|byte| **byte == u8::MAX).count() + 1;
+    let (mut at, mut matches) = (0, 0);
+    while at < block.len() {
+        let (literals, matched) = (block[at] >> 4, block[at] & 15);
+        at += 1 + usize::from(literals);
+        if literals == LONG {
+            let from = at - usize::from(LONG);
+            let bytes = long(from);
+            at += bytes + (bytes - 1) * usize::from(u8::MAX) + usize::from(block[from + bytes - 1]);
+        }
+        if at >= block.len() {
+            break;
+        }
+        matches += 1;
+        at += 2;
+        if matched == LONG {
+            at += long(at);
+        }
+    }
+    matches
+}
+
+/// Matches in a block of snappy: all elements after the length but its literals.
+fn snappy_matches(block: &[u8]) -> u64 {
+    let mut at = block.iter().take_while(|byte| **byte >= 0x80).count() + 1;
+    let mut matches = 0;
+    while at < block.len() {
+        let tag = block[at];
+        let kind = tag & 3;
+        if kind != 0 {
+            matches += 1;
+            at += [0, 2, 3, 5][usize::from(kind)];
+            continue;
+        }
+        let length_bytes = usize::from(tag >> 2).saturating_sub(59);
+        let length =
+            block[at + 1..][..length_bytes].iter().rev().fold(0, |length, byte| length << 8 | usize::from(*byte));
+        at += 2 + length_bytes + if length_bytes == 0 { usize::from(tag >> 2) } else { length };
+    }
+    matches
 }
 
 fn broken(algorithm: &str, why: impl ToString) -> Error {
@@ -137,6 +208,33 @@ mod tests {
                 prop_assert_eq!(&out, &input);
             }
         }
+    }
+
+    #[test]
+    fn work_is_charged_by_what_an_input_holds() {
+        let charged = |algorithm: Compression, input: &[u8]| {
+            let (mut task, mut packed) = (Task::wall(0), Vec::new());
+            algorithm.compress(&mut task, None, input, &mut packed).unwrap();
+            task.work()
+        };
+        let mut state = 1u32;
+        let mut random = |bytes: usize| -> Vec<u8> {
+            let mut next = || {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                (state >> 24) as u8
+            };
+            (0..bytes).map(|_| next()).collect()
+        };
+        let twice: Vec<u8> = (0..40).flat_map(|_| random(50).repeat(2)).collect();
+        let (long, mut half_empty) = (random(4000), random(2048));
+        half_empty.resize(4096, 0);
+        for algorithm in [Compression::Lz4, Compression::Snappy] {
+            assert_eq!(charged(algorithm, &twice).get(Work::CompressFastMatch), 40, "{algorithm:?}");
+            assert_eq!(charged(algorithm, &long).get(Work::CompressFastMatch), 0, "{algorithm:?}");
+            assert_eq!(charged(algorithm, &half_empty).get(Work::CompressFastByte), 2048, "{algorithm:?}");
+        }
+        let zlib = charged(Compression::Zlib, &half_empty);
+        assert_eq!((zlib.get(Work::CompressZlibBlock), zlib.get(Work::CompressZlibByte)), (1, 2048));
     }
 
     #[test]

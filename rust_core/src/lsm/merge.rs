@@ -164,7 +164,7 @@ impl Source {
     #[inline]
     fn step(&mut self, task: &mut Task, direction: Direction) -> Result<()> {
         match (self, direction) {
-            (Self::Memtable(cursor), Direction::Forward) => task.charge(Work::MemtableStep, cursor.next()),
+            (Self::Memtable(cursor), Direction::Forward) => task.charge(Work::MemtableNext, cursor.next()),
             (Self::Memtable(cursor), Direction::Backward) => task.charge(Work::MemtableStep, cursor.prev()),
             (Self::Run(run), Direction::Forward) => {
                 run.cursor.next(task)?;

@@ -11,6 +11,8 @@ pub enum Work {
     Compare,
     /// One pointer chase in a memtable (a comparison that misses the CPU cache).
     MemtableStep,
+    /// One entry of a memtable visited in key order: a place in memory that nothing foretells.
+    MemtableNext,
     /// One bloom filter probe of one table.
     FilterProbe,
     /// One lookup in a block cache or buffer pool.
@@ -23,18 +25,26 @@ pub enum Work {
     CopyByte,
     /// One byte checksummed.
     ChecksumByte,
-    /// One input byte compressed with LZ4 or snappy.
+    /// One input byte compressed with LZ4 or snappy. Long runs of zeros do not count, here and below.
     CompressFastByte,
+    /// One match that LZ4 or snappy found: where there are none, they soon skip most of the input.
+    CompressFastMatch,
     /// One input byte compressed with zstd.
     CompressZstdByte,
+    /// One block compressed with zstd, however small: its tables.
+    CompressZstdBlock,
     /// One input byte compressed with zlib.
     CompressZlibByte,
+    /// One block compressed with zlib, however small: its Huffman trees.
+    CompressZlibBlock,
     /// One output byte decompressed with LZ4 or snappy.
     DecompressFastByte,
     /// One output byte decompressed with zstd.
     DecompressZstdByte,
     /// One output byte decompressed with zlib.
     DecompressZlibByte,
+    /// One block decompressed with zlib, however small.
+    DecompressZlibBlock,
     /// One step of a search beyond the processor's own caches, weighted by how far beyond: see [`misses`].
     CacheMiss,
     /// One place that a search looks at in memory, beyond the last of the processor's caches: see [`memory_misses`].
@@ -87,6 +97,7 @@ impl Work {
         Self::Call,
         Self::Compare,
         Self::MemtableStep,
+        Self::MemtableNext,
         Self::FilterProbe,
         Self::CacheLookup,
         Self::IteratorStep,
@@ -94,11 +105,15 @@ impl Work {
         Self::CopyByte,
         Self::ChecksumByte,
         Self::CompressFastByte,
+        Self::CompressFastMatch,
         Self::CompressZstdByte,
+        Self::CompressZstdBlock,
         Self::CompressZlibByte,
+        Self::CompressZlibBlock,
         Self::DecompressFastByte,
         Self::DecompressZstdByte,
         Self::DecompressZlibByte,
+        Self::DecompressZlibBlock,
         Self::CacheMiss,
         Self::MemoryMiss,
         Self::PageTouch,
@@ -130,6 +145,7 @@ impl Work {
             Self::Call => "call",
             Self::Compare => "compare",
             Self::MemtableStep => "memtable_step",
+            Self::MemtableNext => "memtable_next",
             Self::FilterProbe => "filter_probe",
             Self::CacheLookup => "cache_lookup",
             Self::IteratorStep => "iterator_step",
@@ -137,11 +153,15 @@ impl Work {
             Self::CopyByte => "copy_byte",
             Self::ChecksumByte => "checksum_byte",
             Self::CompressFastByte => "compress_fast_byte",
+            Self::CompressFastMatch => "compress_fast_match",
             Self::CompressZstdByte => "compress_zstd_byte",
+            Self::CompressZstdBlock => "compress_zstd_block",
             Self::CompressZlibByte => "compress_zlib_byte",
+            Self::CompressZlibBlock => "compress_zlib_block",
             Self::DecompressFastByte => "decompress_fast_byte",
             Self::DecompressZstdByte => "decompress_zstd_byte",
             Self::DecompressZlibByte => "decompress_zlib_byte",
+            Self::DecompressZlibBlock => "decompress_zlib_block",
             Self::CacheMiss => "cache_miss",
             Self::MemoryMiss => "memory_miss",
             Self::PageTouch => "page_touch",
