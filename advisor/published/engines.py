@@ -62,8 +62,8 @@ MYROCKS_2016: dict[str, Setting] = {
 
 STATEMENT_CAVEAT = "the time of a statement is that of MySQL 5.7 on another machine"
 SETTINGS_CAVEAT = (
-    "the settings, without a binary log, are those of the author's files of February 2016: that"
-    " they were the same in January is an assumption"
+    "the settings are those of the author's files of February 2016: that they were the same in"
+    " January is an assumption"
 )
 
 # The redo log has two files and the change buffer is on, as by default. 5.7 pads its log writes to

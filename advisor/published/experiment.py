@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 from advisor.knobs import Engine, Setting
 from advisor.published.observation import Observed
@@ -30,6 +30,15 @@ class Configuration:
     def but(self, **settings: Setting) -> Configuration:
         """The same with other settings."""
         return replace(self, settings={**self.settings, **settings})
+
+
+@dataclass(frozen=True)
+class BinaryLog:
+    """MySQL's settings of the binary log at full size, in row format."""
+
+    sync_binlog: int
+    max_binlog_size: int
+    binlog_row_image: Literal["FULL", "MINIMAL"]
 
 
 @dataclass(frozen=True)
@@ -94,8 +103,8 @@ class Experiment:
     """Seconds of a laptop's core that one run may take, about: the more, the larger the replay."""
     least_operations: int = 60_000
     """Of the warm-up, at most, and of the measured part of a timed run: fewer say little."""
-    binary_log: Mapping[str, int] | None = None
-    """MySQL's settings of the binary log at full size, where the post says that it was on."""
+    binary_log: BinaryLog | None = None
+    """Where it was on."""
     caveats: tuple[str, ...] = ()
     """What the simulation leaves out or had to assume."""
 

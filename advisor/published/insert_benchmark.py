@@ -116,9 +116,9 @@ def disk_array() -> Experiment:
             f"a batch has {ROWS_PER_COMMIT} rows, not 1,000: its redo must fit into a small log",
             "the secondary indexes just outgrow the assumed buffer pool towards the end: the last"
             " rates of InnoDB say more about that assumption than about InnoDB",
-            "InnoDB has several doublewrite batches at a time here where those versions have one",
             "a shrunk memtable fits into the caches of the processor: MyRocks inserts faster",
             SETTINGS_CAVEAT,
+            "no binary log is kept, as in those files",
             STATEMENT_CAVEAT,
             "the last rate is that of the last twentieth of the inserts, not of 100,000",
         ),

@@ -8,7 +8,7 @@ affordable.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from advisor import knobs
 from advisor.core import Spec
@@ -104,12 +104,8 @@ def scaled_run(experiment: Experiment, run: Run, factor: float, machine: Hardwar
     if run.phase.warmup_s:
         spec["warmup"] = {"most_operations": _bound(experiment, run.phase.warmup_s, run, factor)}
     if experiment.binary_log is not None:
-        spec["binary_log"] = {
-            **experiment.binary_log,
-            "max_binlog_size": max(
-                SMALLEST_BINLOG, scale.size(experiment.binary_log["max_binlog_size"])
-            ),
-        }
+        size = max(SMALLEST_BINLOG, scale.size(experiment.binary_log.max_binlog_size))
+        spec["binary_log"] = {**asdict(experiment.binary_log), "max_binlog_size": size}
     if run.phase.operations is not None:
         spec["operations"] = scale.size(run.phase.operations)
     elif run.phase.seconds is not None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from advisor.knobs import Setting
 from advisor.published.engines import GIB, KIB, MIB, STATEMENT_CAVEAT
 from advisor.published.experiment import (
+    BinaryLog,
     Configuration,
     Experiment,
     Phase,
@@ -25,7 +26,7 @@ SMALLEST, LARGEST = CACHES_GB[0], CACHES_GB[-1]
 CLIENTS = 56
 WAREHOUSES = 1_000
 WAREHOUSE_BYTES = 62e6
-BINARY_LOG = {"sync_binlog": 10_000, "max_binlog_size": GIB}
+BINARY_LOG = BinaryLog(sync_binlog=10_000, max_binlog_size=GIB, binlog_row_image="MINIMAL")
 """Size: the default, which the post does not change."""
 ENGINES = ("innodb", "myrocks")
 METRICS = ("ops_per_s", "write_kb_per_op", "read_kb_per_op", "write_mb_per_s", "cpu_percent")

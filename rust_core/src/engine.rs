@@ -60,9 +60,18 @@ pub struct WriteBatch {
     rep: Vec<u8>,
     count: u32,
     user_bytes: u64,
-    /// Rows of tables among the changes, and the bytes of their images in a server's log.
+    /// Rows of tables among the changes.
     rows: u64,
-    image_bytes: u64,
+    images: RowImages,
+}
+
+/// Bytes of changed rows' images in a server's log.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RowImages {
+    /// The key before, the changed columns after.
+    pub minimal_bytes: u64,
+    /// All columns, before and after.
+    pub full_bytes: u64,
 }
 
 const HEADER_BYTES: usize = 12;
@@ -71,7 +80,7 @@ const TAG_PUT: u8 = 1;
 
 impl Default for WriteBatch {
     fn default() -> Self {
-        Self { rep: vec![0; HEADER_BYTES], count: 0, user_bytes: 0, rows: 0, image_bytes: 0 }
+        Self { rep: vec![0; HEADER_BYTES], count: 0, user_bytes: 0, rows: 0, images: RowImages::default() }
     }
 }
 
@@ -99,18 +108,24 @@ impl WriteBatch {
         self.count = 0;
         self.user_bytes = 0;
         self.rows = 0;
-        self.image_bytes = 0;
+        self.images = RowImages::default();
     }
 
-    /// Notes that one of the changes is a row of a table, whose image in a server's log takes so many bytes.
-    pub fn note_row(&mut self, image_bytes: u64) {
+    /// Notes that one of the changes is a row of a table, with these images in a server's log.
+    pub fn note_row(&mut self, images: RowImages) {
         self.rows += 1;
-        self.image_bytes += image_bytes;
+        self.images.minimal_bytes += images.minimal_bytes;
+        self.images.full_bytes += images.full_bytes;
     }
 
-    /// Rows of tables among the changes and the bytes of their images.
-    pub fn row_images(&self) -> (u64, u64) {
-        (self.rows, self.image_bytes)
+    /// Rows of tables among the changes.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// The images of all those rows.
+    pub fn images(&self) -> RowImages {
+        self.images
     }
 
     /// Number of changes.
@@ -159,7 +174,7 @@ impl WriteBatch {
             } as u64;
         }
         let whole = changes.rest.is_empty() && found == count;
-        whole.then(|| (sequence, Self { rep: rep.to_vec(), count, user_bytes, rows: 0, image_bytes: 0 }))
+        whole.then(|| (sequence, Self { rep: rep.to_vec(), count, user_bytes, rows: 0, images: RowImages::default() }))
     }
 }
 

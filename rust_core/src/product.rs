@@ -63,7 +63,7 @@ impl Engine for Called {
 
     fn write(&self, task: &mut Task, batch: &mut WriteBatch, commit: Commit) -> Result<()> {
         if !batch.is_empty() {
-            task.charge(Work::RowChange, batch.row_images().0);
+            task.charge(Work::RowChange, batch.rows());
             task.charge(Work::KeyChange, batch.len() as u64);
             task.charge(Work::Commit, 1);
         }
@@ -126,6 +126,7 @@ impl EngineIterator for CalledIterator<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::RowImages;
     use crate::workload::model_engine::ModelEngine;
 
     #[test]
@@ -134,7 +135,7 @@ mod tests {
         let mut batch = WriteBatch::default();
         engine.write(&mut task, &mut batch, Commit::Configured).unwrap();
         batch.put(b"row", b"columns");
-        batch.note_row(7);
+        batch.note_row(RowImages::default());
         batch.put(b"index entry", b"");
         engine.write(&mut task, &mut batch, Commit::Configured).unwrap();
         assert!(engine.get(&mut task, b"row", &mut Vec::new()).unwrap());

@@ -15,7 +15,17 @@ const TRANSACTION_BYTES: u64 = 65 + 75 + 31;
 /// of about 35, checksum 4) and `Write_rows`, `Update_rows` or `Delete_rows` (header 19, id and flags 10, bitmaps 4, checksum 4).
 const ROW_BYTES: u64 = 66 + 37;
 
-/// MySQL's settings of the binary log, in row format with minimal images.
+/// What a row of the binary log holds (`binlog_row_image`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum BinlogRowImage {
+    /// All columns, before and after.
+    Full,
+    /// The key before, the changed columns after.
+    Minimal,
+}
+
+/// MySQL's settings of the binary log, in row format.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BinaryLogSpec {
@@ -23,6 +33,8 @@ pub struct BinaryLogSpec {
     pub sync_binlog: u64,
     /// Begins a new file after so many bytes and drops the one before.
     pub max_binlog_size: u64,
+    /// What a row holds.
+    pub binlog_row_image: BinlogRowImage,
 }
 
 impl BinaryLogSpec {
@@ -91,9 +103,13 @@ impl Server {
 }
 
 /// Bytes of a transaction in the binary log.
-fn event_bytes(batch: &WriteBatch) -> u64 {
-    let (rows, image_bytes) = batch.row_images();
-    TRANSACTION_BYTES + rows * ROW_BYTES + image_bytes
+fn event_bytes(batch: &WriteBatch, image: BinlogRowImage) -> u64 {
+    let images = batch.images();
+    let image_bytes = match image {
+        BinlogRowImage::Full => images.full_bytes,
+        BinlogRowImage::Minimal => images.minimal_bytes,
+    };
+    TRANSACTION_BYTES + batch.rows() * ROW_BYTES + image_bytes
 }
 
 impl Engine for Server {
@@ -103,7 +119,7 @@ impl Engine for Server {
 
     /// The engine prepares and syncs first, then the server logs, as in the two-phase commit of MySQL.
     fn write(&self, task: &mut Task, batch: &mut WriteBatch, commit: Commit) -> Result<()> {
-        let bytes = event_bytes(batch);
+        let bytes = event_bytes(batch, self.spec.binlog_row_image);
         self.engine.write(task, batch, commit)?;
         self.append(task, bytes)
     }
@@ -129,6 +145,7 @@ impl Engine for Server {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::RowImages;
     use crate::storage::MemoryStorage;
     use crate::workload::model_engine::ModelEngine;
 
@@ -138,24 +155,30 @@ mod tests {
         (server, storage, task)
     }
 
+    fn spec(sync_binlog: u64, max_binlog_size: u64, binlog_row_image: BinlogRowImage) -> BinaryLogSpec {
+        BinaryLogSpec { sync_binlog, max_binlog_size, binlog_row_image }
+    }
+
     #[test]
     fn each_transaction_is_logged_and_every_nth_syncs() {
-        let (server, storage, mut task) = server(BinaryLogSpec { sync_binlog: 3, max_binlog_size: 1 << 20 });
-        for key in 0..7_u8 {
-            let mut batch = WriteBatch::default();
-            batch.put(&[0, 0, 0, 1, key], b"a row of 20 bytes...");
-            batch.note_row(25);
-            batch.put(&[0, 0, 0, 2, key], b"");
-            server.write(&mut task, &mut batch, Commit::Configured).unwrap();
+        for (image, bytes) in [(BinlogRowImage::Minimal, 25), (BinlogRowImage::Full, 60)] {
+            let (server, storage, mut task) = server(spec(3, 1 << 20, image));
+            for key in 0..7_u8 {
+                let mut batch = WriteBatch::default();
+                batch.put(&[0, 0, 0, 1, key], b"a row of 20 bytes...");
+                batch.note_row(RowImages { minimal_bytes: 25, full_bytes: 60 });
+                batch.put(&[0, 0, 0, 2, key], b"");
+                server.write(&mut task, &mut batch, Commit::Configured).unwrap();
+            }
+            let logged = storage.meters().snapshot().of(Purpose::BinaryLog);
+            assert_eq!((logged.writes, logged.syncs), (7, 2));
+            assert_eq!(logged.written_bytes, 7 * (TRANSACTION_BYTES + ROW_BYTES + bytes), "{image:?}");
         }
-        let logged = storage.meters().snapshot().of(Purpose::BinaryLog);
-        assert_eq!((logged.writes, logged.syncs), (7, 2));
-        assert_eq!(logged.written_bytes, 7 * (TRANSACTION_BYTES + ROW_BYTES + 25));
     }
 
     #[test]
     fn a_full_file_gives_way_to_the_next() {
-        let (server, storage, mut task) = server(BinaryLogSpec { sync_binlog: 0, max_binlog_size: 4096 });
+        let (server, storage, mut task) = server(spec(0, 4096, BinlogRowImage::Full));
         for _ in 0..30 {
             server.write(&mut task, &mut WriteBatch::default(), Commit::Configured).unwrap();
         }

@@ -5,7 +5,7 @@
 pub mod keys;
 pub mod locks;
 
-use crate::engine::{Commit, Engine, WriteBatch};
+use crate::engine::{Commit, Engine, RowImages, WriteBatch};
 use crate::error::{Error, Result};
 use crate::runtime::Task;
 
@@ -78,7 +78,8 @@ impl Transaction {
     /// Adds a row that is known to be new.
     pub fn add<S: Schema>(&mut self, row: &S::Row) {
         self.put_row::<S>(row);
-        self.batch.note_row((self.key.len() + self.value.len()) as u64);
+        let bytes = (self.key.len() + self.value.len()) as u64;
+        self.batch.note_row(RowImages { minimal_bytes: bytes, full_bytes: bytes });
         for index in 0..S::SECONDARY_INDEXES {
             S::index_key(row, index, &mut self.key);
             self.put_entry();
@@ -92,7 +93,9 @@ impl Transaction {
         self.live_bytes -= (self.key.len() + self.value.len()) as i64;
         std::mem::swap(&mut self.value, &mut self.old_value);
         self.put_row::<S>(new);
-        self.batch.note_row((self.key.len() + changed_bytes(&self.old_value, &self.value)) as u64);
+        let changed = changed_bytes(&self.old_value, &self.value);
+        let both = 2 * self.key.len() + self.old_value.len() + self.value.len();
+        self.batch.note_row(RowImages { minimal_bytes: (self.key.len() + changed) as u64, full_bytes: both as u64 });
         for index in 0..S::SECONDARY_INDEXES {
             S::index_key(old, index, &mut self.old_key);
             S::index_key(new, index, &mut self.key);
@@ -110,7 +113,8 @@ impl Transaction {
         self.live_bytes -= self.value.len() as i64;
         S::primary_key(row, &mut self.key);
         self.delete_key();
-        self.batch.note_row(self.key.len() as u64);
+        let (key_bytes, value_bytes) = (self.key.len() as u64, self.value.len() as u64);
+        self.batch.note_row(RowImages { minimal_bytes: key_bytes, full_bytes: key_bytes + value_bytes });
         for index in 0..S::SECONDARY_INDEXES {
             S::index_key(row, index, &mut self.key);
             self.delete_key();

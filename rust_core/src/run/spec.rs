@@ -138,7 +138,11 @@ impl Fields {
     fn binary_log(&mut self) -> Result<Option<BinaryLogSpec>> {
         let Some(value) = self.take("binary_log") else { return Ok(None) };
         let spec: BinaryLogSpec = serde_json::from_value(value).map_err(|e| {
-            Error::invalid("binary_log", "another shape", format!("sync_binlog, max_binlog_size ({e})"))
+            Error::invalid(
+                "binary_log",
+                "another shape",
+                format!("sync_binlog, max_binlog_size, binlog_row_image ({e})"),
+            )
         })?;
         spec.check().map(|()| Some(spec))
     }
@@ -283,13 +287,13 @@ mod tests {
             ("keep", json!("yes"), "keep: found \"yes\", accepted: true or false"),
             (
                 "binary_log",
-                json!({"sync_binlog": 1, "max_binlog_size": 1}),
+                json!({"sync_binlog": 1, "max_binlog_size": 1, "binlog_row_image": "FULL"}),
                 "binary_log.max_binlog_size: found 1, accepted: at least 4096 bytes",
             ),
             (
                 "binary_log",
                 json!({"sync": 1}),
-                "binary_log: found another shape, accepted: sync_binlog, max_binlog_size",
+                "binary_log: found another shape, accepted: sync_binlog, max_binlog_size, binlog_row_image",
             ),
             ("memory_limit", json!(0), "memory_limit: found 0, accepted: a whole number from 1"),
             (
