@@ -6,7 +6,14 @@ import difflib
 from collections.abc import Callable, Mapping
 
 from advisor.errors import InputError
-from advisor.published import insert_benchmark, linkbench, memtable, point_queries, tpcc
+from advisor.published import (
+    insert_benchmark,
+    linkbench,
+    memtable,
+    point_queries,
+    small_server,
+    tpcc,
+)
 from advisor.published.experiment import Experiment
 
 EXPERIMENTS: Mapping[str, Callable[[], Experiment]] = {
@@ -14,6 +21,7 @@ EXPERIMENTS: Mapping[str, Callable[[], Experiment]] = {
     "linkbench-7day": linkbench.week,
     "flash-waf": linkbench.flash_waf,
     "linkbench-disk-array": linkbench.disk_array,
+    "linkbench-small-server": small_server.small_server,
     "insert-benchmark": insert_benchmark.disk_array,
     "memtable-sweep": memtable.sweep,
     "tpcc-memory-sweep": tpcc.memory_sweep,
