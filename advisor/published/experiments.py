@@ -21,6 +21,7 @@ EXPERIMENTS: Mapping[str, Callable[[], Experiment]] = {
     "linkbench-7day": linkbench.week,
     "flash-waf": linkbench.flash_waf,
     "linkbench-disk-array": linkbench.disk_array,
+    "linkbench-50gb": linkbench.less_memory,
     "linkbench-small-server": small_server.small_server,
     "insert-benchmark": insert_benchmark.disk_array,
     "memtable-sweep": memtable.sweep,

@@ -3,6 +3,8 @@ disk array at growing concurrency."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from advisor.knobs import Setting
 from advisor.published.engines import (
     COMPRESSED_TABLES,
@@ -24,6 +26,7 @@ from advisor.published.experiment import (
     RowPlan,
     Run,
     compared,
+    label,
     measured,
 )
 from advisor.published.tables import Figure, figure
@@ -311,6 +314,47 @@ def disk_array() -> Experiment:
         ),
         claims=("D1", "D2", "D3", "D4", "D5", "D6"),
         caveats=(*CAVEATS, "the model of the disks is not published: 10,000 rpm is assumed"),
+    )
+
+
+def less_memory() -> Experiment:
+    """The card's experiment on a server with 50 GB of memory and a fast SSD."""
+    table, gigabytes = "linkbench-50gb", 50
+    rocks = myrocks("myrocks", gigabytes, **FAMILY_SIZES)
+    none = innodb("innodb.none", gigabytes, **FAST_FLUSHING)
+    engines = {"myrocks": "MyRocks", "innodb.none": "InnoDB"}
+    rates = {
+        name: figure(table, "tps", config="fast-ssd", engine=engine)
+        for name, engine in engines.items()
+    }
+    sizes = {name: figure(table, "db_size", engine=engine) for name, engine in engines.items()}
+    ratio = figure(table, "tps_ratio_vs_innodb", config="fast-ssd")
+    published = {
+        label(metric, run) for metric in ("ops_per_s", "database_bytes") for run in engines
+    }
+    phase = Phase(warmup_s=(24 - SCORED_HOURS) * HOUR, seconds=SCORED_HOURS * HOUR)
+    return replace(
+        day(),
+        name="linkbench-50gb",
+        text="LinkBench, a billion ids on a fast SSD, 50 GB of memory",
+        sources=("MC-2016-11-23",),
+        runs=tuple(Run(one.name, one, CLIENTS, phase) for one in (rocks, none)),
+        rows=(
+            compared("ops_per_s", "myrocks", "innodb.none", ratio),
+            *(measured("ops_per_s", name, rate) for name, rate in rates.items()),
+            *(
+                measured("database_bytes", name, Figure(size.value * 1e9, size.bound))
+                for name, size in sizes.items()
+            ),
+            *(row for row in _rows(*engines) if row.metric not in published),
+        ),
+        claims=(),
+        caveats=(
+            *CAVEATS,
+            "the SSD is said to do more than 100,000 random operations per second: the card of"
+            " January is taken for it, which is assumed to",
+            "as many clients as in January: the post names no number",
+        ),
     )
 
 
