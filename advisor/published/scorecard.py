@@ -59,14 +59,13 @@ def _experiment(one: Replay) -> list[str]:
         f"{one.experiment.text}. Sources: {sources}. Hardware: {one.experiment.hardware}."
         f" Shrunk to {_shrunk(one.factor)} of the data.",
         _table(["metric", "published", "simulated", "ratio"], [_row(row) for row in _ordered(one)]),
-        _table(
-            ["claim", "verdict", "what it says", "remark"],
-            [
-                [verdict.claim.id, ANSWERS[verdict.holds], verdict.claim.text, verdict.why]
-                for verdict in one.claims
-            ],
-        ),
     ]
+    if one.claims:
+        verdicts = [
+            [verdict.claim.id, ANSWERS[verdict.holds], verdict.claim.text, verdict.why]
+            for verdict in one.claims
+        ]
+        parts.append(_table(["claim", "verdict", "what it says", "remark"], verdicts))
     if one.notes:
         parts.append("Notes of this replay:\n\n" + _list(one.notes))
     if one.experiment.caveats:
