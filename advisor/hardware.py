@@ -60,6 +60,8 @@ Work = Literal[
     "cache_miss",
     "memory_miss",
     "page_touch",
+    "tree_transaction",
+    "tree_change",
     "storage_call",
     "storage_write",
     "storage_sync",

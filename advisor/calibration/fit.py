@@ -25,9 +25,13 @@ RUN_SPREAD = 0.05
 """Assumption: a short run repeats to 5%."""
 PRIOR_SPREAD = log(3)
 """Assumption: a default is right within a factor of three."""
-PRIOR_NS: Mapping[str, float] = {"memory_miss": 30.0}
+PRIOR_NS: Mapping[str, float] = {
+    "memory_miss": 30.0,
+    "tree_transaction": 500.0,
+    "tree_change": 250.0,
+}
 """Assumption: where the core assumes nothing, because the processor that its defaults come from did
-not show it, and another one may."""
+not show it and another one may, or because the calls of a product hold it."""
 DETERMINED = 0.5
 """A cost is determined where the runs leave at most this part of what the prior leaves open."""
 STEPS = 100

@@ -213,6 +213,7 @@ impl Btree {
         origin: Origin,
         undo: &mut UndoLog<'a>,
     ) -> Result<Option<u64>> {
+        task.charge(Work::TreeChange, 1);
         match *change {
             Change::Put { key, value } => {
                 let (number, key) = split_key(self.layout, key);
@@ -356,6 +357,7 @@ impl Engine for Btree {
         let end = if batch.is_empty() {
             self.forest.redo.lsn()
         } else {
+            task.charge(Work::TreeTransaction, 1);
             let need = self.estimate(batch);
             self.reserve(task, need)?;
             // A batch that stops half way goes on at recovery; until then nobody may see it.

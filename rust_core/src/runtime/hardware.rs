@@ -142,7 +142,9 @@ pub fn default_work_ns(work: Work) -> f64 {
         Work::StorageSync => 10_000.0,
         Work::StorageWriteByte => 0.5,
         Work::Operation => 100.0,
-        Work::Statement
+        Work::TreeTransaction
+        | Work::TreeChange
+        | Work::Statement
         | Work::PointRead
         | Work::RangeStart
         | Work::RangeStep

@@ -51,6 +51,10 @@ pub enum Work {
     MemoryMiss,
     /// One page or block allocated, evicted or linked in a list.
     PageTouch,
+    /// One batch of changes to a B-tree: a transaction, which gets its undo log, its place in the redo log and its end.
+    TreeTransaction,
+    /// One change of a B-tree: its undo and redo records, beside the search for its page.
+    TreeChange,
     /// One read call to storage.
     StorageCall,
     /// One write call to storage.
@@ -117,6 +121,8 @@ impl Work {
         Self::CacheMiss,
         Self::MemoryMiss,
         Self::PageTouch,
+        Self::TreeTransaction,
+        Self::TreeChange,
         Self::StorageCall,
         Self::StorageWrite,
         Self::StorageSync,
@@ -165,6 +171,8 @@ impl Work {
             Self::CacheMiss => "cache_miss",
             Self::MemoryMiss => "memory_miss",
             Self::PageTouch => "page_touch",
+            Self::TreeTransaction => "tree_transaction",
+            Self::TreeChange => "tree_change",
             Self::StorageCall => "storage_call",
             Self::StorageWrite => "storage_write",
             Self::StorageSync => "storage_sync",
