@@ -14,7 +14,8 @@ from advisor.profile import hardware
 from advisor.scale import Scale
 
 MIB = 1 << 20
-ROWS = 500_000
+ROWS = 2_000_000
+"""In fewer, a smaller copy is still filling its first levels."""
 FACTORS = (1 / 4, 1 / 16)
 
 SETTINGS = {
@@ -64,7 +65,7 @@ def inserts(factor: float, jobs_stand_for_larger_ones: bool = True) -> tuple[flo
 @pytest.mark.parametrize("factor", FACTORS)
 def test_a_smaller_copy_inserts_and_stalls_as_the_full_size_does(factor: float) -> None:
     (full, full_stall), (small, small_stall) = inserts(1.0), inserts(factor)
-    assert small == pytest.approx(full, rel=0.4)
+    assert small == pytest.approx(full, rel=0.2)
     assert small_stall == pytest.approx(full_stall, abs=0.05)
 
 
