@@ -350,10 +350,11 @@ def less_memory() -> Experiment:
         ),
         claims=(),
         caveats=(
-            *CAVEATS,
-            "the SSD is said to do more than 100,000 random operations per second: the card of"
-            " January is taken for it, which is assumed to",
-            "as many clients as in January: the post names no number",
+            "the post names neither processor, settings, clients nor the compression of MyRocks:"
+            " all are taken to be those of January, what is assumed of those included",
+            "its SSD does more than 100,000 random operations per second: it is taken to be as fast"
+            " as the card of January is assumed to be",
+            STATEMENT_CAVEAT,
         ),
     )
 

@@ -7,14 +7,13 @@ from advisor.knobs import Setting
 from advisor.published.engines import GIB, KIB, MIB, innodb
 from advisor.published.experiment import (
     HOUR,
-    BinaryLog,
     Experiment,
     Phase,
     RowPlan,
     Run,
     measured,
 )
-from advisor.published.linkbench import BYTES_PER_ID, LINKS_AND_COUNTS
+from advisor.published.linkbench import BINARY_LOG, BYTES_PER_ID, LINKS_AND_COUNTS
 from advisor.published.tables import Figure, figure
 
 TABLE = "linkbench-small-server"
@@ -77,7 +76,7 @@ def small_server() -> Experiment:
         seconds=SECONDS,
         units=IDS,
         sized_by="ids",
-        binary_log=BinaryLog(sync_binlog=0, max_binlog_size=128 * MIB, binlog_row_image="FULL"),
+        binary_log=BINARY_LOG,
         data_bytes=IDS * BYTES_PER_ID,
         operations=REQUESTS_PER_S * HOURS * HOUR,
         runs=tuple(Run(one.name, one, 1, phase) for one in (none, zlib)),

@@ -130,8 +130,12 @@ impl Pool {
         let (best, start_ns) = self.first(now_ns, service_ns, |_| 0);
         let end_ns = self.servers[best].serve(start_ns, service_ns);
         let held = &mut self.held[best];
-        let goes_on = held.0 <= start_ns && start_ns <= held.1 + SWITCH_NS;
-        *held = (if goes_on { held.0 } else { start_ns }, end_ns.max(held.1));
+        // A request that fills a gap before says nothing of what comes after it.
+        if start_ns > held.1 + SWITCH_NS {
+            *held = (start_ns, end_ns);
+        } else if end_ns + SWITCH_NS >= held.0 {
+            *held = (held.0.min(start_ns), held.1.max(end_ns));
+        }
         end_ns
     }
 
@@ -214,6 +218,11 @@ mod tests {
         pool.serve(500_000, 1_000);
         pool.serve_slice(450_000, 500_000, 500_000);
         assert_eq!(pool.serve_slice(460_000, 500_000, 500_000), 1_001_000, "a thread that pauses leaves its server");
+        let mut pool = Pool::new(2);
+        pool.serve(500_000, 1_000);
+        pool.serve(100, 100);
+        pool.serve_slice(250_000, 200_000, 200_000);
+        assert_eq!(pool.held[0], (500_000, 501_000), "the gap before stays one");
     }
 
     #[test]
