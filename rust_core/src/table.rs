@@ -189,6 +189,23 @@ mod tests {
         (id, colour, note.as_bytes().to_vec())
     }
 
+    #[test]
+    fn changed_rows_are_noted_with_their_images() {
+        let mut transaction = Transaction::default();
+        let (old, new) = (row(1, 3, "abc"), row(1, 5, "abd"));
+        let images_of = |transaction: &Transaction| {
+            let images = transaction.batch.images();
+            (transaction.batch.rows(), images.minimal_bytes, images.full_bytes)
+        };
+        // A key has 12 bytes, a value 4, of which the update changes 2.
+        transaction.add::<Paints>(&old);
+        assert_eq!(images_of(&transaction), (1, 16, 16));
+        transaction.update::<Paints>(&old, &new);
+        assert_eq!(images_of(&transaction), (2, 16 + 14, 16 + 32));
+        transaction.delete::<Paints>(&new);
+        assert_eq!(images_of(&transaction), (3, 16 + 14 + 12, 16 + 32 + 16));
+    }
+
     fn entries(engine: &ModelEngine) -> Vec<(u32, usize)> {
         let number = |key: &[u8]| u32::from_be_bytes(key[..4].try_into().unwrap());
         engine.entries().into_iter().map(|(key, _)| (number(&key), usize::from(key[4]))).collect()

@@ -1,7 +1,7 @@
 //! How full pages get, and what the pool does under pressure.
 
 use super::{Driven, options, structure};
-use crate::engine::{Engine, KeyLayout};
+use crate::engine::{Commit, Engine, KeyLayout, WriteBatch};
 use crate::runtime::serial::tests::OneNanosecondPerCall;
 use crate::runtime::{Task, Work};
 use rand::{RngExt, SeedableRng};
@@ -148,6 +148,18 @@ fn a_leaf_that_outgrows_its_page_or_becomes_underfull_brings_both_neighbors_in()
         assert_eq!(brought_in, [2.0], "{change}");
         assert_eq!(driven.detail("tree_pages") - pages, new_leaf, "{change}");
     }
+}
+
+#[test]
+fn a_batch_is_charged_as_one_transaction_of_its_changes() {
+    let (_, mut driven) = Driven::fresh(ROOMY);
+    let mut batch = WriteBatch::default();
+    batch.put(b"a", b"1");
+    batch.put(b"b", b"2");
+    batch.delete(b"a");
+    driven.write(&mut batch, Commit::Configured).unwrap();
+    let charged = [Work::TreeTransaction, Work::TreeChange].map(|work| driven.task.units(work));
+    assert_eq!(charged, [1, 3]);
 }
 
 #[test]
