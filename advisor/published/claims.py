@@ -270,8 +270,8 @@ TESTS: Mapping[str, Callable[[Values], bool | None]] = {
 
 UNDECIDABLE: Mapping[str, str] = {
     "A4": "it compares two experiments: see linkbench-24h beside linkbench-7day",
-    "A11": "arithmetic on A1: 1.5 times its ratios; F2 has what was measured",
     "A5": "a report does not count the rows of the tables",
+    "A11": "arithmetic on A1: 1.5 times its ratios; F2 has what was measured",
     "B6": "InnoDB 5.6 and 5.7 are one model",
     "B7": "a description of the set-up",
     "D6": "a warning about the length of runs",

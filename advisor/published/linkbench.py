@@ -3,7 +3,9 @@ disk array at growing concurrency."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any, TypedDict
 
 from advisor.knobs import Setting
 from advisor.published.engines import (
@@ -106,6 +108,27 @@ CAVEATS = (
 )
 
 
+class Graph(TypedDict):
+    """Fields of an experiment that runs LinkBench."""
+
+    workload: Mapping[str, Any]
+    units: int
+    sized_by: str
+    data_bytes: float
+    binary_log: BinaryLog
+
+
+def graph(ids: int) -> Graph:
+    """LinkBench on so many ids."""
+    return {
+        "workload": {"kind": "linkbench"},
+        "units": ids,
+        "sized_by": "ids",
+        "data_bytes": ids * BYTES_PER_ID,
+        "binary_log": BINARY_LOG,
+    }
+
+
 def _runs(hours: float, fill_to: float | None = None) -> tuple[Run, ...]:
     phase = Phase(warmup_s=(hours - SCORED_HOURS) * HOUR, seconds=SCORED_HOURS * HOUR)
     return tuple(Run(one.name, one, CLIENTS, phase, fill_to=fill_to) for one in (ROCKS, NONE, ZLIB))
@@ -131,13 +154,9 @@ def day() -> Experiment:
         text="LinkBench for 24 hours, a billion ids on PCIe flash, 20 clients",
         sources=("MC-2016-01-14",),
         hardware="pcie-flash-2016",
-        workload={"kind": "linkbench"},
         seconds=SECONDS,
         least_operations=LEAST_OPERATIONS,
-        units=FLASH_IDS,
-        sized_by="ids",
-        binary_log=BINARY_LOG,
-        data_bytes=FLASH_IDS * BYTES_PER_ID,
+        **graph(FLASH_IDS),
         operations=OPERATIONS_PER_S * 24 * HOUR,
         runs=_runs(24),
         rows=(
@@ -168,13 +187,9 @@ def week() -> Experiment:
         text="LinkBench for seven days, a billion ids on PCIe flash, 20 clients",
         sources=("MC-2016-01-28",),
         hardware="pcie-flash-2016",
-        workload={"kind": "linkbench"},
         seconds=SECONDS,
         least_operations=LEAST_OPERATIONS,
-        units=FLASH_IDS,
-        sized_by="ids",
-        binary_log=BINARY_LOG,
-        data_bytes=FLASH_IDS * BYTES_PER_ID,
+        **graph(FLASH_IDS),
         operations=OPERATIONS_PER_S * 168 * HOUR,
         runs=_runs(168),
         rows=(
@@ -213,13 +228,9 @@ def flash_waf() -> Experiment:
         text="LinkBench for 48 hours with the PCIe flash card filled to 72%",
         sources=("MC-2016-01-15",),
         hardware="pcie-flash-2016",
-        workload={"kind": "linkbench"},
         seconds=SECONDS,
         least_operations=LEAST_OPERATIONS,
-        units=FLASH_IDS,
-        sized_by="ids",
-        binary_log=BINARY_LOG,
-        data_bytes=FLASH_IDS * BYTES_PER_ID,
+        **graph(FLASH_IDS),
         operations=OPERATIONS_PER_S * 48 * HOUR,
         runs=_runs(48, fill_to=0.72),
         rows=(
@@ -288,12 +299,8 @@ def disk_array() -> Experiment:
         text="LinkBench on 15 disks, 200 million ids, 1 to 32 clients",
         sources=("MC-2016-01-19b",),
         hardware="disk-array-2016",
-        workload={"kind": "linkbench"},
         seconds=DISK_SECONDS,
-        units=DISK_IDS,
-        sized_by="ids",
-        binary_log=BINARY_LOG,
-        data_bytes=DISK_IDS * BYTES_PER_ID,
+        **graph(DISK_IDS),
         operations=2_000 * 4 * HOUR,
         runs=runs,
         rows=(

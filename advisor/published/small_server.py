@@ -13,7 +13,7 @@ from advisor.published.experiment import (
     Run,
     measured,
 )
-from advisor.published.linkbench import BINARY_LOG, BYTES_PER_ID, LINKS_AND_COUNTS
+from advisor.published.linkbench import LINKS_AND_COUNTS, graph
 from advisor.published.tables import Figure, figure
 
 TABLE = "linkbench-small-server"
@@ -72,12 +72,8 @@ def small_server() -> Experiment:
         text="LinkBench with 80 million ids on a small server, one client",
         sources=("MC-2017-raw",),
         hardware="small-server-2017",
-        workload={"kind": "linkbench"},
         seconds=SECONDS,
-        units=IDS,
-        sized_by="ids",
-        binary_log=BINARY_LOG,
-        data_bytes=IDS * BYTES_PER_ID,
+        **graph(IDS),
         operations=REQUESTS_PER_S * HOURS * HOUR,
         runs=tuple(Run(one.name, one, 1, phase) for one in (none, zlib)),
         rows=(*rows("innodb.none"), *rows("innodb.zlib")),

@@ -172,21 +172,26 @@ def compare(machine: Hardware) -> Iterator[list[Comparison]]:
     for case in CASES:
         for engine in ENGINES:
             for clients in CLIENTS:
-                spec = case.spec(engine, clients)
+                name, spec = f"{engine} {case.name}, {clients}", case.spec(engine, clients)
                 found = []
                 for _ in range(REPETITIONS if is_judged(clients) else 1):
-                    with tempfile.TemporaryDirectory(prefix="tunebench-") as folder:
-                        waits = Waits()
-                        own = {"directory": str(Path(folder) / "run")}
-                        measured = run({**spec, **own}, on_interval=waits.look)
-                    share = waits.share if clients == 1 else waited
+                    measured, share = measure(spec)
+                    share = share if clients == 1 else waited
                     slower = slowed(machine, kinds, share).to_spec()
                     simulated = run({**spec, "clock": "simulated", "hardware": slower})
-                    name = f"{engine} {case.name}, {clients}"
                     found.append(Comparison(name, clients, measured, simulated, share))
                 if clients == 1:
                     waited = median(one.waited for one in found)
                 yield found
+
+
+def measure(spec: Spec) -> tuple[Report, float]:
+    """A measured run, and the share of the time that its clients waited for a processor."""
+    waits = Waits()
+    with tempfile.TemporaryDirectory(prefix="tunebench-") as folder:
+        own = {"directory": str(Path(folder) / "run")}
+        report = run({**spec, **own}, on_interval=waits.look)
+    return report, waits.share
 
 
 def is_judged(clients: int) -> bool:

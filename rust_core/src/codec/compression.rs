@@ -109,18 +109,23 @@ impl Compression {
                 .with_borrow_mut(|(_, decompressor)| decompressor.decompress_to_buffer(input, out))
                 .map_err(|e| broken("zstd", e))?,
         };
-        let bytes = filled_bytes(out);
-        match self {
-            Self::None => {}
-            Self::Snappy | Self::Lz4 => task.charge(Work::DecompressFastByte, bytes),
-            Self::Zlib => {
-                task.charge(Work::DecompressZlibByte, bytes);
-                task.charge(Work::DecompressZlibBlock, 1);
-                task.charge(Work::UnzippedByte, bytes);
-            }
-            Self::Zstd => task.charge(Work::DecompressZstdByte, bytes),
-        }
+        self.charge_decompressed(task, out);
         if len == out.len() { Ok(()) } else { Err(broken("decompression", format!("{len} bytes, not {}", out.len()))) }
+    }
+
+    fn charge_decompressed(self, task: &mut Task, out: &[u8]) {
+        let byte = match self {
+            Self::None => return,
+            Self::Snappy | Self::Lz4 => Work::DecompressFastByte,
+            Self::Zlib => Work::DecompressZlibByte,
+            Self::Zstd => Work::DecompressZstdByte,
+        };
+        let bytes = filled_bytes(out);
+        task.charge(byte, bytes);
+        if self == Self::Zlib {
+            task.charge(Work::DecompressZlibBlock, 1);
+            task.charge(Work::UnzippedByte, bytes);
+        }
     }
 }
 

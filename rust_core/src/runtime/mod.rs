@@ -2,6 +2,7 @@
 //! are charged to it. Under the wall clock a charge is a counter; under the virtual clock it moves `now_ns` through the
 //! queues of the cores and the device. Nothing outside this folder reads a clock, sleeps or starts a thread.
 
+pub mod cores;
 pub mod group_sync;
 pub mod hardware;
 pub mod job;

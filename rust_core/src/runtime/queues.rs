@@ -107,49 +107,26 @@ impl Server {
     }
 }
 
-/// A thread that leaves a core for less than this keeps it: it takes about as long to put another one there.
-const SWITCH_NS: u64 = 2_000;
-
 /// Servers that share one queue.
 #[derive(Debug, Clone)]
 pub struct Pool {
     servers: Vec<Server>,
-    /// From when to when each was last busy with [`Pool::serve`], short gaps included.
-    held: Vec<(u64, u64)>,
 }
 
 impl Pool {
     /// `servers` idle servers, at least one.
     pub fn new(servers: usize) -> Self {
-        let servers = servers.max(1);
-        Self { servers: vec![Server::default(); servers], held: vec![(0, 0); servers] }
+        Self { servers: vec![Server::default(); servers.max(1)] }
     }
 
     /// Serves a request on the server that can start it first, and returns when it is done.
     pub fn serve(&mut self, now_ns: u64, service_ns: u64) -> u64 {
         let (best, start_ns) = self.first(now_ns, service_ns, |_| 0);
-        let end_ns = self.servers[best].serve(start_ns, service_ns);
-        let held = &mut self.held[best];
-        // A request that fills a gap before says nothing of what comes after it.
-        if start_ns > held.1 + SWITCH_NS {
-            *held = (start_ns, end_ns);
-        } else if end_ns + SWITCH_NS >= held.0 {
-            *held = (held.0.min(start_ns), held.1.max(end_ns));
-        }
-        end_ns
-    }
-
-    /// The same for a slice, of `slice_ns` at most, of a thread that computes for long, where those of [`Pool::serve`] are
-    /// short. Requests of a thread that makes one after the other stand in no queue, but it is due its slice as well: the
-    /// operating system spreads threads, not what is left of their slices.
-    pub fn serve_slice(&mut self, now_ns: u64, service_ns: u64, slice_ns: u64) -> u64 {
-        let is_held = |n: usize| (self.held[n].0..=self.held[n].1).contains(&now_ns);
-        let (best, start_ns) = self.first(now_ns, service_ns, |n| if is_held(n) { slice_ns + 1 } else { 0 });
         self.servers[best].serve(start_ns, service_ns)
     }
 
     /// The server that can start a request first if those ahead of it on each last longer by `turn_ns`, and when it can.
-    fn first(&self, now_ns: u64, service_ns: u64, turn_ns: impl Fn(usize) -> u64) -> (usize, u64) {
+    pub fn first(&self, now_ns: u64, service_ns: u64, turn_ns: impl Fn(usize) -> u64) -> (usize, u64) {
         let (mut best, mut best_start, mut best_turn) = (0, u64::MAX, u64::MAX);
         for (n, server) in self.servers.iter().enumerate() {
             let start = server.earliest(now_ns, service_ns);
@@ -203,26 +180,6 @@ mod tests {
         let mut pool = Pool::new(2);
         assert_eq!([pool.serve(0, 10), pool.serve(0, 10), pool.serve(0, 10)], [10, 10, 20]);
         assert_eq!(pool.busy_ns(), 30);
-    }
-
-    #[test]
-    fn slices_share_a_server_rather_than_that_of_a_thread_that_goes_on() {
-        let mut pool = Pool::new(2);
-        let client = |pool: &mut Pool, until: u64| (0..until).step_by(1_000).for_each(|at| _ = pool.serve(at, 1_000));
-        client(&mut pool, 600_000);
-        assert_eq!(pool.serve_slice(500_000, 400_000, 400_000), 900_000);
-        assert_eq!(pool.serve_slice(600_000, 400_000, 400_000), 1_300_000, "behind the first");
-        assert_eq!(pool.serve_slice(600_000, 400_000, 400_000), 1_000_000, "two are ahead there, and one here");
-        let mut pool = Pool::new(2);
-        client(&mut pool, 400_000);
-        pool.serve(500_000, 1_000);
-        pool.serve_slice(450_000, 500_000, 500_000);
-        assert_eq!(pool.serve_slice(460_000, 500_000, 500_000), 1_001_000, "a thread that pauses leaves its server");
-        let mut pool = Pool::new(2);
-        pool.serve(500_000, 1_000);
-        pool.serve(100, 100);
-        pool.serve_slice(250_000, 200_000, 200_000);
-        assert_eq!(pool.held[0], (500_000, 501_000), "the gap before stays one");
     }
 
     #[test]

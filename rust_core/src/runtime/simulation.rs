@@ -1,7 +1,8 @@
 //! The virtual clock: an event queue over clients, background jobs and timers. The one with the smallest time goes next: a
 //! client by one whole operation, a job by one step. One thread, no real time: the same inputs give the same run.
 
-use super::queues::{MEMORY_NS, Pool};
+use super::cores::{Cores, SLICE_NS};
+use super::queues::MEMORY_NS;
 use super::task::{Access, Charge, Pace, Step};
 use super::{Admission, CpuUse, Job, JobKind, Signal, Stream, Task, Work, WorkCounts};
 use crate::device::{Device, DeviceStats, Request};
@@ -13,9 +14,6 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 
-/// A replayed job holds a core for at most this long at once, as a scheduler's time slice would.
-const SLICE_NS: u64 = 500_000;
-
 /// The operating system lets a writer run ahead of the device by this much before it makes the writer wait.
 const WRITE_BACK_LEAD_NS: u64 = 200_000_000;
 
@@ -24,7 +22,7 @@ const JOB_TASKS: u32 = 1_000_000;
 
 /// Cores and a device, shared by all tasks of a simulation.
 pub struct World {
-    cores: Pool,
+    cores: Cores,
     cost_ns: [f64; Work::COUNT],
     /// What passes in each statement while neither client nor server computes.
     statement_wait_ns: f64,
@@ -45,7 +43,7 @@ impl World {
     /// `stands_for` times as much.
     pub fn new(cores: usize, cost_ns: [f64; Work::COUNT], device: Box<dyn Device>, stands_for: f64) -> Self {
         let turn_bytes = device.turn_bytes();
-        let (cores, done) = (Pool::new(cores), WorkCounts::default());
+        let (cores, done) = (Cores::new(cores), WorkCounts::default());
         let (written_back, statement_wait_ns) = (WrittenBack::default(), 0.0);
         let unwritten_bytes = 0;
         Self { cores, cost_ns, statement_wait_ns, done, device, turn_bytes, stands_for, written_back, unwritten_bytes }
@@ -66,16 +64,16 @@ impl World {
         (work.get(Work::Statement) as f64 * self.statement_wait_ns) as u64
     }
 
-    /// Does `work`, which takes `service_ns`.
-    fn cpu(&mut self, now_ns: u64, work: &WorkCounts, service_ns: u64) -> u64 {
+    /// Does `work`, which takes `service_ns` where `serve` finds a core.
+    fn cpu(
+        &mut self,
+        now_ns: u64,
+        work: &WorkCounts,
+        service_ns: u64,
+        serve: impl FnOnce(&mut Cores, u64, u64) -> u64,
+    ) -> u64 {
         self.done.add(work);
-        if service_ns == 0 { now_ns } else { self.cores.serve(now_ns, service_ns) }
-    }
-
-    /// The same as a slice of a job.
-    fn job_cpu(&mut self, now_ns: u64, work: &WorkCounts, service_ns: u64) -> u64 {
-        self.done.add(work);
-        if service_ns == 0 { now_ns } else { self.cores.serve_slice(now_ns, service_ns, SLICE_NS) }
+        if service_ns == 0 { now_ns } else { serve(&mut self.cores, now_ns, service_ns) }
     }
 
     /// The part of its latency that a transfer pays. A job of a smaller copy of the data takes as many requests and syncs as
@@ -189,7 +187,7 @@ impl Charge for Ticket {
     fn cpu(&mut self, now_ns: u64, work: &WorkCounts) -> u64 {
         let mut world = self.world.lock();
         let service_ns = world.work_ns(work);
-        world.cpu(now_ns, work, service_ns) + world.wait_ns(work)
+        world.cpu(now_ns, work, service_ns, Cores::serve) + world.wait_ns(work)
     }
 
     fn io(&mut self, now_ns: u64, access: Access) -> u64 {
@@ -536,16 +534,15 @@ fn replay(world: &mut World, now_ns: u64, step: Step, asker: &mut Asker) -> (u64
     match step {
         Step::Cpu(work) => {
             let service_ns = world.work_ns(&work);
-            if service_ns <= SLICE_NS {
-                return (world.job_cpu(now_ns, &work, service_ns), None);
+            if service_ns > SLICE_NS {
+                let (slice, rest) = work.split(service_ns.div_ceil(SLICE_NS));
+                let slice_ns = world.work_ns(&slice);
+                if slice_ns > 0 {
+                    let now_ns = world.cpu(now_ns, &slice, slice_ns, Cores::serve_slice);
+                    return (now_ns, Some(Step::Cpu(Box::new(rest))));
+                }
             }
-            let slices = service_ns.div_ceil(SLICE_NS);
-            let (slice, rest) = work.split(slices);
-            let slice_ns = world.work_ns(&slice);
-            if slice_ns == 0 {
-                return (world.job_cpu(now_ns, &work, service_ns), None);
-            }
-            (world.job_cpu(now_ns, &slice, slice_ns), Some(Step::Cpu(Box::new(rest))))
+            (world.cpu(now_ns, &work, service_ns, Cores::serve_slice), None)
         }
         Step::Io(Access::Read { address, bytes }) if bytes > world.turn_bytes => {
             let turn = world.turn_bytes;
