@@ -148,11 +148,15 @@ class Flash(_Device):
     write_latency_us: Positive
     """Acknowledgement of a buffered write."""
     sync_us: Annotated[float, Field(ge=0)]
+    sync_alone: bool = False
+    """Whether a sync waits for all that the drive has and holds all that follows, as on SATA."""
     read_mb_per_s: Positive
     write_mb_per_s: Positive
     """Sequential, without garbage collection."""
     link_mb_per_s: Positive
     """Reads and writes together."""
+    link_command_us: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
+    """What each command takes of the link beside its bytes."""
     buffer_bytes: Size
     page_bytes: Size
     """What the translation layer maps."""

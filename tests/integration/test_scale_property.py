@@ -63,12 +63,13 @@ WORKLOADS: Mapping[str, tuple[Workload, int]] = {
     # Small warehouses, so that a whole number of them makes up each size.
     "tpcc": (
         Workload.model_validate({"kind": "tpcc", "items": 10_000, "customers_per_district": 300}),
-        8_000,
+        16_000,
     ),
 }
-"""With the operations of the largest run: enough to write its data about once."""
+"""With the operations of the largest run: enough to write its data about once, and for more
+than a few compactions in the smallest."""
 
-SIZES = {"linkbench": 64 * MIB, "ycsb": 64 * MIB, "sysbench": 64 * MIB, "tpcc": 128 * MIB}
+SIZES = {"linkbench": 64 * MIB, "ycsb": 64 * MIB, "sysbench": 64 * MIB, "tpcc": 192 * MIB}
 """An extent that is begun in each tree of TPC-C would be 12% at 1/8 of 64 MiB."""
 DATA = {
     name: SIZES[name] // (8 * one.unit_bytes) * 8 * one.unit_bytes

@@ -234,12 +234,16 @@ impl Btree {
     }
 
     fn make_durable(&self, task: &mut Task, end: u64, commit: Commit) -> Result<()> {
-        let redo = &self.forest.redo;
-        match (commit, self.options.innodb_flush_log_at_trx_commit) {
-            (Commit::Synced, _) | (_, 1) => redo.sync_to(task, end),
-            (_, 2) => redo.write_to(task, end),
-            _ => Ok(()),
-        }
+        let is_synced = match (commit, self.options.innodb_flush_log_at_trx_commit) {
+            (Commit::Synced, _) | (_, 1) => true,
+            (_, 2) => false,
+            _ => return Ok(()),
+        };
+        let (redo, poison) = (self.forest.redo.clone(), self.poison.clone());
+        task.then(move |task| {
+            let done = if is_synced { redo.sync_to(task, end) } else { redo.write_to(task, end) };
+            done.inspect_err(|error| poison.set(error))
+        })
     }
 
     fn leaf(&self, key: &[u8]) -> Option<(Tree, usize)> {
@@ -368,7 +372,7 @@ impl Engine for Btree {
             self.forest.changes.batches.fetch_add(1, Ordering::Relaxed);
             applied?
         };
-        self.make_durable(task, end, commit).inspect_err(|error| self.poison.set(error))?;
+        self.make_durable(task, end, commit)?;
         self.user_bytes.fetch_add(batch.user_bytes(), Ordering::Relaxed);
         Ok(())
     }

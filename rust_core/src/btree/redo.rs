@@ -80,6 +80,8 @@ pub struct Redo {
     group: GroupSync,
     checkpointing: Serial<Checkpoint>,
     lsn: AtomicU64,
+    /// How far somebody wants it written. A write goes no further: what lies behind belongs to changes that nobody waits for.
+    wanted: AtomicU64,
     written: AtomicU64,
     durable: AtomicU64,
     checkpoint_lsn: AtomicU64,
@@ -248,6 +250,7 @@ impl Redo {
             group: GroupSync::default(),
             checkpointing: Serial::new(checkpoint),
             lsn: AtomicU64::new(lsn),
+            wanted: AtomicU64::new(lsn),
             written: AtomicU64::new(lsn),
             durable: AtomicU64::new(lsn),
             checkpoint_lsn: AtomicU64::new(lsn),
@@ -386,6 +389,7 @@ impl Redo {
 
     /// Writes the log to its file, at least up to `lsn`, without a sync.
     pub fn write_to(&self, task: &mut Task, lsn: u64) -> Result<()> {
+        self.wanted.fetch_max(lsn, Ordering::AcqRel);
         let is_written = || self.written.load(Ordering::Acquire) >= lsn;
         self.writer.unless(task, is_written, |task, writer| self.write_buffer(task, writer))
     }
@@ -393,8 +397,12 @@ impl Redo {
     fn write_buffer(&self, task: &mut Task, writer: &mut Writer) -> Result<()> {
         let (taken, end) = {
             let mut buffer = self.buffer.lock();
-            let spare = std::mem::take(&mut writer.spare);
-            (std::mem::replace(&mut buffer.bytes, spare), self.lsn())
+            let mut rest = std::mem::take(&mut writer.spare);
+            let start = self.lsn() - buffer.bytes.len() as u64;
+            let end = self.wanted.load(Ordering::Acquire).clamp(start, self.lsn());
+            rest.extend_from_slice(&buffer.bytes[(end - start) as usize..]);
+            buffer.bytes.truncate((end - start) as usize);
+            (std::mem::replace(&mut buffer.bytes, rest), end)
         };
         let from = (end - taken.len() as u64) / BLOCK * BLOCK;
         let start_in_block = (end - taken.len() as u64 - from) as usize;
@@ -409,7 +417,7 @@ impl Redo {
         let padded = self.padded_end(writer.padded_to, end);
         writer.padded_to = writer.padded_to.max(padded);
         out.resize((padded - from) as usize, 0);
-        let written = self.write_circular(task, from, &out);
+        let written = if out.is_empty() { Ok(()) } else { self.write_circular(task, from, &out) };
         writer.out = out;
         writer.spare = taken;
         writer.spare.clear();
@@ -435,20 +443,17 @@ impl Redo {
         Ok(())
     }
 
-    /// Makes the log durable to `lsn` for a commit: tasks share syncs.
+    /// Makes the log durable to `lsn` for a commit: tasks share writes and syncs (`log_write_up_to`).
     pub fn sync_to(&self, task: &mut Task, lsn: u64) -> Result<()> {
-        self.write_to(task, lsn)?;
-        self.group.sync_to(
-            task,
-            lsn,
-            || self.written.load(Ordering::Acquire),
-            |task| {
-                let covers = self.written.load(Ordering::Acquire);
-                self.file.sync(task, Purpose::Redo)?;
-                self.durable.fetch_max(covers, Ordering::AcqRel);
-                Ok(())
-            },
-        )
+        // Whoever writes and syncs next does it for this task too.
+        self.wanted.fetch_max(lsn, Ordering::AcqRel);
+        self.group.sync_to(task, lsn, |task| {
+            self.write_to(task, lsn)?;
+            let covers = self.written.load(Ordering::Acquire);
+            self.file.sync(task, Purpose::Redo)?;
+            self.durable.fetch_max(covers, Ordering::AcqRel);
+            Ok(covers)
+        })
     }
 
     /// Makes the log durable to `lsn` before pages that hold its changes are written. Costs nothing if it is.
@@ -538,6 +543,22 @@ mod tests {
             assert_eq!(read_back(&storage, &mut task), payloads, "round {round}");
         }
         assert!(redo.lsn() > 4 * header().capacity, "the log must have gone round");
+    }
+
+    #[test]
+    fn a_write_goes_as_far_as_somebody_wants() {
+        let (storage, mut task) = (MemoryStorage::new(Arc::default()), Task::wall(0));
+        let redo = log(&storage, &mut task);
+        let mut append = |byte| redo.append(&mut Task::wall(0), |out| out.extend_from_slice(&[byte; 700])).unwrap().1;
+        let ends = [1, 2, 3].map(&mut append);
+        let written = |task: &mut Task| read_back(&storage, task).iter().map(|payload| payload[0]).collect::<Vec<_>>();
+        redo.write_to(&mut task, ends[1]).unwrap();
+        assert_eq!(written(&mut task), [1, 2]);
+        let end = append(4);
+        redo.write_to(&mut task, ends[0]).unwrap();
+        assert_eq!(written(&mut task), [1, 2], "that far it is written");
+        redo.write_to(&mut task, end).unwrap();
+        assert_eq!(written(&mut task), [1, 2, 3, 4]);
     }
 
     #[test]

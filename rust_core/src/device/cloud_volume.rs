@@ -61,8 +61,8 @@ impl Device for CloudVolume {
         self.run(now_ns, request, self.spec.write_latency_us)
     }
 
-    fn sync(&mut self, now_ns: u64) -> u64 {
-        now_ns + (self.spec.write_latency_us * 1e3) as u64
+    fn sync(&mut self, now_ns: u64, share: f64) -> u64 {
+        now_ns + (self.spec.write_latency_us * 1e3 * share) as u64
     }
 
     fn trim(&mut self, _address: u64, _bytes: u64) {}

@@ -104,12 +104,10 @@ impl Device for DiskArray {
         (now_ns + request.latency_ns(CACHED_US)).max(done.saturating_sub(hidden))
     }
 
-    fn sync(&mut self, now_ns: u64) -> u64 {
-        if self.spec.write_cache_bytes > 0 {
-            return now_ns + (CACHED_US * 1e3) as u64;
-        }
-        // A journal commit behind the data costs one more turn of the platter.
-        now_ns + (60e9 / self.spec.rpm) as u64
+    fn sync(&mut self, now_ns: u64, share: f64) -> u64 {
+        // Without a cache, a journal commit behind the data costs one more turn of the platter.
+        let full_us = if self.spec.write_cache_bytes > 0 { CACHED_US } else { 60e6 / self.spec.rpm };
+        now_ns + (full_us * 1e3 * share) as u64
     }
 
     fn trim(&mut self, _address: u64, _bytes: u64) {}

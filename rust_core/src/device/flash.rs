@@ -1,5 +1,6 @@
 //! A flash device: channels that reads and programs share, a write buffer, and the translation layer beneath.
 
+use super::alone::AloneSyncs;
 use super::translation::{MovedPages, Translation, Victim};
 use super::{Device, DeviceStats, Request, transfer_ns};
 use crate::error::{Error, Result};
@@ -27,12 +28,18 @@ pub struct FlashSpec {
     pub write_latency_us: f64,
     /// A sync, in microseconds: little with power-loss protection.
     pub sync_us: f64,
+    /// Whether a sync waits for all that the drive has and holds all that follows, as on SATA.
+    #[serde(default)]
+    pub sync_alone: bool,
     /// Sequential read, MB/s.
     pub read_mb_per_s: f64,
     /// Sequential write without garbage collection, MB/s.
     pub write_mb_per_s: f64,
     /// Reads and writes together, MB/s: the link.
     pub link_mb_per_s: f64,
+    /// What each command takes of the link beside its bytes, in microseconds.
+    #[serde(default)]
+    pub link_command_us: f64,
     /// Bytes of write buffer.
     pub buffer_bytes: u64,
     /// Mapping unit in bytes.
@@ -116,6 +123,7 @@ pub struct Flash {
     channels: Pool,
     dies: Dies,
     link: Server,
+    alone: Option<AloneSyncs>,
     /// When the write buffer will be empty.
     drained_ns: u64,
     translation: Translation,
@@ -140,6 +148,7 @@ impl Flash {
             channels: Pool::new(spec.channels),
             dies: Dies::new(&spec),
             link: Server::default(),
+            alone: spec.sync_alone.then(AloneSyncs::default),
             drained_ns: 0,
             translation,
             stats: DeviceStats::default(),
@@ -154,8 +163,9 @@ impl Flash {
         first as u32..last as u32
     }
 
-    fn on_link(&mut self, now_ns: u64, bytes: u64) -> u64 {
-        let service = transfer_ns(bytes, self.spec.link_mb_per_s);
+    fn on_link(&mut self, now_ns: u64, request: Request) -> u64 {
+        let service =
+            transfer_ns(request.bytes, self.spec.link_mb_per_s) + request.latency_ns(self.spec.link_command_us);
         self.link.fill(now_ns, service)
     }
 
@@ -171,21 +181,18 @@ impl Flash {
             .max()
             .unwrap_or(now_ns)
     }
-}
 
-/// Two planes of pages of 8 KiB.
-const PIECE_BYTES: u64 = 16 << 10;
-
-/// A flash device works on many commands at once and interleaves their data: a short read never waits for a long write as
-/// a whole. Assumption: pieces of 128 KiB, what drivers usually tell the operating system to prefer at most.
-const TURN_BYTES: u64 = 128 << 10;
-
-impl Device for Flash {
-    fn turn_bytes(&self) -> u64 {
-        TURN_BYTES
+    /// Gives a command to the drive, when that takes it.
+    fn given(&mut self, now_ns: u64, request: Request, run: impl FnOnce(&mut Self, u64, Request) -> u64) -> u64 {
+        let begin_ns = self.alone.as_ref().map_or(now_ns, |alone| alone.earliest(now_ns));
+        let end_ns = run(self, begin_ns, request);
+        if let Some(alone) = &mut self.alone {
+            alone.note(begin_ns, end_ns);
+        }
+        end_ns
     }
 
-    fn read(&mut self, now_ns: u64, request: Request) -> u64 {
+    fn read_now(&mut self, now_ns: u64, request: Request) -> u64 {
         let (piece, bytes) = (self.spec.piece_bytes(), request.bytes);
         self.stats.read_bytes += bytes;
         let latency_ns = request.latency_ns(self.spec.read_latency_us);
@@ -195,13 +202,13 @@ impl Device for Flash {
             let full_ns = (self.spec.read_latency_us * 1e3) as u64;
             let service = latency_ns.max(full_ns.min(transfer_ns(bytes, channel_mb_per_s)));
             let done = self.channels.serve(now_ns, service);
-            return done.max(self.on_link(now_ns, bytes));
+            return done.max(self.on_link(now_ns, request));
         }
         let done = self.on_channels(now_ns, bytes.div_ceil(piece), transfer_ns(piece, channel_mb_per_s));
-        done.max(self.on_link(now_ns, bytes)).max(now_ns + latency_ns)
+        done.max(self.on_link(now_ns, request)).max(now_ns + latency_ns)
     }
 
-    fn write(&mut self, now_ns: u64, request: Request) -> u64 {
+    fn write_now(&mut self, now_ns: u64, request: Request) -> u64 {
         let Request { address, bytes, .. } = request;
         self.stats.written_bytes += bytes;
         let before = self.translation.moved_pages;
@@ -219,12 +226,37 @@ impl Device for Flash {
         let programmed_ns = self.on_channels(now_ns, pieces, service);
         self.drained_ns = self.drained_ns.max(programmed_ns);
         let hidden = transfer_ns(self.spec.buffer_bytes, self.spec.write_mb_per_s);
-        let linked = self.on_link(now_ns, bytes);
+        let linked = self.on_link(now_ns, request);
         (now_ns + request.latency_ns(self.spec.write_latency_us)).max(linked).max(programmed_ns.saturating_sub(hidden))
     }
+}
 
-    fn sync(&mut self, now_ns: u64) -> u64 {
-        now_ns + (self.spec.sync_us * 1e3) as u64
+/// Two planes of pages of 8 KiB.
+const PIECE_BYTES: u64 = 16 << 10;
+
+/// A flash device works on many commands at once and interleaves their data: a short read never waits for a long write as
+/// a whole. Assumption: pieces of 128 KiB, what drivers usually tell the operating system to prefer at most.
+const TURN_BYTES: u64 = 128 << 10;
+
+impl Device for Flash {
+    fn turn_bytes(&self) -> u64 {
+        TURN_BYTES
+    }
+
+    fn read(&mut self, now_ns: u64, request: Request) -> u64 {
+        self.given(now_ns, request, Self::read_now)
+    }
+
+    fn write(&mut self, now_ns: u64, request: Request) -> u64 {
+        self.given(now_ns, request, Self::write_now)
+    }
+
+    fn sync(&mut self, now_ns: u64, share: f64) -> u64 {
+        let service_ns = (self.spec.sync_us * 1e3) as u64;
+        match &mut self.alone {
+            Some(alone) => alone.sync(now_ns, service_ns, share),
+            None => now_ns + (service_ns as f64 * share) as u64,
+        }
     }
 
     fn trim(&mut self, address: u64, bytes: u64) {
@@ -265,9 +297,11 @@ mod tests {
             program_us: 0.0,
             write_latency_us: 20.0,
             sync_us: 20.0,
+            sync_alone: false,
             read_mb_per_s: 2000.0,
             write_mb_per_s: 1000.0,
             link_mb_per_s: 3000.0,
+            link_command_us: 0.0,
             buffer_bytes: 1 << 20,
             page_bytes: 4096,
             superblock_bytes: 8 << 20,
@@ -282,6 +316,18 @@ mod tests {
         let mut flash = Flash::new(spec()).unwrap();
         let last = (0..32_000u64).map(|n| flash.read(n * 3125, Request::new(n * 16384, 4096))).max().unwrap();
         assert!((last as f64 / 1e9 - 0.1).abs() < 0.01, "{last}");
+    }
+
+    #[test]
+    fn commands_take_time_of_the_link_beside_their_bytes() {
+        let per_second = |bytes: u64| {
+            let sata = FlashSpec { channels: 64, link_mb_per_s: 520.0, link_command_us: 2.4, ..spec() };
+            let mut flash = Flash::new(sata).unwrap();
+            let last = (0..20_000u64).map(|_| flash.read(0, Request::new(0, bytes))).max().unwrap();
+            20_000.0 / (last as f64 / 1e9)
+        };
+        assert!((per_second(4096) / 97_300.0 - 1.0).abs() < 0.01, "{}", per_second(4096));
+        assert!((per_second(16_384) / 29_500.0 - 1.0).abs() < 0.01, "{}", per_second(16_384));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What a device costs: queues, latency, bandwidth. A device keeps no bytes; it is told addresses and lengths, in virtual
 //! time, and answers when the access is done.
 
+mod alone;
 pub mod cloud_volume;
 pub mod disk_array;
 pub mod flash;
@@ -65,8 +66,9 @@ pub trait Device: Send {
     fn read(&mut self, now_ns: u64, request: Request) -> u64;
     /// Writes, and returns when the device acknowledges.
     fn write(&mut self, now_ns: u64, request: Request) -> u64;
-    /// Makes all acknowledged writes durable, and returns when they are.
-    fn sync(&mut self, now_ns: u64) -> u64;
+    /// Makes all acknowledged writes durable, and returns when they are. `share` is the part of a sync that it pays: 1, or
+    /// less where it stands for part of one.
+    fn sync(&mut self, now_ns: u64, share: f64) -> u64;
     /// A range holds no data any more.
     fn trim(&mut self, address: u64, bytes: u64);
     /// Bytes of a long transfer after which others get their turn.
@@ -94,8 +96,15 @@ impl DeviceSpec {
     pub fn check(&self) -> Result<()> {
         let value = serde_json::to_value(self).unwrap_or_default();
         let figures = value.as_object().into_iter().flatten();
-        let zero_is_fine =
-            ["write_cache_bytes", "fullness", "over_provisioning", "sync_us", "min_seek_us", "program_us"];
+        let zero_is_fine = [
+            "write_cache_bytes",
+            "fullness",
+            "over_provisioning",
+            "sync_us",
+            "min_seek_us",
+            "program_us",
+            "link_command_us",
+        ];
         for (name, figure) in figures.filter(|(_, figure)| figure.is_number()) {
             let number = figure.as_f64().unwrap_or(f64::NAN);
             if !number.is_finite() || number < 0.0 || (number == 0.0 && !zero_is_fine.contains(&name.as_str())) {

@@ -35,8 +35,6 @@ pub struct View {
 
 /// What belongs to the one writer at a time.
 pub struct Writer {
-    /// The log, unless it is disabled.
-    pub log: Option<LogWriter>,
     /// The memtable that takes writes.
     pub memtable: Arc<Memtable>,
 }
@@ -98,6 +96,8 @@ pub struct Core {
     pub sequence: AtomicU64,
     /// The write lock.
     pub writer: Serial<Writer>,
+    /// The log of the memtable, unless writes are not logged. Taken after the write lock, if that is held.
+    pub log: Mutex<Option<LogWriter>>,
     /// Shared syncs of the logs.
     pub group: GroupSync,
     /// Logs that may be needed after a crash.
@@ -225,7 +225,7 @@ impl Core {
         let memtables = std::iter::once(&view.memtable).chain(&view.immutables);
         let memtable_bytes = memtables.map(|memtable| memtable.memory_bytes()).sum::<u64>();
         let resident = view.version.all_files().map(|file| file.table.resident_bytes()).sum::<u64>();
-        let buffered = self.writer.peek(|writer| writer.log.as_ref().map_or(0, LogWriter::buffered_bytes)) as u64;
+        let buffered = self.log.lock().as_ref().map_or(0, LogWriter::buffered_bytes) as u64;
         let level_bytes = view.version.level_bytes();
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let (control, counters) = (self.control.lock(), &self.counters);

@@ -150,10 +150,7 @@ impl Engine for Lsm {
             }
             return Ok(());
         }
-        let flushed = core.writer.with(task, |task, writer| match &mut writer.log {
-            Some(log) => log.flush(task),
-            None => Ok(()),
-        });
+        let flushed = core.log.lock().as_mut().map_or(Ok(()), |log| log.flush(task));
         let synced = flushed.and_then(|()| core.logs.sync(task, &*core.storage));
         core.poisoned(synced)
     }

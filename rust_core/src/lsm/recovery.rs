@@ -140,7 +140,8 @@ pub fn open(storage: Arc<dyn Storage>, options: &Options, signal: Arc<Signal>, t
         signal,
         tables,
         sequence: AtomicU64::new(recorded.last_sequence),
-        writer: Serial::new(Writer { log: None, memtable }),
+        writer: Serial::new(Writer { memtable }),
+        log: Mutex::default(),
         group: GroupSync::default(),
         logs: Logs::default(),
         manifest: Mutex::new(manifest),
@@ -225,7 +226,7 @@ impl Core {
         }
         let log = self.logs.create(task, &*self.storage, number)?;
         self.storage.sync_directory(task)?;
-        self.writer.peek(|writer| writer.log = Some(log));
+        *self.log.lock() = Some(log);
         Ok(())
     }
 

@@ -7,11 +7,11 @@ use crate::engine::{Commit, WriteBatch};
 use crate::error::{Error, Result};
 use crate::runtime::{Admission, Task, Work};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 impl Core {
     /// Applies a batch. An error leaves the engine poisoned: the batch may or may not be found after a restart.
-    pub fn write(&self, task: &mut Task, batch: &mut WriteBatch, commit: Commit) -> Result<()> {
+    pub fn write(self: &Arc<Self>, task: &mut Task, batch: &mut WriteBatch, commit: Commit) -> Result<()> {
         self.poison.check()?;
         let synced = self.options.sync || commit == Commit::Synced;
         if synced && self.options.disable_wal {
@@ -21,26 +21,48 @@ impl Core {
             return Ok(());
         }
         task.charge(Work::Call, 1);
-        let result = self.writer.with(task, |task, writer| self.write_alone(task, writer, batch, synced));
-        let position = self.poisoned(result)?;
-        if synced {
-            let sync = |task: &mut Task| self.logs.sync(task, &*self.storage);
-            let result = self.group.sync_to(task, position, || self.logs.written(), sync);
-            self.poisoned(result)?;
+        let position = synced.then(Arc::<AtomicU64>::default);
+        let result = self.writer.with(task, |task, writer| self.write_alone(task, writer, batch, position.clone()));
+        self.poisoned(result)?;
+        if let Some(position) = position {
+            let core = self.clone();
+            task.then(move |task| {
+                let result = core.group.sync_to(task, position.load(Ordering::Relaxed), |task| {
+                    let covers = core.logs.written();
+                    core.logs.sync(task, &*core.storage)?;
+                    Ok(covers)
+                });
+                core.poisoned(result)
+            })?;
         }
         self.counters.user_bytes.fetch_add(batch.user_bytes(), Ordering::Relaxed);
         Ok(())
     }
 
-    fn write_alone(&self, task: &mut Task, writer: &mut Writer, batch: &mut WriteBatch, synced: bool) -> Result<u64> {
+    /// Leaves where the log has the batch in `synced`, if it is to be synced.
+    fn write_alone(
+        self: &Arc<Self>,
+        task: &mut Task,
+        writer: &mut Writer,
+        batch: &mut WriteBatch,
+        synced: Option<Arc<AtomicU64>>,
+    ) -> Result<()> {
         // A write that waited for the lock must not follow one that failed: its record would lie behind a torn one.
         self.poison.check()?;
         let first = self.sequence.load(Ordering::Relaxed) + 1;
-        let mut position = 0;
-        if let Some(log) = &mut writer.log {
-            let keep_back = self.options.manual_wal_flush && !synced;
-            log.append(task, batch.encode(first), keep_back)?;
-            position = self.logs.note_written();
+        if !self.options.disable_wal {
+            let core = self.clone();
+            let keep_back = self.options.manual_wal_flush && synced.is_none();
+            task.then_with(batch.encode(first), move |task, record| {
+                if let Some(log) = &mut *core.log.lock() {
+                    log.append(task, record, keep_back)?;
+                }
+                let position = core.logs.note_written();
+                if let Some(synced) = synced {
+                    synced.store(position, Ordering::Relaxed);
+                }
+                Ok(())
+            })?;
         }
         let (arena_block, limit) = (self.options.arena_block_bytes(), self.options.write_buffer_size);
         let full = writer.memtable.insert(task, batch, first, arena_block, limit);
@@ -48,14 +70,14 @@ impl Core {
         if full {
             self.switch_memtable(task, writer)?;
         }
-        Ok(position)
+        Ok(())
     }
 
     /// Makes the memtable immutable and begins a new one with a new log.
     pub fn switch_memtable(&self, task: &mut Task, writer: &mut Writer) -> Result<()> {
         task.charge(Work::MemtableSwitch, 1);
         let wal_number = self.new_file_number();
-        if let Some(log) = &mut writer.log {
+        if let Some(log) = &mut *self.log.lock() {
             log.flush(task)?;
             *log = self.logs.create(task, &*self.storage, wal_number)?;
         }

@@ -9,8 +9,8 @@ use std::collections::VecDeque;
 #[derive(Debug, Default)]
 struct State {
     durable: u64,
-    /// Virtual clock: begin and end of the syncs, in order. A whole operation executes before the next one starts, so some
-    /// lie ahead of the task that asks.
+    /// Virtual clock: begin and end of the syncs, in order. What an operation does at its end executes whole, so some lie ahead
+    /// of the task that asks.
     syncs: VecDeque<(u64, u64)>,
 }
 
@@ -21,25 +21,16 @@ pub struct GroupSync {
 }
 
 impl GroupSync {
-    /// Makes the log durable up to `position`. `written` tells how far the log is written when a sync begins; `sync`
-    /// performs one.
-    pub fn sync_to(
-        &self,
-        task: &mut Task,
-        position: u64,
-        written: impl FnOnce() -> u64,
-        sync: impl FnOnce(&mut Task) -> Result<()>,
-    ) -> Result<()> {
+    /// Makes the log durable up to `position`. `sync` performs a sync and tells how far the log is durable then.
+    pub fn sync_to(&self, task: &mut Task, position: u64, sync: impl FnOnce(&mut Task) -> Result<u64>) -> Result<()> {
         let mut state = self.state.lock();
         if task.is_simulated() {
-            return Self::sync_simulated(&mut state, task, position, written, sync);
+            return Self::sync_simulated(&mut state, task, position, sync);
         }
         if state.durable >= position {
             return Ok(());
         }
-        let covers = written();
-        sync(task)?;
-        state.durable = state.durable.max(covers);
+        state.durable = state.durable.max(sync(task)?);
         Ok(())
     }
 
@@ -49,8 +40,7 @@ impl GroupSync {
         state: &mut State,
         task: &mut Task,
         position: u64,
-        written: impl FnOnce() -> u64,
-        sync: impl FnOnce(&mut Task) -> Result<()>,
+        sync: impl FnOnce(&mut Task) -> Result<u64>,
     ) -> Result<()> {
         task.settle();
         let next = state.syncs.partition_point(|(begin, _)| *begin < task.now_ns);
@@ -63,10 +53,8 @@ impl GroupSync {
             state.durable = state.durable.max(position);
             return Ok(());
         }
-        let covers = written();
         task.now_ns = start_ns;
-        sync(task)?;
-        state.durable = state.durable.max(covers);
+        state.durable = state.durable.max(sync(task)?);
         state.syncs.insert(next, (start_ns, task.now_ns));
         while state.syncs.front().is_some_and(|(_, end)| end + MEMORY_NS < start_ns) {
             state.syncs.pop_front();
@@ -111,9 +99,9 @@ mod tests {
             let sync = |task: &mut Task| {
                 syncs.set(syncs.get() + 1);
                 task.access(Access::Sync);
-                Ok(())
+                Ok(1)
             };
-            group.sync_to(&mut task, 1, || 1, sync).unwrap();
+            group.sync_to(&mut task, 1, sync).unwrap();
             task.now_ns
         };
         assert_eq!(durable_at(1000), 1100);

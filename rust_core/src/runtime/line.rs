@@ -1,6 +1,6 @@
-//! A line for what only so many jobs at a time may do, for as long as its storage accesses take. Under the wall clock they
-//! wait for one another. Under the virtual clock a job executes at once and its steps are replayed, so its turn comes in the
-//! replay.
+//! A line for what only so many jobs and operations at a time may do, for as long as its storage accesses take. Under the wall
+//! clock they wait for one another. Under the virtual clock they execute at once and their steps are replayed, so their turns
+//! come in the replay.
 
 use super::Task;
 use super::task::Step;
@@ -23,8 +23,8 @@ impl Line {
         Self { free: Mutex::new(places), freed: Condvar::new(), turns }
     }
 
-    /// Does it when it is this job's turn. A simulated client does it at once: its operation executes whole, and when the
-    /// jobs before it will be through is not known yet.
+    /// Does it when it is this job's turn, or this operation's. A simulated task that executes whole does it at once: when those
+    /// before it will be through is not known yet.
     pub fn with<R>(&self, task: &mut Task, f: impl FnOnce(&mut Task) -> R) -> R {
         if task.is_wall() {
             let _place = self.take_place();
@@ -54,11 +54,18 @@ impl Drop for Place<'_> {
     }
 }
 
-/// A line in virtual time, of jobs that have numbers. As many of the first as there are places have their turns.
+/// A line in virtual time, of jobs and clients that have numbers. As many of the first as there are places have their turns.
 #[derive(Debug)]
 pub struct Turns {
     places: usize,
     jobs: Mutex<VecDeque<usize>>,
+}
+
+impl Default for Turns {
+    /// One at a time.
+    fn default() -> Self {
+        Self { places: 1, jobs: Mutex::default() }
+    }
 }
 
 impl PartialEq for Turns {
@@ -70,7 +77,7 @@ impl PartialEq for Turns {
 impl Eq for Turns {}
 
 impl Turns {
-    /// A job wants its turn, for the first time or again. False if a job before it will wake it.
+    /// A job or client wants its turn, for the first time or again. False if one before it will wake it.
     pub(super) fn enter(&self, job: usize) -> bool {
         let mut jobs = self.jobs.lock();
         let place = jobs.iter().position(|other| *other == job).unwrap_or_else(|| {
@@ -80,7 +87,7 @@ impl Turns {
         place < self.places
     }
 
-    /// A job has had its turn. The job whose turn it is now.
+    /// It has had its turn. Whose turn it is now.
     pub(super) fn leave(&self, job: usize) -> Option<usize> {
         let mut jobs = self.jobs.lock();
         jobs.retain(|other| *other != job);

@@ -1,13 +1,13 @@
-//! Queues with servers in virtual time. A whole operation executes before the next one starts, so requests do not arrive
-//! in the order of their times: a server keeps its busy intervals, and an earlier request fills a gap between later ones.
+//! Queues with servers in virtual time. What an operation does at its end executes whole, so requests do not all arrive in
+//! the order of their times: a server keeps its busy intervals, and an earlier request fills a gap between later ones.
 
 use std::collections::VecDeque;
 
-/// Intervals that ended this long before the newest request are forgotten. It bounds how far a client can lag.
+/// Intervals that ended this long before the newest request are forgotten. It bounds how far a task can lag.
 pub const MEMORY_NS: u64 = 2_000_000_000;
 
-/// Most intervals that one server keeps; beyond, the oldest gaps are given up, and a client that lags behind them waits for
-/// nothing real. Operations of 50 ms while a link serves 100,000 requests per second need some thousands.
+/// Most intervals that one server keeps; beyond, the oldest gaps are given up, and a task that lags behind them waits for
+/// nothing real. A lag of 50 ms while a link serves 100,000 requests per second needs some thousands.
 const MAX_INTERVALS: usize = 8192;
 
 /// Requests arrive nearly in order: so many intervals are looked at one by one before the place is found by halving.

@@ -2,13 +2,17 @@
 //! with one server.
 
 use super::Task;
+use super::line::Turns;
 use super::queues::Server;
+use super::task::Step;
 use parking_lot::Mutex;
+use std::sync::Arc;
 
 /// A value that one task at a time may use.
 #[derive(Debug, Default)]
 pub struct Serial<T> {
     inner: Mutex<Inner<T>>,
+    turns: Arc<Turns>,
     is_instant: bool,
 }
 
@@ -21,18 +25,25 @@ struct Inner<T> {
 impl<T> Serial<T> {
     /// Guards `value`.
     pub fn new(value: T) -> Self {
-        Self { inner: Mutex::new(Inner { line: Server::default(), value }), is_instant: false }
+        let inner = Mutex::new(Inner { line: Server::default(), value });
+        Self { inner, turns: Arc::default(), is_instant: false }
     }
 
-    /// Guards `value` from other threads, and lets no simulated task wait: its operation executes whole in any case.
+    /// Guards `value` from other threads, and lets no simulated task wait: its operation executes at once in any case.
     pub fn instant(value: T) -> Self {
         Self { is_instant: true, ..Self::new(value) }
     }
 
-    /// Uses the value alone. Under the virtual clock the task takes the first gap between other holders that is long enough:
-    /// operations execute whole, so one that executed earlier may hold the resource later.
+    /// Uses the value alone. An operation under the virtual clock stands in line when it is replayed. A task that executes whole
+    /// takes the first gap between other such holders that is long enough: one that executed earlier may hold it later.
     pub fn with<R>(&self, task: &mut Task, f: impl FnOnce(&mut Task, &mut T) -> R) -> R {
         let mut inner = self.inner.lock();
+        if task.is_operation() && !self.is_instant {
+            task.record(|| Step::Enter(self.turns.clone()));
+            let result = f(task, &mut inner.value);
+            task.record(|| Step::Leave(self.turns.clone()));
+            return result;
+        }
         if self.is_instant || !task.is_simulated() {
             return f(task, &mut inner.value);
         }
@@ -50,15 +61,18 @@ impl<T> Serial<T> {
 
     /// Uses the value alone unless another task did already what this one wants (`is_done`).
     ///
-    /// A thread asks before it queues, too. A simulated task joins the queue in any case: what others have executed by now
-    /// may be later than it in virtual time.
+    /// A thread asks before it queues, too. A simulated task does it in any case: operations that others have executed by now
+    /// may end later than this one in virtual time.
     pub fn unless<E>(
         &self,
         task: &mut Task,
         is_done: impl Fn() -> bool,
         f: impl FnOnce(&mut Task, &mut T) -> Result<(), E>,
     ) -> Result<(), E> {
-        if !task.is_simulated() && is_done() {
+        if task.is_simulated() {
+            return self.with(task, f);
+        }
+        if is_done() {
             return Ok(());
         }
         self.with(task, |task, value| if is_done() { Ok(()) } else { f(task, value) })

@@ -1,199 +1,28 @@
-//! The virtual clock: an event queue over clients, background jobs and timers. The one with the smallest time goes next: a
-//! client by one whole operation, a job by one step. One thread, no real time: the same inputs give the same run.
+//! The virtual clock: an event queue over clients, background jobs and timers. The one with the smallest time goes next, by one
+//! step. An operation and a job both execute at once when they begin, so that no latch outlasts an event; what they ask of cores,
+//! device and lines is recorded and replayed, in the order of the times. One thread, no real time: the same inputs give the
+//! same run.
 
-use super::cores::{Cores, SLICE_NS};
-use super::queues::MEMORY_NS;
-use super::task::{Access, Charge, Pace, Step};
-use super::{Admission, CpuUse, Job, JobKind, Signal, Stream, Task, Work, WorkCounts};
-use crate::device::{Device, DeviceStats, Request};
+mod world;
+
+pub use world::World;
+
+use self::world::{Asker, Ticket, replay};
+use super::cores::Cores;
+use super::task::{Access, Step};
+use super::{Admission, Job, JobKind, Signal, Task};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::storage::simulated::WRITE_BACK_BYTES;
 use parking_lot::Mutex;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 
-/// The operating system lets a writer run ahead of the device by this much before it makes the writer wait.
-const WRITE_BACK_LEAD_NS: u64 = 200_000_000;
-
 /// First task number of background jobs.
 const JOB_TASKS: u32 = 1_000_000;
 
-/// Cores and a device, shared by all tasks of a simulation.
-pub struct World {
-    cores: Cores,
-    cost_ns: [f64; Work::COUNT],
-    /// What passes in each statement while neither client nor server computes.
-    statement_wait_ns: f64,
-    /// What the cores did so far.
-    done: WorkCounts,
-    device: Box<dyn Device>,
-    /// A replayed job holds the device for at most this many bytes at once.
-    turn_bytes: u64,
-    /// How many times larger a job is that a job with a stream speaks for.
-    stands_for: f64,
-    written_back: WrittenBack,
-    /// Bytes of new files that jobs have still to write: a job executes at once, and its files are there from then on.
-    unwritten_bytes: u64,
-}
-
-impl World {
-    /// `cores` idle cores that need `cost_ns` per unit of each kind of work, and an idle device, for data that stands for
-    /// `stands_for` times as much.
-    pub fn new(cores: usize, cost_ns: [f64; Work::COUNT], device: Box<dyn Device>, stands_for: f64) -> Self {
-        let turn_bytes = device.turn_bytes();
-        let (cores, done) = (Cores::new(cores), WorkCounts::default());
-        let (written_back, statement_wait_ns) = (WrittenBack::default(), 0.0);
-        let unwritten_bytes = 0;
-        Self { cores, cost_ns, statement_wait_ns, done, device, turn_bytes, stands_for, written_back, unwritten_bytes }
-    }
-
-    /// Lets each statement wait so long, beside what it takes of a core.
-    #[must_use]
-    pub fn with_statement_wait(mut self, wait_ns: f64) -> Self {
-        self.statement_wait_ns = wait_ns;
-        self
-    }
-
-    fn work_ns(&self, work: &WorkCounts) -> u64 {
-        work.counted().map(|(kind, units)| units as f64 * self.cost_ns[kind]).sum::<f64>() as u64
-    }
-
-    fn wait_ns(&self, work: &WorkCounts) -> u64 {
-        (work.get(Work::Statement) as f64 * self.statement_wait_ns) as u64
-    }
-
-    /// Does `work`, which takes `service_ns` where `serve` finds a core.
-    fn cpu(
-        &mut self,
-        now_ns: u64,
-        work: &WorkCounts,
-        service_ns: u64,
-        serve: impl FnOnce(&mut Cores, u64, u64) -> u64,
-    ) -> u64 {
-        self.done.add(work);
-        if service_ns == 0 { now_ns } else { serve(&mut self.cores, now_ns, service_ns) }
-    }
-
-    /// The part of its latency that a transfer pays. A job of a smaller copy of the data takes as many requests and syncs as
-    /// one of the full size for fewer bytes, so it would pay as much latency for each as the other pays for many. Its
-    /// requests pay by the bytes that a request has at full size, or by the job where they are one request there too. So do
-    /// those of the operating system, which writes buffered bytes back in smaller pieces.
-    fn latency_share(&self, bytes: u64, whole_bytes: Option<u64>) -> f64 {
-        let Some(whole) = whole_bytes else { return 1.0 };
-        let whole = whole.clamp(1, self.turn_bytes);
-        (bytes as f64 / whole as f64).max(1.0 / self.stands_for).min(1.0)
-    }
-
-    /// Performs an access.
-    fn io(&mut self, now_ns: u64, access: Access, asker: &mut Asker) -> u64 {
-        match access {
-            Access::Read { address, bytes } => {
-                let latency_share = self.latency_share(bytes, asker.stream.map(|stream| stream.read_bytes));
-                self.device.read(now_ns, Request { address, bytes, latency_share })
-            }
-            Access::Write { address, bytes, pace } => {
-                let whole_bytes = match pace {
-                    Pace::Buffered => Some(WRITE_BACK_BYTES),
-                    _ => asker.stream.map(|stream| stream.write_bytes),
-                };
-                let latency_share = self.latency_share(bytes, whole_bytes);
-                let done = self.device.write(now_ns, Request { address, bytes, latency_share });
-                match pace {
-                    Pace::Acknowledged => done,
-                    Pace::Queued => {
-                        asker.queued_ns = done.max(asker.queued_ns);
-                        now_ns
-                    }
-                    Pace::Buffered => {
-                        self.written_back.note(now_ns, done);
-                        now_ns.max(done.saturating_sub(WRITE_BACK_LEAD_NS))
-                    }
-                }
-            }
-            Access::Sync => {
-                let written_ns = self.written_back.done_ns(now_ns).max(asker.queued_ns);
-                let sync_ns = self.device.sync(written_ns) - written_ns;
-                let share = self.latency_share(0, asker.stream.map(|stream| stream.write_bytes));
-                written_ns + (sync_ns as f64 * share) as u64
-            }
-            Access::Trim { address, bytes } => {
-                self.device.trim(address, bytes);
-                now_ns
-            }
-        }
-    }
-
-    /// What the device counted.
-    pub fn device_stats(&self) -> DeviceStats {
-        self.device.stats()
-    }
-
-    /// Bytes of files that are there already, but that the jobs that make them have still to write.
-    pub fn unwritten_bytes(&self) -> u64 {
-        self.unwritten_bytes
-    }
-
-    /// What all cores did, and for how long.
-    pub fn cpu_use(&self) -> CpuUse {
-        CpuUse { ns: self.cores.busy_ns(), work: self.done.clone() }
-    }
-}
-
-/// What the operating system wrote back lately: when it began and when the device had it, in the order of the beginnings. An
-/// operation executes whole before the next one starts, so some begin after the time of the task that asks.
-#[derive(Debug, Default)]
-struct WrittenBack {
-    pieces: VecDeque<(u64, u64)>,
-}
-
-impl WrittenBack {
-    /// The device takes pieces nearly in the order of their beginnings, so the last of them to begin are the last to end.
-    const LAST: usize = 8;
-
-    fn note(&mut self, begin_ns: u64, end_ns: u64) {
-        let at = self.pieces.partition_point(|(begin, _)| *begin <= begin_ns);
-        self.pieces.insert(at, (begin_ns, end_ns));
-        while self.pieces.front().is_some_and(|(_, end)| end + MEMORY_NS < begin_ns) {
-            self.pieces.pop_front();
-        }
-    }
-
-    /// When the device has all that was written back until `now_ns`, at the earliest then.
-    fn done_ns(&self, now_ns: u64) -> u64 {
-        let begun = self.pieces.partition_point(|(begin, _)| *begin <= now_ns);
-        let last = self.pieces.range(begun.saturating_sub(Self::LAST)..begun);
-        last.map(|(_, end)| *end).fold(now_ns, u64::max)
-    }
-}
-
-/// Who asks the device: what it takes from one access to the next.
-#[derive(Debug, Clone, Copy, Default)]
-struct Asker {
-    /// When the writes that the task queued will all be done.
-    queued_ns: u64,
-    /// How its job moves files.
-    stream: Option<Stream>,
-}
-
-/// A task's way into the world.
-struct Ticket {
-    world: Arc<Mutex<World>>,
-    asker: Asker,
-}
-
-impl Charge for Ticket {
-    fn cpu(&mut self, now_ns: u64, work: &WorkCounts) -> u64 {
-        let mut world = self.world.lock();
-        let service_ns = world.work_ns(work);
-        world.cpu(now_ns, work, service_ns, Cores::serve) + world.wait_ns(work)
-    }
-
-    fn io(&mut self, now_ns: u64, access: Access) -> u64 {
-        self.world.lock().io(now_ns, access, &mut self.asker)
-    }
-}
+/// First number of clients in the lines that they share with jobs.
+const CLIENTS_IN_LINE: usize = 1 << 32;
 
 /// What a client is about to do.
 #[derive(Debug, Clone, Copy)]
@@ -204,7 +33,7 @@ pub struct Turn {
     pub earliest_ns: u64,
 }
 
-/// A client of a simulation. Its operations are planned, admitted, and executed whole.
+/// A client of a simulation. Its operations are planned, admitted, executed at once, and replayed.
 pub trait Client {
     /// Plans the next operation; `None` ends the client.
     fn plan(&mut self, now_ns: u64) -> Option<Turn>;
@@ -243,6 +72,30 @@ struct Seat<'a> {
     began_ns: Option<u64>,
     bytes: u64,
     admitted: bool,
+    /// It has executed, and is being replayed.
+    is_executed: bool,
+    /// What is left to replay, the next step last.
+    steps: Vec<Step>,
+    /// How long it waited for admission.
+    stalled_ns: u64,
+    asker: Asker,
+}
+
+impl<'a> Seat<'a> {
+    fn new(client: &'a mut dyn Client, task: Task) -> Self {
+        let (steps, asker) = (Vec::new(), Asker::default());
+        Self {
+            client,
+            task,
+            began_ns: None,
+            bytes: 0,
+            admitted: false,
+            steps,
+            is_executed: false,
+            stalled_ns: 0,
+            asker,
+        }
+    }
 }
 
 struct Running {
@@ -304,17 +157,9 @@ impl Simulation {
         observer: &mut dyn Observer,
     ) -> Result<()> {
         let start_ns = self.now_ns;
-        let mut seats: Vec<Seat<'_>> = clients
-            .iter_mut()
-            .enumerate()
-            .map(|(n, client)| Seat {
-                client: &mut **client,
-                task: Self::task(&self.world, n as u32, start_ns),
-                began_ns: None,
-                bytes: 0,
-                admitted: false,
-            })
-            .collect();
+        let task = |n: usize| Self::task(&self.world, n as u32, start_ns);
+        let mut seats: Vec<Seat<'_>> =
+            clients.iter_mut().enumerate().map(|(n, client)| Seat::new(&mut **client, task(n))).collect();
         let mut queue = self.queue(period_ns);
         (0..seats.len()).for_each(|n| queue.push(Reverse((start_ns, Event::Client(n)))));
         let mut waiting = Vec::new();
@@ -324,11 +169,19 @@ impl Simulation {
             let seen = self.signal.ready_generation();
             let Some(Reverse((now_ns, event))) = queue.pop() else { return Err(starved()) };
             if now_ns >= until_ns {
-                self.now_ns = until_ns;
-                return Ok(());
+                // What began before is finished.
+                active -= waiting.drain(..).count();
+                match event {
+                    Event::Client(n) if !seats[n].is_executed => {
+                        active -= 1;
+                        continue;
+                    }
+                    Event::Tick => continue,
+                    _ => {}
+                }
             }
-            self.now_ns = self.now_ns.max(now_ns);
-            // Work that an operation made ready is ready when the operation ends.
+            self.now_ns = self.now_ns.max(now_ns).min(until_ns);
+            // Work that an operation made ready is ready where its replay stands.
             let mut ready_ns = now_ns;
             match event {
                 Event::Tick => {
@@ -338,14 +191,16 @@ impl Simulation {
                     }
                     queue.push(Reverse((now_ns + period_ns, Event::Tick)));
                 }
-                Event::Client(n) => match self.step_client(&mut seats[n])? {
-                    Next::Again(at_ns) => {
-                        ready_ns = at_ns;
-                        queue.push(Reverse((at_ns, Event::Client(n))));
+                Event::Client(n) => {
+                    let next = self.step_client(n, now_ns, &mut seats[n], &mut queue)?;
+                    ready_ns = seats[n].task.now_ns;
+                    match next {
+                        Next::Again => queue.push(Reverse((ready_ns, Event::Client(n)))),
+                        Next::Wait => waiting.push(n),
+                        Next::Stands => {}
+                        Next::Ended => active -= 1,
                     }
-                    Next::Wait => waiting.push(n),
-                    Next::Ended => active -= 1,
-                },
+                }
                 Event::Job(n) => {
                     if !self.step_job(n, &mut queue)? {
                         continue;
@@ -421,7 +276,12 @@ impl Simulation {
         queue
     }
 
-    fn step_client(&self, seat: &mut Seat<'_>) -> Result<Next> {
+    /// Plans, admits and executes an operation, or replays what is left of it.
+    fn step_client(&mut self, n: usize, now_ns: u64, seat: &mut Seat<'_>, queue: &mut EventQueue) -> Result<Next> {
+        seat.task.now_ns = seat.task.now_ns.max(now_ns);
+        if seat.is_executed {
+            return self.replay_client(n, seat, queue);
+        }
         let began_ns = if let Some(began_ns) = seat.began_ns {
             began_ns
         } else {
@@ -431,7 +291,7 @@ impl Simulation {
             (seat.bytes, seat.admitted, seat.began_ns) = (turn.write_bytes, !asks, Some(began_ns));
             if began_ns > seat.task.now_ns {
                 seat.task.now_ns = began_ns;
-                return Ok(Next::Again(began_ns));
+                return Ok(Next::Again);
             }
             began_ns
         };
@@ -441,17 +301,66 @@ impl Simulation {
                 Admission::Delay { micros } => {
                     seat.admitted = true;
                     seat.task.now_ns += micros * 1000;
-                    return Ok(Next::Again(seat.task.now_ns));
+                    return Ok(Next::Again);
                 }
                 Admission::Wait => return Ok(Next::Wait),
             }
         }
-        let stalled_ns = seat.task.now_ns - began_ns;
-        seat.client.execute(&mut seat.task, began_ns)?;
-        seat.task.settle();
-        seat.began_ns = None;
-        seat.client.ended(began_ns, seat.task.now_ns, stalled_ns);
-        Ok(Next::Again(seat.task.now_ns))
+        seat.stalled_ns = seat.task.now_ns - began_ns;
+        seat.task.begin_operation(std::mem::take(&mut seat.steps));
+        let executed = seat.client.execute(&mut seat.task, began_ns);
+        seat.steps = seat.task.end_operation();
+        executed?;
+        seat.steps.reverse();
+        seat.is_executed = true;
+        self.replay_client(n, seat, queue)
+    }
+
+    /// Replays steps of a client's operation until something else is to happen before the next one.
+    fn replay_client(&mut self, n: usize, seat: &mut Seat<'_>, queue: &mut EventQueue) -> Result<Next> {
+        while let Some(step) = seat.steps.pop() {
+            let now_ns = seat.task.now_ns;
+            match step {
+                Step::Cpu(work) => {
+                    let mut world = self.world.lock();
+                    let service_ns = world.work_ns(&work);
+                    seat.task.now_ns = world.cpu(now_ns, &work, service_ns, Cores::serve) + world.wait_ns(&work);
+                }
+                Step::Io(access) => seat.task.now_ns = self.world.lock().io(now_ns, access, &mut seat.asker),
+                Step::Then(then) => {
+                    then.run(&mut seat.task)?;
+                    seat.task.settle();
+                }
+                Step::Enter(ref line) => {
+                    if !line.enter(CLIENTS_IN_LINE + n) {
+                        seat.steps.push(step);
+                        return Ok(Next::Stands);
+                    }
+                }
+                Step::Leave(line) => {
+                    if let Some(next) = line.leave(CLIENTS_IN_LINE + n) {
+                        self.wake(next, now_ns, queue);
+                    }
+                }
+            }
+            if !seat.steps.is_empty() && queue.peek().is_some_and(|next| next.0.0 < seat.task.now_ns) {
+                return Ok(Next::Again);
+            }
+        }
+        seat.is_executed = false;
+        let began_ns = seat.began_ns.take().unwrap_or(seat.task.now_ns);
+        seat.client.ended(began_ns, seat.task.now_ns, seat.stalled_ns);
+        Ok(Next::Again)
+    }
+
+    /// The next one in a line has its turn.
+    fn wake(&mut self, next: usize, now_ns: u64, queue: &mut EventQueue) {
+        if let Some(client) = next.checked_sub(CLIENTS_IN_LINE) {
+            queue.push(Reverse((now_ns, Event::Client(client))));
+        } else if let Some(woken) = &mut self.jobs[next] {
+            woken.now_ns = woken.now_ns.max(now_ns);
+            queue.push(Reverse((woken.now_ns, Event::Job(next))));
+        }
     }
 
     /// Starts every job that is due while workers are idle.
@@ -495,14 +404,11 @@ impl Simulation {
                 }
             }
             Step::Leave(line) => {
-                if let Some(next) = line.leave(n)
-                    && let Some(woken) = &mut self.jobs[next]
-                {
-                    woken.now_ns = woken.now_ns.max(now_ns);
-                    queue.push(Reverse((woken.now_ns, Event::Job(next))));
+                if let Some(next) = line.leave(n) {
+                    self.wake(next, now_ns, queue);
                 }
             }
-            Step::Cpu(_) | Step::Io(_) => {
+            Step::Cpu(_) | Step::Io(_) | Step::Then(_) => {
                 let mut world = self.world.lock();
                 let bytes = running.new_bytes(&step);
                 let rest;
@@ -529,41 +435,15 @@ impl Simulation {
     }
 }
 
-/// Replays the first chunk or slice of a step, and returns the time after it and what is left.
-fn replay(world: &mut World, now_ns: u64, step: Step, asker: &mut Asker) -> (u64, Option<Step>) {
-    match step {
-        Step::Cpu(work) => {
-            let service_ns = world.work_ns(&work);
-            if service_ns > SLICE_NS {
-                let (slice, rest) = work.split(service_ns.div_ceil(SLICE_NS));
-                let slice_ns = world.work_ns(&slice);
-                if slice_ns > 0 {
-                    let now_ns = world.cpu(now_ns, &slice, slice_ns, Cores::serve_slice);
-                    return (now_ns, Some(Step::Cpu(Box::new(rest))));
-                }
-            }
-            (world.cpu(now_ns, &work, service_ns, Cores::serve_slice), None)
-        }
-        Step::Io(Access::Read { address, bytes }) if bytes > world.turn_bytes => {
-            let turn = world.turn_bytes;
-            let now_ns = world.io(now_ns, Access::Read { address, bytes: turn }, asker);
-            let rest = Access::Read { address: address + turn, bytes: bytes - turn };
-            (now_ns, Some(Step::Io(rest)))
-        }
-        Step::Io(Access::Write { address, bytes, pace }) if bytes > world.turn_bytes => {
-            let turn = world.turn_bytes;
-            let now_ns = world.io(now_ns, Access::Write { address, bytes: turn, pace }, asker);
-            let rest = Access::Write { address: address + turn, bytes: bytes - turn, pace };
-            (now_ns, Some(Step::Io(rest)))
-        }
-        Step::Io(access) => (world.io(now_ns, access, asker), None),
-        Step::Enter(_) | Step::Leave(_) => (now_ns, None),
-    }
-}
-
+/// What a client does next.
 enum Next {
-    Again(u64),
+    /// It goes on when its time has come.
+    Again,
+    /// It waits for background work.
     Wait,
+    /// It stands in a line, and whoever leaves that wakes it.
+    Stands,
+    /// It has no more to do.
     Ended,
 }
 

@@ -3,6 +3,8 @@
 use super::line::Turns;
 use super::work::{is_local, larger_search, memory_misses, misses};
 use super::{Work, WorkCounts};
+use crate::error::Result;
+use std::fmt;
 use std::sync::Arc;
 
 /// What a writer waits for.
@@ -46,17 +48,37 @@ pub enum Access {
     },
 }
 
-/// One step of a recorded job, replayed later under the virtual clock.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// One step of a recorded job or operation, replayed later under the virtual clock.
+#[derive(Debug)]
 pub enum Step {
     /// CPU work.
     Cpu(Box<WorkCounts>),
     /// A storage access.
     Io(Access),
-    /// The job waits for its turn in a line, and has it until it leaves.
+    /// It waits for its turn in a line, and has it until it leaves.
     Enter(Arc<Turns>),
-    /// The job has had its turn.
+    /// It has had its turn.
     Leave(Arc<Turns>),
+    /// What an operation does when its time has come.
+    Then(Then),
+}
+
+type Action = dyn FnOnce(&mut Task) -> Result<()> + Send;
+
+/// What a task does at a time that is not known before.
+pub struct Then(Box<Action>);
+
+impl Then {
+    /// Does it.
+    pub fn run(self, task: &mut Task) -> Result<()> {
+        (self.0)(task)
+    }
+}
+
+impl fmt::Debug for Then {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Then")
+    }
 }
 
 /// What moves a task's clock. The wall clock has no charge: time passes by itself.
@@ -71,6 +93,8 @@ enum Mode {
     Wall,
     Virtual(Box<dyn Charge>),
     Recording(Vec<Step>),
+    /// An operation that executes at once. What moves the clock waits until it is replayed.
+    Operation(Vec<Step>, Box<dyn Charge>),
 }
 
 /// One logical thread of execution. Every engine call takes one.
@@ -170,7 +194,7 @@ impl Task {
         match &mut self.mode {
             Mode::Wall => {}
             Mode::Virtual(charge) => self.now_ns = charge.cpu(self.now_ns, &self.pending),
-            Mode::Recording(steps) => {
+            Mode::Recording(steps) | Mode::Operation(steps, _) => {
                 if !self.pending.is_zero() {
                     steps.push(Step::Cpu(Box::new(self.pending.clone())));
                 }
@@ -186,18 +210,71 @@ impl Task {
         match &mut self.mode {
             Mode::Wall => {}
             Mode::Virtual(charge) => self.now_ns = charge.io(self.now_ns, access),
-            Mode::Recording(steps) => steps.push(Step::Io(access)),
+            // Who is given the space next may be replayed before.
+            Mode::Operation(_, charge) if matches!(access, Access::Trim { .. }) => _ = charge.io(self.now_ns, access),
+            Mode::Recording(steps) | Mode::Operation(steps, _) => steps.push(Step::Io(access)),
         }
     }
 
     /// Records a step that is neither work nor an access, if this task records.
     pub(super) fn record(&mut self, step: impl FnOnce() -> Step) {
-        if matches!(self.mode, Mode::Recording(_)) {
+        if matches!(self.mode, Mode::Recording(_) | Mode::Operation(..)) {
             self.settle();
         }
-        if let Mode::Recording(steps) = &mut self.mode {
+        if let Mode::Recording(steps) | Mode::Operation(steps, _) = &mut self.mode {
             steps.push(step());
         }
+    }
+
+    /// Does something whose outcome depends on what others do until then: under the virtual clock, when all that the operation
+    /// did before has taken its time.
+    pub fn then(&mut self, f: impl FnOnce(&mut Self) -> Result<()> + Send + 'static) -> Result<()> {
+        if !self.is_operation() {
+            return f(self);
+        }
+        self.record(|| Step::Then(Then(Box::new(f))));
+        Ok(())
+    }
+
+    /// The same with bytes, which are copied if they are to outlast the caller.
+    pub fn then_with(
+        &mut self,
+        bytes: &[u8],
+        f: impl FnOnce(&mut Self, &[u8]) -> Result<()> + Send + 'static,
+    ) -> Result<()> {
+        if !self.is_operation() {
+            return f(self, bytes);
+        }
+        let bytes = bytes.to_vec();
+        self.then(move |task| f(task, &bytes))
+    }
+
+    /// Begins an operation, which executes at once and whose steps are replayed.
+    pub(super) fn begin_operation(&mut self, mut steps: Vec<Step>) {
+        steps.clear();
+        self.mode = match std::mem::replace(&mut self.mode, Mode::Wall) {
+            Mode::Virtual(charge) => Mode::Operation(steps, charge),
+            other => other,
+        };
+    }
+
+    /// Ends it, and yields its steps. One that did nothing but compute has none: that much takes its time at once.
+    pub(super) fn end_operation(&mut self) -> Vec<Step> {
+        if !matches!(&self.mode, Mode::Operation(steps, _) if steps.is_empty()) {
+            self.settle();
+        }
+        let (mode, steps) = match std::mem::replace(&mut self.mode, Mode::Wall) {
+            Mode::Operation(steps, charge) => (Mode::Virtual(charge), steps),
+            other => (other, Vec::new()),
+        };
+        self.mode = mode;
+        self.settle();
+        steps
+    }
+
+    /// Whether the task executes an operation at once whose steps will be replayed.
+    pub(super) fn is_operation(&self) -> bool {
+        matches!(self.mode, Mode::Operation(..))
     }
 
     /// Has the task's next operation ask the engine for admission, whether it writes or not: this one used up what background
@@ -221,7 +298,7 @@ impl Task {
         matches!(self.mode, Mode::Wall)
     }
 
-    /// Whether time is virtual for this task and passes through queues ([`super::Serial`] asks).
+    /// Whether time is virtual for this task and passes at once; not while it records ([`super::Serial`] asks).
     pub fn is_simulated(&self) -> bool {
         matches!(self.mode, Mode::Virtual(_))
     }

@@ -5,7 +5,8 @@ use super::*;
 use crate::device::{CloudVolume, CloudVolumeSpec, DiskArray, DiskArraySpec};
 use crate::engine::{Commit, EngineIterator, EngineStats, WriteBatch};
 use crate::metrics::{Meters, Purpose};
-use crate::runtime::JobKind;
+use crate::runtime::task::Pace;
+use crate::runtime::{Serial, Stream, Work, WorkCounts};
 use crate::storage::{SimulatedStorage, Storage};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -170,6 +171,15 @@ fn simulate_until(writers: &mut [Writer], until_ns: u64) -> (Simulation, Ticks) 
 }
 
 fn simulate_under(writers: &mut [Writer], until_ns: u64, observer: &mut dyn Observer) -> (Simulation, Result<()>) {
+    let (mut simulation, engine) = toy();
+    let mut seated: Vec<Seated<'_>> =
+        writers.iter_mut().map(|writer| Seated { writer, engine: engine.clone() }).collect();
+    let mut clients: Vec<&mut dyn Client> = seated.iter_mut().map(|one| one as &mut dyn Client).collect();
+    let result = simulation.run(&mut clients, until_ns, 1_000_000, observer);
+    (simulation, result)
+}
+
+fn toy() -> (Simulation, Arc<dyn Engine>) {
     let volume = CloudVolume::new(CloudVolumeSpec {
         capacity_bytes: 1 << 40,
         iops: 1e9,
@@ -185,12 +195,7 @@ fn simulate_under(writers: &mut [Writer], until_ns: u64, observer: &mut dyn Obse
     let storage = Arc::new(SimulatedStorage::new(Arc::<Meters>::default(), 1 << 30, 0, 1.0));
     let (used, running) = Default::default();
     let engine: Arc<dyn Engine> = Arc::new(Toy { storage, signal: signal.clone(), used, running });
-    let mut simulation = Simulation::new(world, engine.clone(), signal, 0);
-    let mut seated: Vec<Seated<'_>> =
-        writers.iter_mut().map(|writer| Seated { writer, engine: engine.clone() }).collect();
-    let mut clients: Vec<&mut dyn Client> = seated.iter_mut().map(|one| one as &mut dyn Client).collect();
-    let result = simulation.run(&mut clients, until_ns, 1_000_000, observer);
-    (simulation, result)
+    (Simulation::new(world, engine.clone(), signal, 0), engine)
 }
 
 #[test]
@@ -322,7 +327,7 @@ fn job_times(stands_for: f64, accesses: &[Access]) -> Vec<u64> {
     let (mut now_ns, mut asker) = (0, Asker { stream: Some(stream), queued_ns: 0 });
     let mut time = |access: &Access| {
         let (done_ns, rest) = replay(&mut world, now_ns, Step::Io(*access), &mut asker);
-        assert_eq!(rest, None);
+        assert!(rest.is_none());
         done_ns - std::mem::replace(&mut now_ns, done_ns)
     };
     accesses.iter().map(&mut time).collect()
@@ -405,4 +410,87 @@ fn a_sync_waits_for_bytes_that_went_back_before_it_and_not_for_later_ones() {
     assert!(earlier < 600_000_000, "{earlier}");
     let later = at(1_000_000_001, &[Access::Sync]);
     assert!(later > 1_015_000_000, "{later}");
+}
+
+/// A client with one operation, which reads so many pages one after the other, in a line if it has one.
+struct Reader {
+    at_ns: Option<u64>,
+    reads: u64,
+    line: Option<Arc<Serial<()>>>,
+    /// When its operation ended, and when what it left for its end was done.
+    ended_ns: u64,
+    then_ns: Arc<AtomicU64>,
+}
+
+impl Reader {
+    fn new(at_ns: u64, reads: u64) -> Self {
+        Self { at_ns: Some(at_ns), reads, line: None, ended_ns: 0, then_ns: Arc::default() }
+    }
+
+    fn in_line(self, line: &Arc<Serial<()>>) -> Self {
+        Self { line: Some(line.clone()), ..self }
+    }
+
+    fn read(&self, task: &mut Task) {
+        (0..self.reads).for_each(|page| task.access(Access::Read { address: page << 20, bytes: 1 << 20 }));
+    }
+}
+
+impl Client for Reader {
+    fn plan(&mut self, _now_ns: u64) -> Option<Turn> {
+        self.at_ns.take().map(|earliest_ns| Turn { write_bytes: 0, earliest_ns })
+    }
+
+    fn execute(&mut self, task: &mut Task, _began_ns: u64) -> Result<()> {
+        match &self.line {
+            Some(line) => line.with(task, |task, ()| self.read(task)),
+            None => self.read(task),
+        }
+        let then_ns = self.then_ns.clone();
+        task.then(move |task| {
+            then_ns.store(task.now_ns, Ordering::SeqCst);
+            Ok(())
+        })
+    }
+
+    fn ended(&mut self, _began_ns: u64, ended_ns: u64, _stalled_ns: u64) {
+        self.ended_ns = ended_ns;
+    }
+}
+
+const MS: u64 = 1_000_000;
+
+/// Milliseconds at which the operations end, on the volume that takes 10 ms for a read.
+fn ends(readers: &mut [Reader]) -> Vec<u64> {
+    let mut clients: Vec<&mut dyn Client> = readers.iter_mut().map(|one| one as &mut dyn Client).collect();
+    let (mut simulation, _) = toy();
+    simulation.run(&mut clients, u64::MAX, MS, &mut Ticks::default()).unwrap();
+    readers.iter().map(|reader| (reader.ended_ns + MS / 2) / MS).collect()
+}
+
+#[test]
+fn requests_reach_the_device_in_the_order_of_their_times() {
+    assert_eq!(ends(&mut [Reader::new(0, 3), Reader::new(5 * MS, 1)]), [40, 20]);
+}
+
+#[test]
+fn an_operation_does_what_it_left_for_its_end_when_its_steps_have_taken_their_time() {
+    let mut readers = [Reader::new(0, 3), Reader::new(5 * MS, 1)];
+    ends(&mut readers);
+    assert_eq!(readers.map(|reader| (reader.then_ns.load(Ordering::SeqCst) + MS / 2) / MS), [40, 20]);
+}
+
+#[test]
+fn clients_have_their_turns_in_the_order_in_which_they_come() {
+    let line = Arc::<Serial<()>>::default();
+    let mut readers = [Reader::new(2 * MS, 1), Reader::new(0, 2), Reader::new(3 * MS, 1)].map(|one| one.in_line(&line));
+    assert_eq!(ends(&mut readers), [30, 20, 40]);
+}
+
+#[test]
+fn an_operation_that_began_before_the_end_of_a_phase_is_finished() {
+    let mut reader = Reader::new(0, 3);
+    let (mut simulation, _) = toy();
+    simulation.run(&mut [&mut reader as &mut dyn Client], 5 * MS, MS, &mut Ticks::default()).unwrap();
+    assert_eq!(((reader.ended_ns + MS / 2) / MS, simulation.now_ns()), (30, 5 * MS));
 }
