@@ -133,6 +133,7 @@ def _device_source(storage: Storage) -> str:
         "the file system. over_provisioning, fullness, channels, buffer_bytes, page_bytes,\n"
         "superblock_bytes, victim, moved_pages, rated_cycles: not measured; assumptions, usual\n"
         "for flash, with next to no buffer, because a write counts when it is durable.\n"
+        "sync_alone, link_command_us: of SATA, left out.\n"
     ).replace("\\", "/")
 
 

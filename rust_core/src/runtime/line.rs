@@ -19,7 +19,7 @@ pub struct Line {
 impl Line {
     /// A line with so many places at its head.
     pub fn new(places: usize) -> Self {
-        let turns = Arc::new(Turns { places, jobs: Mutex::default() });
+        let turns = Arc::new(Turns::new(places));
         Self { free: Mutex::new(places), freed: Condvar::new(), turns }
     }
 
@@ -30,10 +30,7 @@ impl Line {
             let _place = self.take_place();
             return f(task);
         }
-        task.record(|| Step::Enter(self.turns.clone()));
-        let result = f(task);
-        task.record(|| Step::Leave(self.turns.clone()));
-        result
+        self.turns.around(task, f)
     }
 
     fn take_place(&self) -> Place<'_> {
@@ -61,13 +58,6 @@ pub struct Turns {
     jobs: Mutex<VecDeque<usize>>,
 }
 
-impl Default for Turns {
-    /// One at a time.
-    fn default() -> Self {
-        Self { places: 1, jobs: Mutex::default() }
-    }
-}
-
 impl PartialEq for Turns {
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(self, other)
@@ -77,6 +67,19 @@ impl PartialEq for Turns {
 impl Eq for Turns {}
 
 impl Turns {
+    /// A line with so many places at its head.
+    pub(super) fn new(places: usize) -> Self {
+        Self { places, jobs: Mutex::default() }
+    }
+
+    /// Does it, and has a task that records stand in line for it in the replay.
+    pub(super) fn around<R>(self: &Arc<Self>, task: &mut Task, f: impl FnOnce(&mut Task) -> R) -> R {
+        task.record(|| Step::Enter(self.clone()));
+        let result = f(task);
+        task.record(|| Step::Leave(self.clone()));
+        result
+    }
+
     /// A job or client wants its turn, for the first time or again. False if one before it will wake it.
     pub(super) fn enter(&self, job: usize) -> bool {
         let mut jobs = self.jobs.lock();

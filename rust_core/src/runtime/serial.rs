@@ -4,12 +4,11 @@
 use super::Task;
 use super::line::Turns;
 use super::queues::Server;
-use super::task::Step;
 use parking_lot::Mutex;
 use std::sync::Arc;
 
 /// A value that one task at a time may use.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Serial<T> {
     inner: Mutex<Inner<T>>,
     turns: Arc<Turns>,
@@ -22,11 +21,17 @@ struct Inner<T> {
     value: T,
 }
 
+impl<T: Default> Default for Serial<T> {
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}
+
 impl<T> Serial<T> {
     /// Guards `value`.
     pub fn new(value: T) -> Self {
         let inner = Mutex::new(Inner { line: Server::default(), value });
-        Self { inner, turns: Arc::default(), is_instant: false }
+        Self { inner, turns: Arc::new(Turns::new(1)), is_instant: false }
     }
 
     /// Guards `value` from other threads, and lets no simulated task wait: its operation executes at once in any case.
@@ -39,10 +44,7 @@ impl<T> Serial<T> {
     pub fn with<R>(&self, task: &mut Task, f: impl FnOnce(&mut Task, &mut T) -> R) -> R {
         let mut inner = self.inner.lock();
         if task.is_operation() && !self.is_instant {
-            task.record(|| Step::Enter(self.turns.clone()));
-            let result = f(task, &mut inner.value);
-            task.record(|| Step::Leave(self.turns.clone()));
-            return result;
+            return self.turns.around(task, |task| f(task, &mut inner.value));
         }
         if self.is_instant || !task.is_simulated() {
             return f(task, &mut inner.value);

@@ -8,7 +8,6 @@ mod world;
 pub use world::World;
 
 use self::world::{Asker, Ticket, replay};
-use super::cores::Cores;
 use super::task::{Access, Step};
 use super::{Admission, Job, JobKind, Signal, Task};
 use crate::engine::Engine;
@@ -321,11 +320,7 @@ impl Simulation {
         while let Some(step) = seat.steps.pop() {
             let now_ns = seat.task.now_ns;
             match step {
-                Step::Cpu(work) => {
-                    let mut world = self.world.lock();
-                    let service_ns = world.work_ns(&work);
-                    seat.task.now_ns = world.cpu(now_ns, &work, service_ns, Cores::serve) + world.wait_ns(&work);
-                }
+                Step::Cpu(work) => seat.task.now_ns = self.world.lock().client_cpu(now_ns, &work),
                 Step::Io(access) => seat.task.now_ns = self.world.lock().io(now_ns, access, &mut seat.asker),
                 Step::Then(then) => {
                     then.run(&mut seat.task)?;

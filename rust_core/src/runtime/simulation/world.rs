@@ -49,16 +49,16 @@ impl World {
         self
     }
 
-    pub(super) fn work_ns(&self, work: &WorkCounts) -> u64 {
+    fn work_ns(&self, work: &WorkCounts) -> u64 {
         work.counted().map(|(kind, units)| units as f64 * self.cost_ns[kind]).sum::<f64>() as u64
     }
 
-    pub(super) fn wait_ns(&self, work: &WorkCounts) -> u64 {
+    fn wait_ns(&self, work: &WorkCounts) -> u64 {
         (work.get(Work::Statement) as f64 * self.statement_wait_ns) as u64
     }
 
     /// Does `work`, which takes `service_ns` where `serve` finds a core.
-    pub(super) fn cpu(
+    fn cpu(
         &mut self,
         now_ns: u64,
         work: &WorkCounts,
@@ -67,6 +67,12 @@ impl World {
     ) -> u64 {
         self.done.add(work);
         if service_ns == 0 { now_ns } else { serve(&mut self.cores, now_ns, service_ns) }
+    }
+
+    /// Does a client's `work`, with what passes in its statements.
+    pub(super) fn client_cpu(&mut self, now_ns: u64, work: &WorkCounts) -> u64 {
+        let service_ns = self.work_ns(work);
+        self.cpu(now_ns, work, service_ns, Cores::serve) + self.wait_ns(work)
     }
 
     /// The part of its latency that a transfer pays. A job of a smaller copy of the data takes as many requests and syncs as
@@ -177,9 +183,7 @@ pub(super) struct Ticket {
 
 impl Charge for Ticket {
     fn cpu(&mut self, now_ns: u64, work: &WorkCounts) -> u64 {
-        let mut world = self.world.lock();
-        let service_ns = world.work_ns(work);
-        world.cpu(now_ns, work, service_ns, Cores::serve) + world.wait_ns(work)
+        self.world.lock().client_cpu(now_ns, work)
     }
 
     fn io(&mut self, now_ns: u64, access: Access) -> u64 {
