@@ -32,7 +32,8 @@ class Storage:
 
     folder: Path
     sync_us: float
-    """One page made durable, written over or appended."""
+    """One page made durable, written over or appended. A page that is appended waits for two flushes,
+    one of them for the journal of the file system, and counts as two."""
     write_mb_per_s: float
     """Bursts of 32 MiB, made durable at their end."""
     capacity_bytes: int
@@ -46,10 +47,9 @@ def probe(directory: Path | None, pause: Callable[[], None]) -> Storage:
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
             rates = [_burst(file.fileno(), pause) for _ in range(BURSTS)]
-            # Half of the pages lie inside the file, half behind its end.
-            first = BURST_MIB * MIB - SYNCS // 2 * 4096
-            offsets = range(first, first + SYNCS * 4096, 4096)
+            end, offsets = BURST_MIB * MIB, range(0, SYNCS // 2 * 4096, 4096)
             syncs = [_sync(file.fileno(), offset, pause) for offset in offsets]
+            syncs += [_sync(file.fileno(), end + offset, pause) / 2 for offset in offsets]
     except OSError as error:
         raise InputError(
             folder, None, (error.strerror or str(error)).lower(), "a folder that can be written"

@@ -19,6 +19,8 @@ const SECOND_NS: u64 = 1_000_000_000;
 const JOB_PAGES: u64 = 128;
 /// Assumption: pages that one flush job writes at least, when there is so much to do: a sync should serve several.
 const FEWEST_JOB_PAGES: u64 = 8;
+/// Assumption: a burst of the cleaners is at most this part of the pool, as it comes out of its cold end and its log.
+const BURST_SHARE: u64 = 64;
 /// Shorter LRU lists are not emptied for the free list (`BUF_LRU_MIN_LEN`), except in small pools.
 const LRU_MIN_LEN: usize = 256;
 
@@ -31,8 +33,10 @@ struct State {
     pages_due: u64,
     /// Part of a page that earlier rounds left over.
     part_due: f64,
-    /// Pages due from which a job begins: short rounds bring a few pages each, but a sync should serve many.
-    worth_a_job: u64,
+    /// Pages due from which jobs begin: short rounds bring a few pages each, but a sync should serve many.
+    worth_a_burst: u64,
+    /// Jobs take pages until none are due.
+    bursting: bool,
     /// The free list is to be refilled.
     refill_due: bool,
     flush_jobs: u64,
@@ -256,7 +260,7 @@ impl Background {
         // What a slow device leaves over is due in the next round, but it does not pile up.
         let most = pages + self.job_pages();
         (state.pages_due, state.part_due) = ((state.pages_due + due as u64).min(most), due.fract());
-        state.worth_a_job = pages.min(self.job_pages());
+        state.worth_a_burst = pages.min(self.burst_pages());
         if pages == 0 {
             state.pages_due = 0;
         }
@@ -326,6 +330,14 @@ impl Background {
         (self.pool.frames() as u64 / 4 / cleaners).clamp(FEWEST_JOB_PAGES, JOB_PAGES)
     }
 
+    /// Pages that the cleaners should have to write at a time. InnoDB's write what a second asks for as fast as they can,
+    /// each a batch, and reads and commits wait behind that. Where the second is a few milliseconds it asks for a few
+    /// pages, behind which nobody waits, so here several of them are written together.
+    fn burst_pages(&self) -> u64 {
+        let one = self.job_pages();
+        (self.pool.frames() as u64 / BURST_SHARE).clamp(one, one * self.pool.options.innodb_page_cleaners)
+    }
+
     /// Flush jobs at a time: no more than can write, and one that has its pages ready.
     fn most_flush_jobs(&self) -> u64 {
         let options = &self.pool.options;
@@ -358,14 +370,16 @@ impl Background {
     fn next_flush(self: &Arc<Self>, state: &mut State) -> Option<FlushJob> {
         let options = &self.pool.options;
         let idle = self.idle_dirty();
+        let hurries = options.innodb_flush_sync && self.hurries();
         if state.settling {
             state.pages_due = idle;
-            state.worth_a_job = 0;
-        } else if state.pages_due < self.job_pages() && options.innodb_flush_sync && self.hurries() {
+        } else if hurries && state.pages_due < self.job_pages() {
             let pages = Pace::pages_in_a_hurry(options, self.pages_before_target(&state.pace));
             state.pages_due = pages.max(self.job_pages());
         }
         state.pages_due = state.pages_due.min(idle);
+        let begins = state.settling || hurries || state.pages_due >= state.worth_a_burst.min(idle);
+        state.bursting = state.pages_due > 0 && (state.bursting || begins);
         let is_short = self.pool.short_of_frames.swap(false, Ordering::AcqRel);
         state.refill_due |= is_short;
         if state.flush_jobs >= self.most_flush_jobs() {
@@ -373,8 +387,7 @@ impl Background {
         }
         let refill = if state.refill_due && !state.refill_runs { self.frames_worth_a_refill(is_short) } else { 0 };
         state.refill_due &= state.refill_runs;
-        let ready = refill == 0 && state.pages_due >= state.worth_a_job.min(idle);
-        let pages = if ready { state.pages_due.min(self.job_pages()) } else { 0 };
+        let pages = if refill == 0 && state.bursting { state.pages_due.min(self.job_pages()) } else { 0 };
         if refill == 0 && (pages == 0 || self.pool.is_full_in_flight()) {
             return None;
         }

@@ -20,9 +20,13 @@ use std::sync::{Arc, OnceLock};
 /// Assumption: the operating system writes buffered bytes back in pieces of this size.
 pub const WRITE_BACK_BYTES: u64 = 1 << 20;
 
-/// Blocks of a journal commit: descriptor, the block with the inode, commit (Linux kernel documentation, ext4, "Journal
-/// (jbd2)").
-const COMMIT_BLOCKS: u64 = 3;
+/// Blocks of a journal commit before its record: descriptor and the block with the inode (Linux kernel documentation, ext4,
+/// "Journal (jbd2)").
+const LISTED_BLOCKS: u64 = 2;
+/// With the record, which is written behind a flush of the device's cache (`journal_submit_commit_record`, `REQ_PREFLUSH`).
+/// Measured on ext4 (Linux 6.18, counters of the block device): an fdatasync of a log that grew within blocks set aside for
+/// it writes 3 blocks besides its own, in 2 requests, and flushes twice; one of a log that did not grow flushes once.
+const COMMIT_BLOCKS: u64 = LISTED_BLOCKS + 1;
 
 /// Assumption: the clock of a file's times goes on in these steps, one of the kernel's ticks at its default of 250 a second
 /// (Linux, `current_time`, `CONFIG_HZ`).
@@ -66,13 +70,19 @@ impl Volume {
         self.own_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Commits what changed of files' sizes and times to the journal.
+    /// Commits what changed of files' sizes and times to the journal, but for the flush behind its record.
     fn commit(&self, task: &mut Task) {
         let next = self.journal.commits.fetch_add(1, Ordering::Relaxed) * COMMIT_BLOCKS;
         let first = next % (self.journal.blocks / COMMIT_BLOCKS * COMMIT_BLOCKS);
-        let bytes = COMMIT_BLOCKS * BLOCK_BYTES;
+        self.write_journal(task, first, LISTED_BLOCKS);
+        task.access(Access::Sync);
+        self.write_journal(task, first + LISTED_BLOCKS, 1);
+    }
+
+    fn write_journal(&self, task: &mut Task, first: u64, blocks: u64) {
+        let (address, bytes) = (first * BLOCK_BYTES, blocks * BLOCK_BYTES);
         self.count(bytes);
-        task.access(Access::Write { address: first * BLOCK_BYTES, bytes, pace: Pace::Acknowledged });
+        task.access(Access::Write { address, bytes, pace: Pace::Acknowledged });
     }
 
     fn give_back(&self, task: &mut Task, extents: Vec<Extent>) {
@@ -483,7 +493,9 @@ mod tests {
             log.sync(&mut task, Purpose::Wal).unwrap();
         }
         log.sync(&mut task, Purpose::Wal).unwrap();
-        assert_eq!(asked.written(), [4096, 3 * 4096, 4096, 3 * 4096]);
+        assert_eq!(asked.written(), [4096, 2 * 4096, 4096].repeat(2));
+        let syncs = asked.0.lock().iter().filter(|access| matches!(access, Access::Sync)).count();
+        assert_eq!(syncs, 2 + 2 + 1, "before and behind the record of a commit");
         assert_eq!(storage.meters().snapshot().of(Purpose::Wal).written_bytes, 200);
         is_balanced(&storage, &asked);
     }
@@ -516,7 +528,7 @@ mod tests {
         let before = storage.meters().snapshot();
         sync(&files, &mut task);
         let written = storage.meters().snapshot().since(&before);
-        assert_eq!(written.of(Purpose::FileSystem).writes, 1, "one commit has the times of both");
+        assert_eq!(written.of(Purpose::FileSystem).written_bytes, 3 * 4096, "one commit has the times of both");
         is_balanced(&storage, &asked);
     }
 
@@ -528,7 +540,7 @@ mod tests {
         log.sync(&mut task, Purpose::Redo).unwrap();
         log.write_at(&mut task, Purpose::Redo, 4000, &[7; 512]).unwrap();
         log.sync(&mut task, Purpose::Redo).unwrap();
-        assert_eq!(asked.written(), [65536, 3 * 4096, 8192]);
+        assert_eq!(asked.written(), [65536, 2 * 4096, 4096, 8192]);
         is_balanced(&storage, &asked);
     }
 
@@ -551,7 +563,7 @@ mod tests {
         (0..50).for_each(|n| log.write_at(&mut task, Purpose::Wal, n * 1000, &[7; 1000]).unwrap());
         assert_eq!(asked.written(), [4 * 4096, 4 * 4096, 4 * 4096]);
         log.sync(&mut task, Purpose::Wal).unwrap();
-        assert_eq!(asked.written()[3..], [4096, 3 * 4096]);
+        assert_eq!(asked.written()[3..], [4096, 2 * 4096, 4096]);
         is_balanced(&storage, &asked);
     }
 
