@@ -75,6 +75,10 @@ Work = Literal[
 
 Costs = dict[Call, Annotated[float, Field(ge=0, allow_inf_nan=False)]]
 
+FIGURES_VERSION = 2
+"""Of a calibration. It is raised when figures measured before no longer mean the same: when the
+core charges a kind of work that was in another's cost, or waits once more for what was measured."""
+
 PAGES_PER_SUPERBLOCK = 64
 """Below this, garbage collection gets coarse: 64-page blocks already stay 1.5 to 3% under the
 closed form of uniform random writes."""
@@ -240,6 +244,8 @@ class Hardware(Table):
     """For that machine, the day on which its figures were measured; empty while they are not."""
     processor: str = ""
     """On which processor they were measured."""
+    figures_version: int = 0
+    """For that machine, the `FIGURES_VERSION` of the program that measured them."""
     cpu_cores: Count
     memory_bytes: Size = Field(alias="memory")
     work_ns: dict[Work, Annotated[float, Field(ge=0, allow_inf_nan=False)]] = Field(
@@ -273,6 +279,8 @@ class Hardware(Table):
             return "this machine, which is not calibrated"
         if self.processor != processor():
             return f"this machine, calibrated on another processor ({self.processor})"
+        if self.figures_version != FIGURES_VERSION:
+            return "this machine, calibrated by another version of this program"
         return ""
 
     def carry_back(

@@ -32,8 +32,8 @@ class Storage:
 
     folder: Path
     sync_us: float
-    """One page made durable, written over or appended. A page that is appended waits for two flushes,
-    one of them for the journal of the file system, and counts as two."""
+    """One page made durable, written over or appended. An appended page waits for two flushes, one
+    of them for the journal of the file system, and counts as two."""
     write_mb_per_s: float
     """Bursts of 32 MiB, made durable at their end."""
     capacity_bytes: int

@@ -14,7 +14,7 @@ from advisor.calibration.device import Storage, probe
 from advisor.calibration.fit import Fit, Observation, fit
 from advisor.calibration.runs import RUNS, Run, observed
 from advisor.core import Cancelled, Core
-from advisor.hardware import processor
+from advisor.hardware import FIGURES_VERSION, processor
 
 PROGRESS = Callable[[int, int, str], None]
 NOT_DEVICE_US = 0.1
@@ -92,6 +92,7 @@ def to_toml(calibration: Calibration) -> str:
         "detect = true",
         f"calibrated = {_quoted(calibration.measured)}",
         f"processor = {_quoted(calibration.processor)}",
+        f"figures_version = {FIGURES_VERSION}",
         "",
         "[work_ns]",
         *_costs(calibration.fit),

@@ -11,7 +11,7 @@ from advisor.calibration.fit import Observation, fit
 from advisor.calibration.runs import FIXED, RUNS
 from advisor.core import Cancelled
 from advisor.errors import InputError
-from advisor.hardware import Call, Hardware, Work, hardware, processor
+from advisor.hardware import FIGURES_VERSION, Call, Hardware, Work, hardware, processor
 from advisor.knobs import catalogue
 from tests.support.calibration_core import WorkingCore
 from tests.support.fake_core import WORK_NS
@@ -90,6 +90,14 @@ def test_a_profile_of_another_processor_is_unfit_for_this_one() -> None:
     assert "an abacus" in other.unfit
     assert "not calibrated" in own.unfit
     assert hardware("nvme-2024").unfit == ""
+
+
+def test_a_profile_of_another_version_is_unfit() -> None:
+    own = hardware("this-machine")
+    measured = {"calibrated": "2026-01-01", "processor": processor()}
+    assert "another version" in own.model_copy(update=measured).unfit
+    current = measured | {"figures_version": FIGURES_VERSION}
+    assert own.model_copy(update=current).unfit == ""
 
 
 def test_a_cancelled_calibration_ends_before_its_next_step() -> None:

@@ -127,7 +127,7 @@ def _calibration() -> Finding:
     except TunebenchError as error:
         return Finding("calibration", "missing", str(error))
     if machine.unfit:
-        text = "none of this processor: --calibrate, and this machine can be simulated"
+        text = f"{machine.unfit}: --calibrate, and it can be simulated"
         return Finding("calibration", "note", text)
     return Finding("calibration", "ok", f"of {machine.calibrated}, for {machine.processor}")
 

@@ -1,14 +1,14 @@
 //! Background work: what each option makes it do.
 
 use super::{Driven, TINY, assert_meters_agree, options};
-use crate::btree::Btree;
+use crate::btree::{Btree, Options};
 use crate::device::{CloudVolume, CloudVolumeSpec};
 use crate::engine::{Commit, Engine, KeyLayout, WriteBatch};
 use crate::error::Result;
 use crate::metrics::Purpose;
 use crate::runtime::simulation::{Observer, Simulation, World};
 use crate::runtime::{Admission, Signal, Work};
-use crate::storage::{SimulatedStorage, Storage};
+use crate::storage::{MemoryStorage, SimulatedStorage, Storage};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
@@ -143,6 +143,23 @@ fn the_cleaner_flushes_io_capacity_pages_a_second_over_the_dirty_limit() {
     assert_eq!(driven.detail("pages_flushed") - before, 50.0);
     driven.pass(300).unwrap();
     assert_eq!(driven.detail("pages_flushed") - before, 50.0, "not before the next second");
+}
+
+#[test]
+fn short_rounds_are_saved_up_for_a_burst() {
+    let text = "page_size=4096 buffer_pool_size=67108864 io_capacity=1000 io_capacity_max=1000 \
+                max_dirty_pages_pct=10 adaptive_flushing=false";
+    let options = Options { engine_second_us: 10_000, ..options(text) };
+    let mut driven = Driven::open(Arc::new(MemoryStorage::new(Arc::default())), &options, KeyLayout::Plain).unwrap();
+    load(&mut driven, 0, 60_000);
+    let bursts = (0..100).map(|_| {
+        let before = driven.detail("pages_flushed");
+        driven.pass(10).unwrap();
+        driven.detail("pages_flushed") - before
+    });
+    let bursts = bursts.filter(|pages| *pages > 0.0).collect::<Vec<_>>();
+    // A 64th of 16,384 frames, in rounds of 10 pages.
+    assert_eq!(bursts, [260.0; 3]);
 }
 
 #[test]
