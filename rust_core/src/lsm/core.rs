@@ -33,12 +33,6 @@ pub struct View {
     pub version: Arc<Version>,
 }
 
-/// What belongs to the one writer at a time.
-pub struct Writer {
-    /// The memtable that takes writes.
-    pub memtable: Arc<Memtable>,
-}
-
 /// Memtables that one job flushes together.
 pub struct FlushGroup {
     /// Their numbers, oldest first.
@@ -94,8 +88,8 @@ pub struct Core {
     pub view: ArcSwap<View>,
     /// Sequence number of the newest visible entry.
     pub sequence: AtomicU64,
-    /// The write lock.
-    pub writer: Serial<Writer>,
+    /// The write lock, and the memtable that takes writes.
+    pub writer: Serial<Arc<Memtable>>,
     /// The log of the memtable, unless writes are not logged. Taken after the write lock, if that is held.
     pub log: Mutex<Option<LogWriter>>,
     /// Shared syncs of the logs.

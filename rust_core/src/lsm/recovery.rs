@@ -1,7 +1,7 @@
 //! Opening: the manifest gives the table files, the logs give what was not yet in one, and what neither names is removed.
 
 use super::cache::BlockCache;
-use super::core::{Control, Core, Counters, View, Writer};
+use super::core::{Control, Core, Counters, View};
 use super::log::{Reader, Record, read_all};
 use super::manifest::{CURRENT, Manifest, manifest_name, read_manifest};
 use super::memtable::Memtable;
@@ -140,7 +140,7 @@ pub fn open(storage: Arc<dyn Storage>, options: &Options, signal: Arc<Signal>, t
         signal,
         tables,
         sequence: AtomicU64::new(recorded.last_sequence),
-        writer: Serial::new(Writer { memtable }),
+        writer: Serial::new(memtable),
         log: Mutex::default(),
         group: GroupSync::default(),
         logs: Logs::default(),

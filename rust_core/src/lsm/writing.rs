@@ -1,6 +1,6 @@
 //! The write path: log, memtable, visibility; and where writers are held back.
 
-use super::core::{Core, View, Writer};
+use super::core::{Core, View};
 use super::memtable::Memtable;
 use super::policy::StallCondition;
 use crate::engine::{Commit, WriteBatch};
@@ -22,7 +22,7 @@ impl Core {
         }
         task.charge(Work::Call, 1);
         let position = synced.then(Arc::<AtomicU64>::default);
-        let result = self.writer.with(task, |task, writer| self.write_alone(task, writer, batch, position.clone()));
+        let result = self.writer.with(task, |task, memtable| self.write_alone(task, memtable, batch, position.clone()));
         self.poisoned(result)?;
         if let Some(position) = position {
             let core = self.clone();
@@ -43,7 +43,7 @@ impl Core {
     fn write_alone(
         self: &Arc<Self>,
         task: &mut Task,
-        writer: &mut Writer,
+        memtable: &mut Arc<Memtable>,
         batch: &mut WriteBatch,
         synced: Option<Arc<AtomicU64>>,
     ) -> Result<()> {
@@ -65,25 +65,25 @@ impl Core {
             })?;
         }
         let (arena_block, limit) = (self.options.arena_block_bytes(), self.options.write_buffer_size);
-        let full = writer.memtable.insert(task, batch, first, arena_block, limit);
+        let full = memtable.insert(task, batch, first, arena_block, limit);
         self.sequence.store(first + batch.len() as u64 - 1, Ordering::Release);
         if full {
-            self.switch_memtable(task, writer)?;
+            self.switch_memtable(task, memtable)?;
         }
         Ok(())
     }
 
     /// Makes the memtable immutable and begins a new one with a new log.
-    pub fn switch_memtable(&self, task: &mut Task, writer: &mut Writer) -> Result<()> {
+    pub fn switch_memtable(&self, task: &mut Task, current: &mut Arc<Memtable>) -> Result<()> {
         task.charge(Work::MemtableSwitch, 1);
         let wal_number = self.new_file_number();
         if let Some(log) = &mut *self.log.lock() {
             log.flush(task)?;
             *log = self.logs.create(task, &*self.storage, wal_number)?;
         }
-        let number = writer.memtable.number + 1;
+        let number = current.number + 1;
         let memtable = Arc::new(Memtable::new(number, wal_number, self.options.arena_block_bytes()));
-        writer.memtable = memtable.clone();
+        current.clone_from(&memtable);
         let mut control = self.control.lock();
         let old = self.view.load_full();
         let immutables = std::iter::once(&old.memtable).chain(&old.immutables).cloned().collect();
