@@ -128,12 +128,13 @@ def _source(calibration: Calibration) -> str:
 def _device_source(storage: Storage) -> str:
     return (
         f"sync_us, write_mb_per_s: measured in {storage.folder} through the page cache; a write\n"
-        "counts when it is durable. Measured runs read through the page cache, which costs CPU\n"
-        "time (in work_ns) and next to no waiting: read_latency_us, program_us, write_latency_us,\n"
-        "read_mb_per_s, link_mb_per_s. No figures of the disk itself. capacity_bytes: of\n"
-        "the file system. over_provisioning, fullness, channels, buffer_bytes, page_bytes,\n"
-        "superblock_bytes, victim, moved_pages, rated_cycles: not measured; assumptions, usual\n"
-        "for flash, with next to no buffer, because a write counts when it is durable.\n"
+        "counts when it is durable, a sync of a page that is appended as two. Measured runs read\n"
+        "through the page cache, which costs CPU time (in work_ns) and next to no waiting:\n"
+        "read_latency_us, program_us, write_latency_us, read_mb_per_s, link_mb_per_s. No\n"
+        "figures of the disk itself. capacity_bytes: of the file system. over_provisioning,\n"
+        "fullness, channels, buffer_bytes, page_bytes, superblock_bytes, victim, moved_pages,\n"
+        "rated_cycles: not measured; assumptions, usual for flash, with next to no buffer,\n"
+        "because a write counts when it is durable.\n"
         "sync_alone, link_command_us: of SATA, left out.\n"
     ).replace("\\", "/")
 

@@ -370,7 +370,8 @@ impl Background {
     fn next_flush(self: &Arc<Self>, state: &mut State) -> Option<FlushJob> {
         let options = &self.pool.options;
         let idle = self.idle_dirty();
-        let hurries = options.innodb_flush_sync && self.hurries();
+        // Whoever has a burst to write already need not ask.
+        let hurries = state.pages_due < self.burst_pages() && options.innodb_flush_sync && self.hurries();
         if state.settling {
             state.pages_due = idle;
         } else if hurries && state.pages_due < self.job_pages() {
