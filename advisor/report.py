@@ -11,7 +11,16 @@ from advisor import atomic, dialects, knobs
 from advisor.goal import FLASH_METRICS, METRICS
 from advisor.knobs import Engine, Setting
 from advisor.published import shipped_summary
-from advisor.recommend import COMPARED_METRICS, Column, Recommendation, wording
+from advisor.recommend import (
+    COMPARED_METRICS,
+    Column,
+    Recommendation,
+    about_engine,
+    about_settings,
+    tried,
+    warning,
+    wording,
+)
 from advisor.sizes import format_factor, format_size
 from advisor.steadiness import NOT_YET
 from advisor.trial import Trial
@@ -69,23 +78,11 @@ def sparkline(values: Sequence[float], width: int = SPARK_WIDTH) -> str:
 
 
 def _answer(r: Recommendation) -> str:
-    lines = []
-    if r.verdict is not None:
-        lines.append(f"**Engine:** {r.verdict.text}.")
-    else:
-        lines.append(f"**Engine:** {r.engine}, the only one that was tried.")
-    if not r.changes:
-        lines.append(f"**Settings:** keep the {r.basis}; no change buys anything beyond noise.")
-    elif r.gain is not None:
-        lines.append(
-            f"**Settings:** {len(r.changes)} changes to the {r.basis}: {r.gain.words(r.goal)}."
-        )
-    else:
-        lines.append(
-            f"**Settings:** {len(r.changes)} changes to the {r.basis}, which were not measured."
-        )
-    if r.broken:
-        lines.append(f"**Warning:** no settings kept {', '.join(r.broken)}; these come nearest.")
+    loud = warning(r)
+    lines = [f"**Warning:** {loud}."] if loud else []
+    lines.append(f"**Engine:** {about_engine(r)}.")
+    lines.append(f"**Settings:** {about_settings(r)}.")
+    lines.append(f"**Tried:** {tried(r)}.")
     return "\n\n".join(lines)
 
 

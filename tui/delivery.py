@@ -1,5 +1,6 @@
 """From a study to the user's hands: the advice on stdout, the file and its report on disk."""
 
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,14 @@ from advisor.atomic import check_target, write_text
 from advisor.errors import InputError
 from advisor.knobs import Engine, catalogue
 from advisor.recommend import Column as NumberColumn
-from advisor.recommend import Recommendation, recommend
+from advisor.recommend import (
+    Recommendation,
+    about_engine,
+    about_settings,
+    recommend,
+    tried,
+    warning,
+)
 from advisor.report import markdown
 from advisor.search import Study
 from tui import format as fmt
@@ -77,10 +85,8 @@ def advice_for(study: Study, dialect: str | None, *, measure: bool = True) -> Re
         return best
     engine = dialects.engine_of(dialect)
     other = recommend(study, measure=False, engine=engine)
-    why = best.verdict.text if best.verdict is not None else f"{best.engine} was better"
-    narrate(
-        f"{dialect} is for {fmt.ENGINE_TITLES[engine]}, and {why}; writing the best of {engine}"
-    )
+    why = f", and {best.verdict.text}" if best.verdict is not None else ""
+    narrate(f"{dialect} is for {fmt.ENGINE_TITLES[engine]}{why}; writing the best of {engine}")
     return other
 
 
@@ -121,7 +127,10 @@ def document(advice: Recommendation) -> dict[str, Any]:
         "scale": advice.scale,
         "trials": len(advice.trials),
         "engine": advice.engine,
+        "tried": Counter(trial.engine for trial in advice.trials),
+        "winner": advice.verdict.winner if advice.verdict else None,
         "verdict": advice.verdict.text if advice.verdict else None,
+        "warning": warning(advice) or None,
         "gain": plain(advice.gain),
         "settings": dict(advice.settings),
         "changes": plain(advice.changes),
@@ -140,26 +149,17 @@ def medians(column: NumberColumn) -> dict[str, float]:
     return {name: spread.median for name, spread in column.metrics.items()}
 
 
-def verdict(advice: Recommendation) -> str:
-    """One sentence: which engine, and how much better than what the user has."""
-    if advice.verdict is not None:
-        return advice.verdict.text
-    if advice.gain is not None:
-        return f"{advice.engine}: {advice.gain.words(advice.goal)} against the {advice.basis}"
-    return f"the best settings of {advice.engine}"
-
-
 def print_advice(advice: Recommendation) -> None:
     """The verdict, the numbers side by side, and the changes."""
-    typer.echo(typer.style(verdict(advice), bold=True))
+    if loud := warning(advice):
+        typer.echo(typer.style(f"warning: {loud}", bold=True))
+    typer.echo(typer.style(about_engine(advice), bold=True))
+    typer.echo(about_settings(advice))
     clock = fmt.CLOCK_TITLES[advice.clock]
-    typer.echo(typer.style(f"{advice.goal}, {len(advice.trials)} trials, {clock}", dim=True))
+    typer.echo(typer.style(f"{advice.goal}, {tried(advice)}, {clock}", dim=True))
     typer.echo()
     _print_columns(advice)
-    typer.echo()
     _print_changes(advice)
-    for limit in advice.broken:
-        typer.echo(f"no settings were found that keep {limit}")
     for note in advice.notes:
         typer.echo(typer.style(f"note: {note}", dim=True))
 
@@ -181,8 +181,8 @@ def _print_columns(advice: Recommendation) -> None:
 
 def _print_changes(advice: Recommendation) -> None:
     if not advice.changes:
-        typer.echo("nothing that was tried is worth a change")
         return
+    typer.echo()
     knobs = catalogue(advice.engine)
     head = [
         Column("setting"),

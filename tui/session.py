@@ -169,7 +169,8 @@ class LibrarySession:
 def outcome_of(advice: Recommendation, current: str) -> Outcome:
     """A recommendation as the screens show it; `current` names the user's own file, if any."""
     from advisor.knobs import catalogue
-    from tui.delivery import medians, verdict
+    from advisor.recommend import about_engine, about_settings, tried, warning
+    from tui.delivery import medians
 
     knobs = catalogue(advice.engine)
     changes = [
@@ -181,17 +182,18 @@ def outcome_of(advice: Recommendation, current: str) -> Outcome:
         )
         for change in advice.changes
     ]
-    unkept = [f"no settings were found that keep {limit}" for limit in advice.broken]
     return Outcome(
         study=advice.study,
         engine=advice.engine,
-        verdict=verdict(advice),
+        verdict="\n".join((about_engine(advice), about_settings(advice))),
+        warning=warning(advice),
         goal=str(advice.goal),
         clock=advice.clock,
         trials=len(advice.trials),
+        tried=tried(advice),
         columns=tuple(NumberColumn(column.title, medians(column)) for column in advice.columns),
         changes=tuple(changes),
-        notes=(*unkept, *advice.notes),
+        notes=advice.notes,
         details=(advice, Path(current).expanduser() if current else None),
     )
 

@@ -114,10 +114,14 @@ class Outcome:
     goal: str
     clock: str
     trials: int
+    tried: str
+    """How many trials of which engine, in words."""
     columns: tuple[NumberColumn, ...] = ()
     """What was compared; the recommended settings last."""
     changes: tuple[Change, ...] = ()
     notes: tuple[str, ...] = ()
+    warning: str = ""
+    """What must be known before anything else; empty if there is nothing."""
     details: Any = None
 
 

@@ -4,6 +4,7 @@ recommendation = recommend(study)
 text = recommendation.write("mariadb-10.11")
 """
 
+from advisor.recommend.headline import about_engine, about_settings, tried, warning
 from advisor.recommend.recommendation import (
     COMPARED_METRICS,
     Change,
@@ -22,5 +23,9 @@ __all__ = [
     "Dropped",
     "EngineVerdict",
     "Recommendation",
+    "about_engine",
+    "about_settings",
     "recommend",
+    "tried",
+    "warning",
 ]

@@ -7,8 +7,10 @@ unmeasured is reverted together at the end. A reversal that costs no more than n
 the change goes.
 
 Every reversal is compared with the winner itself, never with the last accepted step, so that many
-small losses cannot add up unseen. The procedure only asks a `Bench` for measurements; given stored
-trials it repeats its own decisions.
+small losses cannot add up unseen. Limits go before the goal's metric: a reversal that goes beyond
+one, or farther beyond one that nothing keeps, is not made; one that comes nearer is, and the next
+are compared with it. The procedure only asks a `Bench` for measurements; given stored trials it
+repeats its own decisions.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from typing import Literal, Protocol
 
 from advisor.goal import Goal, Limit
 from advisor.knobs import Settings
-from advisor.noise import Noise
+from advisor.recommend.limits import Noises, farther
 from advisor.search.ranking import Candidate, loss
 
 LOOKS = 2
@@ -71,8 +73,12 @@ class Finding:
     """What noise explains of such a difference."""
     together: int = 1
     """How many changes were reverted in the run that decided."""
+    score: float | None = None
+    """The goal's metric without it."""
     broken: tuple[Limit, ...] = ()
-    """Limits of the goal that its reversal breaks."""
+    """Limits of the goal that its reversal breaks, or goes farther beyond."""
+    nearer: tuple[Limit, ...] = ()
+    """Limits that nothing keeps and its reversal comes nearer to."""
 
 
 @dataclass(frozen=True)
@@ -96,12 +102,12 @@ def prune(
     base: Settings,
     order: Sequence[Unit],
     goal: Goal,
-    noise: Noise,
+    noises: Noises,
     bench: Bench,
 ) -> Pruned:
     """Drops the changes of `winner` against `base` that buy nothing. `order` lists them, the most
     important first."""
-    pruning = _Pruning(winner, base, goal, noise, bench)
+    pruning = _Pruning(winner, base, goal, noises, bench)
     # The base was measured with the winner: if nothing is lost with it, no reversal need run.
     if not (order and bench.known(base) and pruning.revert(order)):
         middle = (len(order) + 1) // 2
@@ -122,12 +128,12 @@ class _Pruning:
     """The settings as they shrink, and for each change what its last reversal found."""
 
     def __init__(
-        self, winner: Candidate, base: Settings, goal: Goal, noise: Noise, bench: Bench
+        self, winner: Candidate, base: Settings, goal: Goal, noises: Noises, bench: Bench
     ) -> None:
         self.settings: Settings = winner.settings
         self.findings: dict[str, Finding] = {}
-        self._winner, self._base, self._goal = winner, base, goal
-        self._noise, self._bench = noise, bench
+        self._reference, self._base, self._goal = winner, base, goal
+        self._noises, self._bench = noises, bench
 
     def revert_parts(self, units: Sequence[Unit]) -> None:
         """Reverts what can be reverted of changes that cannot all be reverted together."""
@@ -150,14 +156,11 @@ class _Pruning:
         result, base = self._bench.known(self.settings), self._bench.known(self._base)
         if not left or result is None or base is None:
             return
-        result, base = as_decided(result), as_decided(base)
-        if result.feasible(self._goal) and not base.feasible(self._goal):
-            return
-        cost = self._cost(base, result)
-        bound = self._noise.bound(len(result.judged), len(base.judged))
-        if cost <= max(bound, WORTH):
+        self._reference = as_decided(result)
+        finding = self._judged(as_decided(base), len(left))
+        if self._is_free(finding):
             self.settings = self._base
-            self._note(left, Finding("", "dropped", cost, bound, len(left)))
+            self._note(left, finding)
 
     def revert(self, units: Sequence[Unit], spare: int = SPARE_FOR_REST) -> bool:
         """Reverts these changes together, if that costs nothing beyond noise."""
@@ -170,17 +173,39 @@ class _Pruning:
             alone = reverted is None and len(units) == 1
             self._note(knobs, Finding("", "unlawful" if alone else "unmeasured"))
             return False
-        cost, bound = self._cost(seen), self._bound(seen)
-        broken = self._goal.broken(seen.metrics()) if self._winner.feasible(self._goal) else ()
-        if cost <= max(bound, WORTH) and not broken:
+        finding = self._judged(seen, len(knobs))
+        if self._is_free(finding):
             self.settings = reverted
-            self._note(knobs, Finding("", "dropped", cost, bound, len(knobs)))
+            if finding.nearer:
+                self._reference = seen
+            self._note(knobs, finding)
             return True
         if len(units) == 1:
-            self._note(knobs, Finding("", "kept", cost, bound, len(knobs), broken))
+            self._note(knobs, replace(finding, fate="kept"))
         else:
             self._note(knobs, Finding("", "unmeasured"))
         return False
+
+    def _judged(self, seen: Candidate, together: int) -> Finding:
+        """What a reversal does, as the finding that it has if it stays."""
+        beyond = farther(self._goal, self._noises, seen, self._reference)
+        nearer = () if beyond else farther(self._goal, self._noises, self._reference, seen)
+        return Finding(
+            "",
+            "dropped",
+            self._cost(seen),
+            self._bound(seen),
+            together,
+            seen.score(self._goal),
+            beyond,
+            nearer,
+        )
+
+    @staticmethod
+    def _is_free(finding: Finding) -> bool:
+        assert finding.cost is not None and finding.bound is not None, "it was measured"
+        cheap = finding.cost <= max(finding.bound, WORTH)
+        return not finding.broken and (cheap or bool(finding.nearer))
 
     def _look(self, settings: Settings, spare: int) -> Candidate | None:
         seen = self._bench.known(settings) or self._bench.measure(settings, spare=spare)
@@ -195,13 +220,14 @@ class _Pruning:
         low, high = DOUBT
         return low < self._cost(seen) / self._bound(seen) < high
 
-    def _cost(self, seen: Candidate, against: Candidate | None = None) -> float:
-        before, after = (against or self._winner).score(self._goal), seen.score(self._goal)
+    def _cost(self, seen: Candidate) -> float:
+        before, after = self._reference.score(self._goal), seen.score(self._goal)
         assert before is not None and after is not None, "candidates of a bench have a score"
         return loss(self._goal, before, after)
 
     def _bound(self, seen: Candidate) -> float:
-        return self._noise.bound(len(self._winner.judged), len(seen.judged))
+        noise = self._noises[self._goal.metric]
+        return noise.bound(len(self._reference.judged), len(seen.judged))
 
     def _note(self, knobs: Sequence[str], finding: Finding) -> None:
         self.findings |= {knob: replace(finding, knob=knob) for knob in knobs}

@@ -3,33 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from advisor import dialects, knobs
 from advisor.dialects import About, Line
-from advisor.errors import InputError, WorkError
+from advisor.errors import InputError
 from advisor.goal import Goal
 from advisor.knobs import Engine, Setting, Settings
 from advisor.noise import Noise, Spread
 from advisor.profile import Profile
 from advisor.recommend import wording
-from advisor.recommend.ablation import Finding, Pruned, Unit, as_decided, prune
+from advisor.recommend.ablation import Finding, as_decided
 from advisor.recommend.bench import StudyBench
+from advisor.recommend.choice import Choice, choose, settle
 from advisor.recommend.leftover import Ruled, leftover
-from advisor.recommend.nearness import settled
 from advisor.recommend.verdict import Comparison, EngineVerdict, compare, engine_verdict
 from advisor.search import Candidate, Study
-from advisor.search.ranking import best, candidates, noise_of, ranked
-from advisor.search.rules import machine, rules
+from advisor.search.ranking import ranked
 from advisor.sizes import format_factor
 from advisor.steadiness import NOT_YET
 from advisor.trial import Clock, Trial
 
 COMPARED_METRICS = ("ops_per_s", "p99_us", "write_kb_per_op", "reads_per_op", "space_amp")
 """The columns of "default against recommended"."""
-PROOF_RUNS = 2
-"""Runs besides the search that the winner and its base need before they are compared."""
 FINAL_RUNS = 3
 """Such runs that the recommended settings should have in the end."""
 
@@ -94,7 +91,7 @@ class Recommendation:
     """The recommended settings against `current`; absent if there is no change or no run of
     those."""
     verdict: EngineVerdict | None
-    """Absent when the study looked at one engine."""
+    """Of all engines of the study, whichever was asked for here; absent if it looked at one."""
     noise: Noise
     broken: tuple[str, ...]
     """Limits that even the best settings do not keep."""
@@ -137,64 +134,32 @@ class Recommendation:
 def recommend(
     study: Study, *, measure: bool = True, engine: Engine | None = None
 ) -> Recommendation:
-    """The recommendation of a study, finished or not; with `engine`, the best of that engine alone,
-    which then carries no verdict.
+    """The recommendation of a study, finished or not; with `engine`, the best of that engine.
 
     With `measure`, what is left of the study's bounds is first spent on reverting changes and on
     repeating the result; stored trials then decide. Raises `WorkError` if no trial has finished.
     """
     if measure:
-        chosen = _choose(study, engine, may_run=True)
-        _settle(chosen.bench, [chosen.pruned.settings], FINAL_RUNS)
-    engines = study.engines if engine is None else (engine,)
-    return _explain(study, _choose(study, engine, may_run=False), engines)
+        chosen = choose(study, engine, may_run=True)
+        settle(chosen.bench, [chosen.pruned.settings], FINAL_RUNS)
+    best = choose(study, None, may_run=False)
+    chosen = best if engine is None else choose(study, engine, may_run=False)
+    return _explain(study, chosen, _verdict(study, best))
 
 
-@dataclass(frozen=True)
-class _Choice:
-    """What the trials of a study decide."""
-
-    order: list[Candidate]
-    winner: Candidate
-    base: Settings
-    noise: Noise
-    pruned: Pruned
-    bench: StudyBench
+def _verdict(study: Study, best: Choice) -> EngineVerdict | None:
+    """Of the engines, from all runs of their candidates."""
+    benches = {engine: StudyBench(study, engine, may_run=False) for engine in study.engines}
+    known = [benches[one.engine].known(one.settings) or one for one in best.order]
+    order = ranked(map(as_decided, known), study.goal)
+    noise = best.noises[study.goal.metric]
+    return engine_verdict(study.goal, noise, [best.winner, *order], study.engines, study.trials)
 
 
-def _choose(study: Study, engine: Engine | None, *, may_run: bool) -> _Choice:
-    goal = study.goal
-    # The ablation's own trials must not change how it is judged when it is read again.
-    searched = [trial for trial in study.trials if trial.role != "ablation"]
-    eligible = [trial for trial in searched if engine in (None, trial.engine)]
-    order = ranked(candidates(eligible), goal)
-    if not order:
-        raise WorkError(f"study {study.name}: no trial has measured {goal.metric} yet")
-    winner = best(eligible, goal) or order[0]
-    noise = noise_of(candidates(searched), goal.metric)
-    base = study.question.base(winner.engine)
-    bench = StudyBench(study, winner.engine, may_run=may_run)
-    winner = _without_near_misses(winner, base, bench)
-    # The best of many noisy trials looks better than it is: it proves itself in runs of its own.
-    _settle(bench, [winner.settings, base], PROOF_RUNS)
-    winner = as_decided(bench.known(winner.settings) or winner)
-    pruned = prune(winner, base, _by_importance(study, winner, base), goal, noise, bench)
-    return _Choice(order, winner, base, noise, pruned, bench)
-
-
-def _without_near_misses(winner: Candidate, base: Settings, bench: StudyBench) -> Candidate:
-    """The winner with the current value wherever its own hardly differs, measured as such if a run
-    is left."""
-    settings = settled(winner.settings, base, lambda given: bench.lawful(given) == given)
-    if settings == winner.settings:
-        return winner
-    measured = bench.known(settings) or bench.measure(settings)
-    return measured or replace(winner, settings=settings)
-
-
-def _explain(study: Study, chosen: _Choice, engines: tuple[Engine, ...]) -> Recommendation:
+def _explain(study: Study, chosen: Choice, verdict: EngineVerdict | None) -> Recommendation:
     goal, clock, winner = study.goal, study.question.clock, chosen.winner
-    base, noise, pruned, bench = chosen.base, chosen.noise, chosen.pruned, chosen.bench
+    base, pruned, bench = chosen.base, chosen.pruned, chosen.bench
+    noise = chosen.noises[goal.metric]
     final = bench.known(pruned.settings) or winner
     ruled = leftover(study.profile, winner.engine, pruned.settings)
     known_base = bench.known(base)
@@ -219,7 +184,7 @@ def _explain(study: Study, chosen: _Choice, engines: tuple[Engine, ...]) -> Reco
             _columns(bench.known(study.question.defaults(winner.engine)), known_base, final)
         ),
         gain=compare(goal, noise, final, known_base) if known_base and changes else None,
-        verdict=engine_verdict(goal, noise, [winner, *chosen.order], engines),
+        verdict=verdict,
         noise=noise,
         broken=tuple(str(limit) for limit in goal.broken(final.metrics())),
         notes=tuple(_notes(study, final)),
@@ -227,45 +192,8 @@ def _explain(study: Study, chosen: _Choice, engines: tuple[Engine, ...]) -> Reco
     )
 
 
-def _by_importance(study: Study, winner: Candidate, base: Settings) -> list[Unit]:
-    """The changes, the most important first; a knob goes with the changed one that bounds it.
-
-    With few trials the shares are rough, and what all good trials have in common gets none. So
-    knobs that rules of thumb move, the cache above all, stand before the others.
-    """
-    share = study.importance(winner.engine)
-    catalogue = knobs.catalogue(winner.engine)
-    units: dict[str, list[str]] = {}
-    for name in catalogue:
-        if winner.settings[name] == base[name]:
-            continue
-        root, above = name, catalogue[name].at_least
-        while above is not None and winner.settings[above] != base[above]:
-            root, above = above, catalogue[above].at_least
-        units.setdefault(root, []).append(name)
-    usual = set().union(*(rule.changes for rule in rules(winner.engine, machine(study.profile))))
-
-    def weight(root: str) -> tuple[bool, bool, float]:
-        heaviest = max(share.get(name, 0.0) for name in units[root])
-        return root == knobs.CACHE_KNOB[winner.engine], root in usual, heaviest
-
-    return [tuple(units[root]) for root in sorted(units, key=weight, reverse=True)]
-
-
-def _settle(bench: StudyBench, wanted: list[Settings], runs: int) -> None:
-    """Repeats settings in turns until each has so many runs besides the search, or none is left."""
-    while True:
-        known = [candidate for candidate in map(bench.known, wanted) if candidate is not None]
-        short = [candidate for candidate in known if candidate.repeats < runs]
-        if not short:
-            return
-        least = min(short, key=lambda candidate: candidate.repeats)
-        if bench.measure(least.settings) is None:
-            return
-
-
 def _changes(
-    chosen: _Choice, ruled: tuple[Ruled, ...], goal: Goal, clock: Clock
+    chosen: Choice, ruled: tuple[Ruled, ...], goal: Goal, clock: Clock
 ) -> tuple[Change, ...]:
     """What differs from the base in the end, what buys most first."""
     findings = {finding.knob: finding for finding in chosen.pruned.findings}
@@ -278,7 +206,7 @@ def _changes(
         finding = findings.get(knob, Finding(knob, "unmeasured"))
         alone = finding.fate == "kept" and finding.together == 1
         cost = finding.cost if alone else None
-        evidence = _evidence(finding, goal, clock)
+        evidence = _evidence(finding, chosen.winner, goal, clock)
         if rule := by_rule.pop(knob, None):
             value, evidence = rule.value, f"{evidence}; {rule.reason}"
         made.append(Change(knob, chosen.base[knob], value, evidence, cost))
@@ -290,19 +218,24 @@ def _changes(
     return tuple(made)
 
 
-def _evidence(finding: Finding, goal: Goal, clock: Clock) -> str:
+def _evidence(finding: Finding, winner: Candidate, goal: Goal, clock: Clock) -> str:
     if finding.fate == "unlawful":
         return "rule: its old value does not go with the other changes and the memory"
     if finding.fate == "unmeasured" or finding.cost is None or finding.bound is None:
         return f"{clock}: with the other changes, not measured on its own"
     if finding.broken:
-        return f"{clock}: reverting it breaks {', '.join(str(limit) for limit in finding.broken)}"
-    told = (
-        f"{wording.percent(finding.cost)} {goal.metric} (noise ±{wording.percent(finding.bound)})"
-    )
+        kept = winner.feasible(goal)
+        verb = "breaks" if kept else "goes farther beyond"
+        return f"{clock}: reverting it {verb} {', '.join(str(limit) for limit in finding.broken)}"
+    reverting = "reverting it"
     if finding.together > 1:
-        return f"{clock}: reverting it with {finding.together - 1} others cost {told}"
-    return f"{clock}: reverting it cost {told}"
+        reverting = f"reverting it with {finding.together - 1} others"
+    if not winner.score(goal) and finding.score:
+        told = wording.metric(goal.metric, finding.score)
+        return f"{clock}: {reverting} took {goal.metric} from 0 to {told}"
+    noise = wording.percent(finding.bound)
+    cost = wording.percent(finding.cost)
+    return f"{clock}: {reverting} cost {cost} {goal.metric} (noise ±{noise})"
 
 
 def _dropped(finding: Finding, winner: Candidate, base: Settings) -> Dropped:
@@ -315,6 +248,8 @@ def _dropped(finding: Finding, winner: Candidate, base: Settings) -> Dropped:
         reason = f"{told}: too little for a line"
     if cost < -bound:
         reason = told
+    if finding.nearer:
+        reason = f"{told}, nearer to {', '.join(str(limit) for limit in finding.nearer)}"
     return Dropped(finding.knob, winner.settings[finding.knob], base[finding.knob], reason)
 
 

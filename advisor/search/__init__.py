@@ -17,10 +17,11 @@ from advisor.search.events import (
 )
 from advisor.search.plan import Bounds
 from advisor.search.question import Question, stored_question
-from advisor.search.ranking import Candidate
+from advisor.search.ranking import VERDICT_RUNS, Candidate
 from advisor.search.study import Study
 
 __all__ = [
+    "VERDICT_RUNS",
     "BestChanged",
     "Bounds",
     "Candidate",

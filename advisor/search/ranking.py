@@ -14,6 +14,8 @@ from advisor.trial import Trial, settings_key
 REPEATS_THAT_COUNT_ALONE = 2
 """With so many repetitions the first look is left out: it was picked for being high, so it
 flatters."""
+VERDICT_RUNS = 2
+"""Finished runs that each of two candidates needs before one is called better."""
 
 
 @dataclass(frozen=True)
@@ -71,14 +73,13 @@ def candidates(trials: Iterable[Trial]) -> list[Candidate]:
 
 
 def ranked(found: Iterable[Candidate], goal: Goal) -> list[Candidate]:
-    """Feasible candidates, the best first; then those that break a limit, the least broken
-    first."""
+    """Feasible candidates, the best first; then those that break a limit, the nearest to keeping
+    them first. A limit whose metric was not measured is farther than any that was."""
 
-    def key(candidate: Candidate) -> tuple[bool, float]:
+    def key(candidate: Candidate) -> tuple[int, float, float]:
         metrics = candidate.metrics()
-        if not candidate.feasible(goal):
-            return True, excess(goal, metrics)
-        return False, -signed(goal, metrics[goal.metric])
+        unmeasured = sum(limit.metric not in metrics for limit in goal.limits)
+        return unmeasured, excess(goal, metrics), -signed(goal, metrics[goal.metric])
 
     return sorted((c for c in found if c.score(goal) is not None), key=key)
 
@@ -118,7 +119,7 @@ def excess(goal: Goal, metrics: dict[str, float]) -> float:
 
 
 def loss(goal: Goal, before: float, after: float) -> float:
-    """How much of a score a change loses, relatively; below 0 it gains."""
-    if before == 0.0:
-        return 0.0
-    return (signed(goal, before) - signed(goal, after)) / abs(before)
+    """How much of a score a change loses, relatively; below 0 it gains. What was 0 before changes
+    by all of what it is after."""
+    reference = abs(before) or abs(after)
+    return (signed(goal, before) - signed(goal, after)) / reference if reference else 0.0

@@ -9,8 +9,9 @@ model.
 from __future__ import annotations
 
 import logging
+import math
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -130,10 +131,16 @@ class Sampler:
         """Share of each knob in reaching the better quarter of the scores (PED-ANOVA); empty with
         too few trials."""
         finished = self._study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
-        if len(finished) < STARTUP_TRIALS or len({trial.value for trial in finished}) < 2:
+        if len(finished) < STARTUP_TRIALS or not self._tells_apart(finished):
             return {}
         evaluator = PedAnovaImportanceEvaluator(target_quantile=IMPORTANCE_QUANTILE)
         return optuna.importance.get_param_importances(self._study, evaluator=evaluator)
+
+    def _tells_apart(self, finished: Sequence[optuna.trial.FrozenTrial]) -> bool:
+        """Whether the better quarter of the scores, at least two, leaves any other out."""
+        scores = sorted((trial.values[0] for trial in finished), reverse=self._maximize)
+        last = max(2, math.ceil(IMPORTANCE_QUANTILE * len(scores))) - 1
+        return bool(scores[last] != scores[-1])
 
     def _is_known(self, settings: Settings) -> bool:
         return settings_key(self._space.engine, settings) in self._tried

@@ -28,7 +28,15 @@ from advisor.search.events import (
 )
 from advisor.search.plan import Bounds, Phase, Spending
 from advisor.search.question import Question, stored_question
-from advisor.search.ranking import Candidate, best, candidates, ranked, signed, violations
+from advisor.search.ranking import (
+    VERDICT_RUNS,
+    Candidate,
+    best,
+    candidates,
+    ranked,
+    signed,
+    violations,
+)
 from advisor.search.sampler import Proposal, Sampler
 from advisor.search.seeds import seeds
 from advisor.search.space import Space, space
@@ -200,13 +208,25 @@ class Study:
         sampler.tell(proposal, *self._answer(trial))
 
     def _repeat(self) -> None:
-        while self._may_go_on("repeat"):
-            contenders = self._contenders()
-            if not contenders:
+        while True:
+            open_verdict = self._without_verdict()
+            contenders = open_verdict or self._contenders()
+            if not (contenders and self._may_go_on("ablation" if open_verdict else "repeat")):
                 return
             next_one = min(contenders, key=lambda candidate: candidate.repeats)
             seed = self.repeat_seed(next_one.repeats)
             self._evaluate(next_one.engine, next_one.settings, "repeat", seed)
+
+    def _without_verdict(self) -> list[Candidate]:
+        """The best of each engine as long as it was not run often enough to compare engines: that
+        goes before the ablation."""
+        if len(self.engines) < 2:
+            return []
+        firsts = [
+            best((trial for trial in self._trials if trial.engine == engine), self.goal)
+            for engine in self.engines
+        ]
+        return [one for one in firsts if one is not None and len(one.trials) < VERDICT_RUNS]
 
     def _contenders(self) -> list[Candidate]:
         """Settings that are worth another look: the best, what they are compared with, and their

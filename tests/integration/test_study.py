@@ -212,12 +212,12 @@ def test_stopping_lets_the_running_trial_end(tmp_path: Path) -> None:
 def test_a_study_goes_on_under_its_name(tmp_path: Path) -> None:
     first = study(tmp_path, trials=10)
     first.run()
-    assert len(first.trials) == 7
+    assert len(first.trials) == 8
     core = FakeCore()
     second = study(tmp_path, trials=30, core=core)
     assert second.trials == first.trials
     second.run()
-    assert len(core.specs) == 21 - 7
+    assert len(core.specs) == 21 - 8
     assert [t.number for t in second.trials] == list(range(21))
     tried = [settings_key(t.engine, t.settings) for t in second.trials if t.role != "repeat"]
     assert len(set(tried)) == len(tried)

@@ -85,6 +85,7 @@ OUTCOME = Outcome(
     goal="maximize ops_per_s subject to p99_us <= 5000",
     clock="measured",
     trials=6,
+    tried="6 trials (4 of lsm, 2 of btree)",
     columns=(
         NumberColumn("default", TRIALS[0].metrics),
         NumberColumn("recommended", TRIALS[4].metrics),

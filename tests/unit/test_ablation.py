@@ -12,16 +12,18 @@ from tests.support.problems import trial
 
 BASE: dict[str, Setting] = dict.fromkeys("abcdefgh", 0)
 WON: dict[str, Setting] = dict.fromkeys("abcdefgh", 1)
-NOISE = Noise(0.005, 20)
+NOISES = dict.fromkeys(("ops_per_s", "p99_us", "stall_s"), Noise(0.005, 20))
 
 
 @dataclass
 class TableBench:
-    """Each change adds its worth to 100 operations per second, and its microseconds to p99."""
+    """Each change adds its worth to 100 operations per second; without it come its microseconds of
+    p99 and its seconds of stalls."""
 
     worth: Mapping[str, float]
     runs: int = 100
     p99: Mapping[str, float] = field(default_factory=dict)
+    stalls: Mapping[str, float] = field(default_factory=dict)
     unlawful: tuple[str, ...] = ()
     seen: dict[tuple[Setting, ...], Candidate] = field(default_factory=dict)
 
@@ -43,13 +45,15 @@ class TableBench:
     def candidate(self, settings: Settings, before: tuple[object, ...] = ()) -> Candidate:
         ops = 100 + sum(self.worth.get(knob, 0) for knob, on in settings.items() if on)
         p99 = 100 + sum(self.p99.get(knob, 0) for knob, on in settings.items() if not on)
-        run = trial(settings=settings, role="ablation", metrics={"ops_per_s": ops, "p99_us": p99})
+        stall = sum(self.stalls.get(knob, 0) for knob, on in settings.items() if not on)
+        metrics = {"ops_per_s": ops, "p99_us": p99, "stall_s": stall}
+        run = trial(settings=settings, role="ablation", metrics=metrics)
         return Candidate("lsm", settings, (*before, run))  # type: ignore[arg-type]
 
 
 def run(bench: TableBench, order: str = "abcdefgh", goal: Goal | None = None) -> Pruned:
     units = [(knob,) for knob in order]
-    return prune(bench.candidate(WON), BASE, units, goal or Goal("ops_per_s"), NOISE, bench)
+    return prune(bench.candidate(WON), BASE, units, goal or Goal("ops_per_s"), NOISES, bench)
 
 
 def fates(pruned: Pruned) -> dict[str, str]:
@@ -99,6 +103,42 @@ def test_a_reversal_that_breaks_a_limit_is_not_made() -> None:
     pruned = run(bench, goal=goal)
     assert kept(pruned) == {"a", "b"}
     assert pruned.findings[1].broken == goal.limits
+
+
+def test_beyond_a_limit_that_nothing_keeps_the_nearest_answer_stays() -> None:
+    # The base is faster and nearly three times as far beyond the limit.
+    goal = Goal("ops_per_s", (Limit("p99_us", 10),))
+    bench = TableBench({"a": -50}, p99={"a": 600})
+    bench.seen[tuple(BASE.values())] = bench.candidate(BASE)
+    pruned = run(bench, goal=goal)
+    assert kept(pruned) == {"a"}
+    assert pruned.findings[0].broken == goal.limits
+
+
+def test_a_reversal_that_comes_nearer_to_a_limit_is_made_whatever_it_costs() -> None:
+    goal = Goal("ops_per_s", (Limit("p99_us", 10),))
+    pruned = run(TableBench({"a": 50, "b": 50}, p99={"a": -60, "b": 60}), goal=goal)
+    assert kept(pruned) == {"b"}
+    assert pruned.findings[0].nearer == goal.limits
+
+
+def test_what_came_nearer_is_not_lost_by_the_next_reversal() -> None:
+    # Without `a` p99 is 40; `b` would take it back to where the winner was.
+    goal = Goal("ops_per_s", (Limit("p99_us", 10),))
+    pruned = run(TableBench({}, p99={"a": -60, "b": 60}), goal=goal)
+    assert kept(pruned) == {"b"}
+
+
+def test_a_goal_that_reached_zero_does_not_go_back_to_a_worse_base() -> None:
+    bench = TableBench({}, stalls={"a": 3.2})
+    bench.seen[tuple(BASE.values())] = bench.candidate(BASE)
+    pruned = run(bench, goal=Goal("stall_s"))
+    assert kept(pruned) == {"a"}
+    assert pruned.findings[0].cost == 1.0
+
+
+def test_a_goal_that_is_zero_everywhere_takes_everything_back() -> None:
+    assert kept(run(TableBench({}), goal=Goal("stall_s"))) == set()
 
 
 def test_what_cannot_be_reverted_says_so() -> None:

@@ -63,11 +63,11 @@ def recommendation() -> Recommendation:
                 "recommended", "lsm", BEST, measured | {"ops_per_s": Spread(3e4, 3e4, 3e4, 1)}, 1
             ),
         ),
-        gain=Comparison(1.5, 0.03),
+        gain=Comparison(1.5, 0.03, 3),
         verdict=EngineVerdict(
             "lsm",
             "btree",
-            Comparison(1.0, 0.027),
+            Comparison(1.0, 0.027, 3),
             "lsm wins over btree: +100% ops_per_s (noise ±2.7%), 30,000 against 15,000",
         ),
         noise=Noise(0.011, 8),

@@ -35,6 +35,8 @@ class RecommendationScreen(Screen[None]):
         clock = fmt.CLOCK_TITLES.get(outcome.clock, outcome.clock)
         yield TitleBar(f"{outcome.study} / recommendation", clock)
         with Vertical(id="recommendation-body"):
+            if outcome.warning:
+                yield Static(outcome.warning, id="warning", markup=False)
             yield Static(id="verdict")
             with Horizontal(id="recommendation-top"):
                 with Container(id="comparison-panel", classes="panel") as panel:
@@ -48,10 +50,7 @@ class RecommendationScreen(Screen[None]):
                 if outcome.changes:
                     yield ChangesTable(id="changes")
                 else:
-                    yield Static(
-                        "Nothing tried was worth a change: keep the current settings.",
-                        classes="empty",
-                    )
+                    yield Static("There is nothing to change.", classes="empty")
         yield Footer()
 
     def on_mount(self) -> None:
@@ -77,7 +76,7 @@ class RecommendationScreen(Screen[None]):
 
 
 def _notes(outcome: Outcome) -> Text:
-    lines = [outcome.goal, f"{outcome.trials} trials, {outcome.clock}", *outcome.notes]
+    lines = [outcome.goal, f"{outcome.tried}, {outcome.clock}", *outcome.notes]
     return Text("\n".join(f"· {line}" for line in lines))
 
 
