@@ -64,8 +64,8 @@ class Trial:
     """The machine that the program ran on."""
     hardware: str = ""
     """The machine that the numbers are of: the simulated one, or `this-machine`."""
-    number: int = -1
-    """Place in its study, from 0; -1 until it is stored."""
+    number: int = 0
+    """Place in its study, from 1; 0 until it is stored."""
     id: str = field(default_factory=lambda: str(uuid.uuid4()))
 
     @property

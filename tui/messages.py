@@ -10,11 +10,12 @@ from tui.views import Outcome, TrialView
 
 
 class TrialStarted(Message):
-    """A trial begins."""
+    """A trial begins: one of so many, if that is known."""
 
-    def __init__(self, number: int, engine: str) -> None:
+    def __init__(self, number: int, of: int | None, engine: str) -> None:
         super().__init__()
         self.number = number
+        self.of = of
         self.engine = engine
 
 

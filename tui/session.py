@@ -204,14 +204,14 @@ def _advice_of(outcome: Outcome) -> tuple[Recommendation, Path | None]:
 
 
 def trial_view(trial: Trial, question: Question) -> TrialView:
-    """A trial as the tables show it; numbers count from 1."""
+    """A trial as the tables show it."""
     from advisor.search.ranking import signed
 
     goal = question.profile.goal
     value = trial.metrics.get(goal.metric)
     kept = trial.finished and value is not None and goal.kept(trial.metrics)
     return TrialView(
-        number=trial.number + 1,
+        number=trial.number,
         engine=trial.engine,
         score=signed(goal, value) if kept and value is not None else None,
         metrics=trial.metrics,
@@ -247,8 +247,8 @@ def _tell(event: Event, question: Question, watcher: Watcher) -> None:
     from advisor.search import IntervalSeen, TrialFinished, TrialStarted
 
     match event:
-        case TrialStarted(number=number, engine=engine):
-            watcher.started(number + 1, engine)
+        case TrialStarted(number=number, planned=planned, engine=engine):
+            watcher.started(number, planned, engine)
         case IntervalSeen(interval=interval):
             watcher.interval(interval)
         case TrialFinished(trial=trial):

@@ -35,7 +35,7 @@ class StudyNarration:
         """Say what happened."""
         match event:
             case TrialStarted(number=number, planned=planned, engine=engine):
-                of = f"{number + 1}/{planned}" if planned else str(number + 1)
+                of = f"{number}/{planned}" if planned else str(number)
                 self._trial = f"trial {of:>6}  {fmt.ENGINE_TITLES[engine]:<6}"
                 self._line.show(self._trial)
             case IntervalSeen(interval=interval):

@@ -78,8 +78,8 @@ class StudyThread:
         for wish in self._asked:
             wish(self._controls)
 
-    def _started(self, number: int, engine: str) -> None:
-        self._post(TrialStarted(number, engine))
+    def _started(self, number: int, of: int | None, engine: str) -> None:
+        self._post(TrialStarted(number, of, engine))
 
     def _interval(self, interval: Mapping[str, Any]) -> None:
         self._post(IntervalSeen(interval))

@@ -153,7 +153,8 @@ class Watcher:
     attach: Callable[[Callable[[], None], Callable[[], None]], None]
     """Takes what stops the study after its running trial, and what cancels that trial too. Both may
     be called from any thread."""
-    started: Callable[[int, str], None]
+    started: Callable[[int, int | None, str], None]
+    """Number of the trial, trials at the end if that is known, and engine."""
     interval: Callable[[Mapping[str, Any]], None]
     finished: Callable[[TrialView], None]
 

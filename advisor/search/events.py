@@ -18,8 +18,10 @@ class TrialStarted:
     """A trial is about to run."""
 
     number: int
+    """Its place in the study, from 1."""
     planned: int | None
-    """Trials that the study will have at its end, if trials bound it."""
+    """Trials that the study will have at its end, if trials bound it: those of the bound, and those
+    so far that were not run because their settings do not fit."""
     engine: Engine
     role: Role
     settings: Settings

@@ -244,8 +244,8 @@ class Study:
         return list(unique.values())
 
     def _evaluate(self, engine: Engine, settings: Settings, role: Role, seed: int) -> Trial:
-        number = len(self._trials)
-        self._watcher(TrialStarted(number, self.bounds.planned, engine, role, settings, seed))
+        number = len(self._trials) + 1
+        self._watcher(TrialStarted(number, self._planned(), engine, role, settings, seed))
 
         def seen(interval: Interval) -> None:
             self._watcher(IntervalSeen(number, engine, interval))
@@ -260,6 +260,10 @@ class Study:
             cancelled=self._cancelling.is_set,
         )
         return self._keep(trial)
+
+    def _planned(self) -> int | None:
+        planned = self.bounds.planned
+        return None if planned is None else planned + len(self._trials) - self._spending.trials
 
     def _keep(self, trial: Trial) -> Trial:
         stored = self._store.add_trial(trial, self.name)

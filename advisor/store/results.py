@@ -133,8 +133,7 @@ class Store:
         the study."""
         with file.writing(self.path, self._patience_s) as connection:
             taken = connection.execute(
-                "SELECT coalesce(max(number), -1) + 1 FROM trial "
-                "WHERE study IS NOT DISTINCT FROM ?",
+                "SELECT coalesce(max(number), 0) + 1 FROM trial WHERE study IS NOT DISTINCT FROM ?",
                 [study],
             ).fetchall()
             numbered = trial.numbered(int(taken[0][0]))

@@ -70,6 +70,8 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         'flash_waf', 'drive_years') USING any_value(value) GROUP BY trial) AS m
         ON m.trial = trial.id """,
     ),
+    # Trials once counted from 0.
+    ("UPDATE trial SET number = number + 1",),
 )
 
 INTERVAL_COLUMNS: tuple[str, ...] = (

@@ -76,7 +76,7 @@ def test_results_held_by_another_process_are_refused_with_its_number(tmp_path: P
             with pytest.raises(InputError, match=f"held by process {holder.pid}"):
                 use()
         holder.communicate("")
-    assert store.add_trial(trial(), None).number == 0
+    assert store.add_trial(trial(), None).number == 1
 
 
 def test_two_writers_share_the_file(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_two_writers_share_the_file(tmp_path: Path) -> None:
         writer.communicate()
         assert writer.returncode == 0
     for study in ("one", "two"):
-        assert [t.number for t in Store(path).trials(study)] == [0, 1, 2, 3]
+        assert [t.number for t in Store(path).trials(study)] == [1, 2, 3, 4]
 
 
 def test_a_killed_writer_loses_no_trial_that_it_reported(tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_a_killed_writer_loses_no_trial_that_it_reported(tmp_path: Path) -> None
             pass
         writer.send_signal(signal.SIGKILL)
     kept = Store(path).trials("mine")
-    assert [t.number for t in kept[:4]] == [0, 1, 2, 3]
+    assert [t.number for t in kept[:4]] == [1, 2, 3, 4]
     assert all(t.metrics == trial().metrics and t.intervals == trial().intervals for t in kept)
 
 

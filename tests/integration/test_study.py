@@ -160,6 +160,15 @@ def test_events_tell_the_whole_story(tmp_path: Path) -> None:
     assert bests[0].previous_score is None and len(bests) >= 2
 
 
+def test_a_trial_is_never_numbered_past_the_last_one(tmp_path: Path) -> None:
+    events: list[Event] = []
+    # The defaults need 128 MiB and are not run.
+    question = Question(problem(memory="100MiB"), engines=("btree",))
+    study(tmp_path, question=question, trials=1, events=events).run()
+    started = [e for e in events if isinstance(e, TrialStarted)]
+    assert [(e.number, e.planned, e.role) for e in started] == [(1, 1, "default"), (2, 2, "rule")]
+
+
 def test_each_trial_is_stored_before_the_next_is_asked_for(tmp_path: Path) -> None:
     stored: list[int] = []
     store = Store(tmp_path / "results.duckdb")
@@ -187,7 +196,7 @@ def test_cancelling_inside_a_trial_drops_it_and_keeps_the_others(tmp_path: Path)
 
     def watch(event: Event) -> None:
         events.append(event)
-        if isinstance(event, IntervalSeen) and event.number == 3:
+        if isinstance(event, IntervalSeen) and event.number == 4:
             found.cancel()
 
     found._watcher = watch
@@ -200,7 +209,7 @@ def test_stopping_lets_the_running_trial_end(tmp_path: Path) -> None:
     found = study(tmp_path)
 
     def watch(event: Event) -> None:
-        if isinstance(event, IntervalSeen) and event.number == 3:
+        if isinstance(event, IntervalSeen) and event.number == 4:
             found.stop()
 
     found._watcher = watch
@@ -218,7 +227,7 @@ def test_a_study_goes_on_under_its_name(tmp_path: Path) -> None:
     assert second.trials == first.trials
     second.run()
     assert len(core.specs) == 21 - 8
-    assert [t.number for t in second.trials] == list(range(21))
+    assert [t.number for t in second.trials] == list(range(1, 22))
     tried = [settings_key(t.engine, t.settings) for t in second.trials if t.role != "repeat"]
     assert len(set(tried)) == len(tried)
 

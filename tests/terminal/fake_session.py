@@ -132,7 +132,7 @@ class FakeSession:
     def tune(self, plan: Plan, watcher: Watcher) -> Outcome:
         watcher.attach(self.stopping.set, self.cancelled.set)
         for trial in TRIALS:
-            watcher.started(trial.number, trial.engine)
+            watcher.started(trial.number, plan.trials, trial.engine)
             # One: of several, the screen draws as many as its timer happens to meet.
             watcher.interval({"phase": "run", "ops_per_s": 20_000.0, "p99_us": 1500.0, "t_s": 2.0})
             while not self._gate.acquire(timeout=0.01):

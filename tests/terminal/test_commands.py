@@ -161,6 +161,19 @@ def test_tune_narrates_on_stderr_and_answers_on_stdout(fake: FakeCore) -> None:
     assert "trial    1/8" not in result.stdout
 
 
+def test_trials_count_from_one_everywhere(fake: FakeCore, tmp_path: Path) -> None:
+    target = tmp_path / "my.cnf"
+    words = ["--trials", 3, "--engine", "btree", "--study", "mine", "-o", target]
+    told = invoke("tune", "linkbench", *words)
+    assert re.findall(r"trial +(\d)/3", told.stderr) == ["1", "2", "3"]
+    report = (tmp_path / "report.md").read_text().split("## All trials")[1]
+    assert re.findall(r"^\| (\d) \|", report, re.M) == ["1", "2", "3"]
+    assert re.findall(r"^ +(\d) ", invoke("results", "mine").stdout, re.M) == ["1", "2", "3"]
+    assert [trial["number"] for trial in document("results", "mine")["trials"]] == [1, 2, 3]
+    rows = document("results", "--sql", "SELECT number FROM run ORDER BY number")
+    assert [row["number"] for row in rows] == [1, 2, 3]
+
+
 def test_tune_prints_one_document(fake: FakeCore) -> None:
     told = document("tune", "linkbench", "--trials", 8, "--study", "mine")
     assert told["study"] == "mine"

@@ -25,7 +25,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeCore:
 def watcher(seen: list[TrialView]) -> Watcher:
     return Watcher(
         attach=lambda stop, cancel: None,
-        started=lambda number, engine: None,
+        started=lambda number, of, engine: None,
         interval=lambda interval: None,
         finished=seen.append,
     )
@@ -87,7 +87,7 @@ def test_a_stopped_study_still_gives_advice(fake: FakeCore, own_results: Path) -
     stops = []
     stopping = Watcher(
         attach=lambda stop, cancel: stops.append(stop),
-        started=lambda number, engine: None,
+        started=lambda number, of, engine: None,
         interval=lambda interval: None,
         finished=lambda trial: stops[0]() if trial.number == 2 else None,
     )

@@ -74,10 +74,10 @@ def recommendation() -> Recommendation:
         broken=(),
         notes=("every trial ran at 1/320 of the data",),
         trials=(
-            trial(number=0, role="default", settings=BASE),
-            trial(number=1, settings=BEST),
+            trial(number=1, role="default", settings=BASE),
+            trial(number=2, settings=BEST),
             trial(
-                number=2, engine="btree", outcome="failed", metrics={}, error="corruption | in x"
+                number=3, engine="btree", outcome="failed", metrics={}, error="corruption | in x"
             ),
         ),
     )

@@ -35,7 +35,7 @@ def store(tmp_path: Path) -> Store:
 def test_a_trial_comes_back_as_it_was(store: Store) -> None:
     stored = store.add_trial(trial(), "mine")
     assert store.trials("mine") == [stored]
-    assert stored == replace(trial(id=stored.id), number=0)
+    assert stored == replace(trial(id=stored.id), number=1)
 
 
 def test_a_rejected_trial_without_metrics_comes_back(store: Store) -> None:
@@ -71,8 +71,8 @@ def test_a_file_from_before_the_verdict_opens_and_has_none(
 def test_trials_are_numbered_within_their_study(store: Store) -> None:
     for study in ("a", "b", "a", None):
         store.add_trial(trial(), study)
-    assert [t.number for t in store.trials("a")] == [0, 1]
-    assert [t.number for t in store.trials("b")] == [0]
+    assert [t.number for t in store.trials("a")] == [1, 2]
+    assert [t.number for t in store.trials("b")] == [1]
     assert len(store.trials(None)) == 1
 
 
@@ -160,7 +160,9 @@ def test_a_file_of_an_older_version_keeps_its_rows(store: Store) -> None:
             "'{}', 1, 'measured', 1, 1, NULL, 1, now()::TIMESTAMP, '', '', [])"
         )
     assert [(old.workload, old.hardware) for old in store.trials(None)] == [("ycsb", "")]
+    assert [old.number for old in store.trials(None)] == [1]
     new = store.add_trial(trial())
+    assert new.number == 2
     assert store.trials(None)[1] == new
 
 

@@ -110,7 +110,7 @@ def _show(store: "Store", name: str, as_json: bool) -> None:
             print_json({"study": study, "trials": [_document(trial) for trial in trials]})
             return
         typer.echo(f"{typer.style(name, bold=True)}  {study.workload}, {study.clock}, {study.goal}")
-        _print_trials(trials, "trial", lambda trial: str(trial.number + 1))
+        _print_trials(trials, "trial", lambda trial: str(trial.number))
         return
     run = store.trial(name)
     if as_json:

@@ -103,7 +103,7 @@ class StudyScreen(Screen[None]):
     @on(TrialStarted)
     def _trial_started(self, event: TrialStarted) -> None:
         self._latest = None
-        self.query_one(RunningTrial).start(event.number, self._plan.trials, event.engine)
+        self.query_one(RunningTrial).start(event.number, event.of, event.engine)
 
     @on(IntervalSeen)
     def _interval_seen(self, event: IntervalSeen) -> None:
