@@ -3,6 +3,7 @@ change and what each change buys, and where the numbers end."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -59,8 +60,22 @@ def markdown(recommendation: Recommendation) -> str:
         _agreement(recommendation),
         _trials(recommendation),
     )
-    title = f"# Tuning report: {_cell(recommendation.study)}"
-    return "\n\n".join([title, *(section for section in sections if section)]) + "\n"
+    return (
+        "\n\n".join([_title(recommendation.study), *(section for section in sections if section)])
+        + "\n"
+    )
+
+
+def is_report_of(study: str, path: Path) -> bool:
+    """Whether a file is a report of the study of this name."""
+    title = _title(study) + "\n"
+    try:
+        if not path.is_file():
+            return False
+        with path.open(encoding="utf-8", errors="replace") as file:
+            return file.readline(len(title)) == title
+    except OSError:
+        return False
 
 
 def sparkline(values: Sequence[float], width: int = SPARK_WIDTH) -> str:
@@ -75,6 +90,10 @@ def sparkline(values: Sequence[float], width: int = SPARK_WIDTH) -> str:
     if top <= 0:
         return BARS[0] * count
     return "".join(BARS[min(int(mean / top * len(BARS)), len(BARS) - 1)] for mean in means)
+
+
+def _title(study: str) -> str:
+    return f"# Tuning report: {_cell(study)}"
 
 
 def _answer(r: Recommendation) -> str:
@@ -179,15 +198,22 @@ def _apply(r: Recommendation) -> str:
         names = [c.knob for c in r.changes if catalogue[c.knob].change == change]
         if names:
             parts.append(f"- {when}: " + ", ".join(f"`{name}`" for name in names))
-    lines = [
-        f"    tunebench export {r.study} --to {dialect} -o {dialects.file_name(dialect)}"
-        for dialect in dialects.for_engine(r.engine)
-    ]
+    lines = [f"    {export_command(r, dialect)}" for dialect in dialects.for_engine(r.engine)]
     bullets = "\n".join(parts[1:])
     commands = "\n".join(lines)
     return "\n\n".join(
         part for part in (parts[0], bullets, "The file for a product:", commands) if part
     )
+
+
+def export_command(r: Recommendation, dialect: str) -> str:
+    """What to type for the recommendation in a product's file."""
+    study = f"--study={r.study}" if r.study.startswith("-") else r.study
+    words = ["tunebench", "export", study, "--to", dialect]
+    words += ["-o", f"{dialect}/{dialects.file_name(dialect)}"]
+    if r.results is not None:
+        words += ["--results", str(r.results)]
+    return shlex.join(words)
 
 
 def _limits(r: Recommendation) -> str:

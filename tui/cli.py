@@ -93,7 +93,7 @@ def open_workbench(
         from advisor.errors import InputError
 
         raise InputError(
-            "tunebench", None, "no terminal", "a terminal, or a command: see tunebench --help"
+            "tunebench", None, "no terminal", "a terminal, or a command: see `tunebench --help`"
         )
     from tui.app import Workbench
     from tui.session import LibrarySession

@@ -20,12 +20,13 @@ from advisor.recommend import (
     tried,
     warning,
 )
-from advisor.report import markdown
+from advisor.report import is_report_of, markdown
 from advisor.search import Study
 from tui import format as fmt
 from tui.output import Column, narrate, plain, print_json, print_table
 
 REPORT = "report.md"
+"""The report beside a file, unless another study has left its own there."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Target:
 
 
 def checked_target(
-    dialect: str | None, path: Path | None, force: bool, engines: tuple[Engine, ...]
+    dialect: str | None, path: Path | None, force: bool, engines: tuple[Engine, ...], study: str
 ) -> Target | None:
     """What `--to`, `-o` and `--force` ask for together, refused before the long work if it cannot
     end well."""
@@ -49,7 +50,7 @@ def checked_target(
             if given:
                 raise InputError(option, None, "no -o", "-o with the file to write")
         return None
-    for file in (path, path.with_name(REPORT)):
+    for file in (path, report_beside(path, study)):
         check_target(file, force)
     return Target(dialect, path, force)
 
@@ -90,9 +91,18 @@ def advice_for(study: Study, dialect: str | None, *, measure: bool = True) -> Re
     return other
 
 
+def report_beside(path: Path, study: str) -> Path:
+    """Where the report of a written file goes: `report.md` beside it, or a name after the file's
+    where that is taken by something else than the report of this study."""
+    usual = path.with_name(REPORT)
+    if path != usual and (not usual.exists() or is_report_of(study, usual)):
+        return usual
+    return path.with_name(f"{path.name}.{REPORT}")
+
+
 def write_files(advice: Recommendation, dialect: str, path: Path, *, force: bool) -> list[Path]:
     """The product's file, and the report beside it."""
-    report = path.with_name(REPORT)
+    report = report_beside(path, advice.study)
     if report.exists() and not force:
         raise InputError(report, None, "a file that exists already", "another folder, or --force")
     write_text(path, advice.write(dialect), force=force)

@@ -58,7 +58,7 @@ def clock_of(simulate: bool | None, profile: Profile, hardware: str | None = Non
             "--simulate",
             None,
             profile.hardware.unfit,
-            "tunebench doctor --calibrate first, or --hardware NAME",
+            "`tunebench doctor --calibrate` first, or --hardware NAME",
         )
     return "simulated" if simulate else "measured"
 

@@ -117,7 +117,7 @@ def _source(calibration: Calibration) -> str:
     return (
         "cpu_cores, memory: asked from the operating system.\n"
         f"work_ns: fitted to {len(calibration.fit.ratios)} CPU times, of clients and of\n"
-        "background jobs, of measured runs of both engines by tunebench doctor --calibrate. The\n"
+        "background jobs, of measured runs of both engines by `tunebench doctor --calibrate`. The\n"
         f"one that the costs miss most is {name!r},\n"
         f"which they put at {ratio:.2f} of the measured. The runs determine only together with\n"
         f"others, so that each by itself stays near the default: {', '.join(loose) or 'none'}.\n"

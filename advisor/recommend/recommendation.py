@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from advisor import dialects, knobs
@@ -97,6 +98,8 @@ class Recommendation:
     """Limits that even the best settings do not keep."""
     notes: tuple[str, ...]
     trials: tuple[Trial, ...]
+    results: Path | None = None
+    """Where the study is stored, if that is not the usual file."""
 
     def lines(self, dialect: str | None = None) -> list[Line]:
         """The lines to write: every change, and, for a dialect, also what its product would do
@@ -189,6 +192,7 @@ def _explain(study: Study, chosen: Choice, verdict: EngineVerdict | None) -> Rec
         broken=tuple(str(limit) for limit in goal.broken(final.metrics())),
         notes=tuple(_notes(study, final)),
         trials=study.trials,
+        results=study.results,
     )
 
 

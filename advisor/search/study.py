@@ -40,7 +40,7 @@ from advisor.search.ranking import (
 from advisor.search.sampler import Proposal, Sampler
 from advisor.search.seeds import seeds
 from advisor.search.space import Space, space
-from advisor.store import Store
+from advisor.store import Store, default_path
 from advisor.trial import Role, Trial, settings_key
 
 CONTENDERS = 3
@@ -125,6 +125,12 @@ class Study:
     def trials(self) -> tuple[Trial, ...]:
         """All trials so far, those of earlier sessions included."""
         return tuple(self._trials)
+
+    @property
+    def results(self) -> Path | None:
+        """The results file, if it is not the usual one."""
+        path = self._store.path.absolute()
+        return None if path == default_path().absolute() else path
 
     @property
     def scale(self) -> float:

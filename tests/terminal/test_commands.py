@@ -292,6 +292,33 @@ def test_export_keeps_a_file_that_exists(fake: FakeCore, my_cnf: Path) -> None:
     assert "tunebench" in my_cnf.read_text()
 
 
+def test_export_takes_the_study_by_place_too(fake: FakeCore) -> None:
+    for name in ("first", "second"):
+        invoke("tune", "linkbench", "--trials", 3, "--engine", "btree", "--study", name)
+    assert document("export", "first")["study"] == document("export", "--study", "first")["study"]
+    assert document("export")["study"] == "second"
+    assert "one study" in refused("export", "first", "--study", "second")
+
+
+def test_a_report_never_replaces_that_of_another_study(fake: FakeCore, tmp_path: Path) -> None:
+    def tune(study: str, *words: object) -> Result:
+        words = ("--trials", 2, "--engine", "btree", "--study", study, *words)
+        return invoke("tune", "linkbench", *words)
+
+    usual, folder = tmp_path / "out" / "report.md", tmp_path / "out"
+    assert tune("first", "-o", folder / "a.cnf").exit_code == 0
+    first = usual.read_text()
+    (folder / "b.cnf").write_text("of last week\n")
+    told = tune("second", "-o", folder / "b.cnf", "--force")
+    assert "b.cnf.report.md" in told.stderr
+    assert usual.read_text() == first
+    assert (folder / "b.cnf.report.md").read_text().startswith("# Tuning report: second\n")
+    assert tune("first", "-o", folder / "a.cnf", "--force").exit_code == 0
+    assert not (folder / "a.cnf.report.md").exists()
+    assert tune("third", "-o", tmp_path / "report.md").exit_code == 0
+    assert "[mariadbd]" in (tmp_path / "report.md").read_text()
+
+
 def test_export_without_a_study_says_how_to_make_one(fake: FakeCore) -> None:
     assert "tunebench tune" in refused("export")
 

@@ -11,11 +11,15 @@ if TYPE_CHECKING:
 
 
 def export(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[STUDY]", help="The stored study; the newest without it.", show_default=False
+        ),
+    ] = None,
     study: Annotated[
         str | None,
-        typer.Option(
-            "--study", metavar="NAME", help="The stored study; the newest one without it."
-        ),
+        typer.Option("--study", metavar="NAME", help="The same, for names that begin with a dash."),
     ] = None,
     to: TO = None,
     output: OUTPUT = None,
@@ -33,11 +37,13 @@ def export(
     from tui import delivery
     from tui.output import narrate, print_json
 
+    if name is not None and study is not None:
+        raise InputError("--study", None, f"also the name {name!r}", "one study")
     if output is None and force:
         raise InputError("--force", None, "no -o", "-o with the file to write")
     store = Store(results)
-    loaded = Study.load(study or _newest(store), store)
-    target = delivery.checked_target(None, output, force, loaded.engines)
+    loaded = Study.load(name or study or _newest(store), store)
+    target = delivery.checked_target(None, output, force, loaded.engines, loaded.name)
     if to is not None:
         delivery.check_dialect(to, loaded.engines)
     advice = delivery.advice_for(loaded, to, measure=False)

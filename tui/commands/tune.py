@@ -84,7 +84,9 @@ def tune(
     chosen = problem.changed_profile(profile, changes)
     clock = problem.clock_of(simulate, chosen, hardware)
     engines = problem.chosen_engines(engine, chosen)
-    target = delivery.checked_target(to, output, force, engines)
+    store = Store(results)
+    name = study or problem.new_study_name(chosen.name, store)
+    target = delivery.checked_target(to, output, force, engines, name)
     question = Question(
         chosen,
         engines=engines,
@@ -94,8 +96,6 @@ def tune(
         seed=seed,
         seconds=seconds,
     )
-    store = Store(results)
-    name = study or problem.new_study_name(chosen.name, store)
     with StudyNarration(chosen.goal) as narration:
         searched = Study(
             name,
