@@ -41,6 +41,8 @@ class Spelling:
     name: str
     place: str = ""
     default: Setting | None = None
+    default_text: str = ""
+    """The default in words, where it follows from other settings."""
     low: float | None = None
     high: float | None = None
     choices: tuple[Setting, ...] | None = None

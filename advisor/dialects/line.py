@@ -18,8 +18,8 @@ _EVIDENCE = re.compile(r"(measured|simulated): \S.*|rule(: \S.*)?")
 class Line:
     """A recommended value, and why.
 
-    `evidence` is `measured: +12% ops_per_s`, `simulated: +12% ops_per_s`, or `rule` (with or
-    without a reason) for what no trial exercised.
+    `default` is the product's own. `evidence` is `measured: +12% ops_per_s`, `simulated: +12%
+    ops_per_s`, or `rule` (with or without a reason) for what no trial exercised.
     """
 
     knob: str
@@ -61,7 +61,8 @@ class Entry:
     def comment(self) -> str:
         """What the line buys, or that no trial says so; then the default and the current value."""
         show = self.knob.show
-        parts = [self.line.evidence, f"default {show(self.line.default)}"]
+        default = self.spelling.default_text or show(self.line.default)
+        parts = [self.line.evidence, f"default {default}"]
         if self.line.current is not None and self.line.current != self.line.value:
             parts.append(f"was {show(self.line.current)}")
         if self.value != self.line.value:

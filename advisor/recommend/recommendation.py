@@ -121,7 +121,7 @@ class Recommendation:
                 evidence = "rule: as in the trials; the product's own default differs"
             else:
                 continue
-            found.append(Line(name, value, default[name], self.current[name], evidence))
+            found.append(Line(name, value, silent[name], self.current[name], evidence))
         return found
 
     def about(self) -> About:

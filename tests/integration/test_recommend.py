@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from advisor import dialects, report
+from advisor import dialects, knobs, report
 from advisor.errors import InputError, WorkError
 from advisor.evaluate import largest_cache
 from advisor.knobs import Setting
@@ -212,3 +212,25 @@ def test_an_unreachable_limit_is_reported_and_the_nearest_settings_recommended(
 def test_a_study_without_trials_recommends_nothing(tmp_path: Path) -> None:
     with pytest.raises(WorkError, match="no trial"):
         recommend(study(tmp_path))
+
+
+@pytest.mark.parametrize("dialect", dialects.names())
+def test_the_default_of_every_line_is_that_of_the_product(tmp_path: Path, dialect: str) -> None:
+    question = Question(problem(), engines=(dialects.engine_of(dialect),))
+    _, found = run(tmp_path, question=question, trials=2)
+    # Where the trials' value differs from the product's own, the file says so line by line.
+    silent = dialects.product_defaults(dialect)
+    moved = {name: value for name, value in found.settings.items() if value != silent[name]}
+    lines = {line.knob: line for line in found.lines(dialect)}
+    opened = {name for name in moved if not knobs.catalogue(found.engine)[name].durability}
+    assert opened <= set(lines)
+    assert {name: line.default for name, line in lines.items()} == {
+        name: silent[name] for name in lines
+    }
+
+
+def test_mariadb_flushes_neighbours_by_default_and_its_file_says_so(tmp_path: Path) -> None:
+    question = Question(problem(), engines=("btree",))
+    _, found = run(tmp_path, question=question, trials=2)
+    comment, _ = found.write("mariadb-10.11").split("innodb_flush_neighbors=0")
+    assert "default 1;" in comment.splitlines()[-1]

@@ -77,6 +77,14 @@ def help_output(cnf: Path, empty: Path, *options: str) -> tuple[int, list[str]]:
     return done.returncode, complaints(done.stderr)
 
 
+def own_defaults(*options: str) -> dict[str, str]:
+    """What the server says of its variables without any file, names with underscores."""
+    command = [str(SERVER), "--no-defaults", *options, "--verbose", "--help"]
+    listed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    rows = (line.split(maxsplit=1) for line in listed.splitlines())
+    return {row[0].replace("-", "_"): row[1].strip() for row in rows if len(row) == 2}
+
+
 class RunningServer:
     """A server that takes queries. `log` is what it said while starting."""
 
