@@ -1,55 +1,63 @@
 """The screens as text: a change of what the user sees must be meant."""
 
+import pytest
 from syrupy.assertion import SnapshotAssertion
 from textual.widgets import DataTable, OptionList
 
 from tests.terminal.conftest import SIZE, picture, text_of, until
-from tests.terminal.fake_session import OUTCOME, FakeSession
+from tests.terminal.fake_session import LONG_OUTCOME, OUTCOME, FakeSession
 from tui.app import Workbench
 from tui.screens.export import ExportDialog
 from tui.screens.recommendation import RecommendationScreen
 from tui.screens.results import ResultsScreen, StudiesTable
 from tui.screens.study import StudyScreen
-from tui.views import StudyForm, StudyView
+from tui.views import Outcome, StudyForm, StudyView
+
+SIZES = [(80, 24), (120, 40)]
 
 
-async def test_the_profiles(workbench: Workbench, snapshot: SnapshotAssertion) -> None:
-    async with workbench.run_test(size=SIZE) as pilot:
+@pytest.mark.parametrize("size", SIZES, ids=str)
+async def test_the_profiles(
+    workbench: Workbench, snapshot: SnapshotAssertion, size: tuple[int, int]
+) -> None:
+    async with workbench.run_test(size=size) as pilot:
         await until(pilot, lambda: workbench.screen.query_one(OptionList).option_count == 3)
-        await until(pilot, lambda: "1 billion ids" in text_of(workbench))
+        await until(pilot, lambda: "A social graph" in text_of(workbench))
         await until(pilot, lambda: "seconds per trial   2" in text_of(workbench))
         assert await picture(pilot) == snapshot
 
 
-async def test_a_study_after_three_trials(
-    workbench: Workbench, session: FakeSession, snapshot: SnapshotAssertion
+@pytest.mark.parametrize("size", SIZES, ids=str)
+async def test_a_study_after_five_trials(
+    workbench: Workbench,
+    session: FakeSession,
+    snapshot: SnapshotAssertion,
+    size: tuple[int, int],
 ) -> None:
-    async with workbench.run_test(size=SIZE) as pilot:
+    async with workbench.run_test(size=size) as pilot:
         plan = session.plan(StudyForm("linkbench"))
         workbench.push_screen(StudyScreen(session, plan))
         await until(pilot, lambda: isinstance(workbench.screen, StudyScreen))
         await until(pilot, lambda: bool(workbench.screen.query_one("#chart")))
-        session.release(3)
-        await until(pilot, lambda: workbench.screen.query_one(DataTable).row_count == 3)
-        await until(pilot, lambda: "trial 4/6 · LSM · measuring" in text_of(workbench))
-        await until(pilot, lambda: text_of(workbench).count("●") == 3)
+        session.release(5)
+        await until(pilot, lambda: workbench.screen.query_one(DataTable).row_count == 5)
+        await until(pilot, lambda: "trial 6/6 · B-tree · measuring" in text_of(workbench))
+        drawn = 4 if size[0] > 100 else 0
+        await until(pilot, lambda: text_of(workbench).count("●") == drawn)
         assert await picture(pilot) == snapshot
 
 
+@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("outcome", [OUTCOME, LONG_OUTCOME], ids=["short", "long"])
 async def test_the_advice(
-    workbench: Workbench, session: FakeSession, snapshot: SnapshotAssertion
+    workbench: Workbench,
+    session: FakeSession,
+    snapshot: SnapshotAssertion,
+    outcome: Outcome,
+    size: tuple[int, int],
 ) -> None:
-    async with workbench.run_test(size=SIZE) as pilot:
-        workbench.push_screen(RecommendationScreen(session, OUTCOME))
-        await until(pilot, lambda: "max_background_jobs" in text_of(workbench))
-        assert await picture(pilot) == snapshot
-
-
-async def test_the_advice_on_a_narrow_terminal(
-    workbench: Workbench, session: FakeSession, snapshot: SnapshotAssertion
-) -> None:
-    async with workbench.run_test(size=(80, 24)) as pilot:
-        workbench.push_screen(RecommendationScreen(session, OUTCOME))
+    async with workbench.run_test(size=size) as pilot:
+        workbench.push_screen(RecommendationScreen(session, outcome))
         await until(pilot, lambda: "max_background_jobs" in text_of(workbench))
         assert await picture(pilot) == snapshot
 
@@ -64,12 +72,15 @@ async def test_the_export_dialog(
         assert await picture(pilot) == snapshot
 
 
-async def test_the_results(session: FakeSession, snapshot: SnapshotAssertion) -> None:
+@pytest.mark.parametrize("size", SIZES, ids=str)
+async def test_the_results(
+    session: FakeSession, snapshot: SnapshotAssertion, size: tuple[int, int]
+) -> None:
     session.results.append(
         StudyView("night", "linkbench", "2026-11-20 14:02", 6, "simulated", OUTCOME.goal)
     )
     app = Workbench(session)
-    async with app.run_test(size=SIZE) as pilot:
+    async with app.run_test(size=size) as pilot:
         app.push_screen(ResultsScreen(session))
         await until(pilot, lambda: isinstance(app.screen, ResultsScreen))
         await until(pilot, lambda: isinstance(app.focused, StudiesTable))

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from textual.widgets import DataTable, Input, OptionList
+from textual.widgets import DataTable, Input, OptionList, Select
 
 from tests.terminal.conftest import SIZE, text_of, until
 from tests.terminal.fake_session import OUTCOME, FakeSession
@@ -13,6 +13,7 @@ from tui.screens.recommendation import RecommendationScreen
 from tui.screens.results import ResultsScreen
 from tui.screens.study import StudyScreen
 from tui.views import StudyView
+from tui.widgets.study_form import StudyFormView
 
 STORED = StudyView("night", "linkbench", "2026-11-20 14:02", 6, "simulated", OUTCOME.goal)
 
@@ -53,6 +54,21 @@ async def test_a_wrong_field_is_explained_below_it(workbench: Workbench) -> None
         await pilot.press("enter", "m", "u", "c", "h", "ctrl+s")
         await until(pilot, lambda: "found 'much', accepted: a size" in text_of(workbench))
         assert workbench.screen.query_one("#input-data", Input).has_focus
+
+
+async def test_the_form_keeps_no_value_of_another_profile(workbench: Workbench) -> None:
+    async with workbench.run_test(size=SIZE) as pilot:
+        await until(pilot, lambda: workbench.screen.query_one(OptionList).option_count == 3)
+        form = workbench.screen.query_one(StudyFormView)
+        workbench.screen.query_one("#input-memory", Input).value = "1GiB"
+        workbench.screen.query_one("#input-trials", Input).value = "9"
+        workbench.screen.query_one("#engine", Select).value = "btree"
+        await pilot.press("down")
+        await until(pilot, lambda: form.form().profile == "insert-benchmark")
+        assert (form.form().memory, form.form().engine, form.form().trials) == ("", "lsm", "9")
+        await pilot.press("up")
+        await until(pilot, lambda: form.form().profile == "linkbench")
+        assert (form.form().memory, form.form().engine) == ("1GiB", "btree")
 
 
 async def test_the_best_trial_of_a_study_is_on_top_and_in_big_digits(

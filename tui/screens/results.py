@@ -14,9 +14,19 @@ from tui.study_thread import plain_words
 from tui.views import Session, StudyView, TrialView
 from tui.widgets.title_bar import TitleBar
 from tui.widgets.trials_table import TrialsTable
+from tui.widgets.wrapping_table import Heading, WrappingTable
+
+HEADINGS = (
+    Heading("study"),
+    Heading("workload", optional=True),
+    Heading("created"),
+    Heading("trials", right=True),
+    Heading("clock"),
+    Heading("goal"),
+)
 
 
-class StudiesTable(DataTable[Text]):
+class StudiesTable(WrappingTable):
     """One line per stored study."""
 
     HELP = """\
@@ -46,7 +56,7 @@ class ResultsScreen(Screen[None]):
             with Container(id="studies-panel", classes="panel") as panel:
                 panel.border_title = "studies"
                 yield Static("Reading the results…", classes="empty", id="no-studies")
-                yield StudiesTable(id="studies", cursor_type="row")
+                yield StudiesTable(HEADINGS, id="studies")
             with Container(id="runs-panel", classes="panel") as panel:
                 panel.border_title = "trials"
                 yield TrialsTable(id="trials")
@@ -55,11 +65,6 @@ class ResultsScreen(Screen[None]):
     def on_mount(self) -> None:
         table = self.query_one(StudiesTable)
         table.display = False
-        for name in ("study", "workload", "created"):
-            table.add_column(name)
-        table.add_column(Text("trials", justify="right"))
-        table.add_column("clock")
-        table.add_column("goal")
         self._read_studies()
 
     @work(thread=True, exclusive=True, group="studies", exit_on_error=False)
@@ -83,16 +88,7 @@ class ResultsScreen(Screen[None]):
         self.query_one("#no-studies").display = False
         table = self.query_one(StudiesTable)
         table.display = True
-        for study in studies:
-            table.add_row(
-                Text(study.name),
-                Text(study.workload),
-                Text(study.created),
-                Text(str(study.trials), justify="right"),
-                Text(study.clock),
-                Text(study.goal),
-                key=study.name,
-            )
+        table.fill({study.name: _cells(study) for study in studies})
         table.focus()
 
     @on(DataTable.RowHighlighted, "#studies")
@@ -133,3 +129,14 @@ class ResultsScreen(Screen[None]):
 
         screen = RecommendationScreen(self._session, outcome)
         self.app.call_from_thread(self.app.push_screen, screen)
+
+
+def _cells(study: StudyView) -> tuple[Text, ...]:
+    return (
+        Text(study.name),
+        Text(study.workload),
+        Text(study.created),
+        Text(str(study.trials), justify="right"),
+        Text(study.clock),
+        Text(study.goal),
+    )

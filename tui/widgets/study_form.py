@@ -1,6 +1,8 @@
 """The few things to decide before a study starts. An empty field keeps the profile's own value,
 shown in grey."""
 
+from collections.abc import Mapping
+
 from textual.app import ComposeResult
 from textual.containers import Horizontal, VerticalScroll
 from textual.message import Message
@@ -34,6 +36,10 @@ FIELDS = (
 )
 
 
+OF_THE_PROFILE = ("data", "memory", "clients", "goal")
+"""Fields that stand for a profile's own values: what is typed there is meant for that profile."""
+
+
 class StudyFormView(VerticalScroll):
     """Fields, the engine, and the button that starts the study."""
 
@@ -50,6 +56,7 @@ class StudyFormView(VerticalScroll):
         super().__init__(id=id, classes="panel")
         self.border_title = "study"
         self._profile = ""
+        self._typed: dict[str, dict[str, str]] = {}
 
     def compose(self) -> ComposeResult:
         for name, label, text in FIELDS:
@@ -64,7 +71,8 @@ class StudyFormView(VerticalScroll):
             yield Button("Start the study", variant="primary", id="start", compact=True)
 
     def show(self, profile: ProfileView) -> None:
-        """Offer this profile's values as the ones to keep."""
+        """Offer this profile's values as the ones to keep, and what was typed for it before."""
+        self._typed[self._profile] = self._of_the_profile()
         self._profile = profile.name
         self.disabled = bool(profile.problem)
         kept = {
@@ -78,7 +86,20 @@ class StudyFormView(VerticalScroll):
             field.placeholder = kept.get(field.field_name, field.placeholder)
             field.complain("")
         engines = profile.engines or ("lsm", "btree")
-        self.query_one(Select).value = engines[0] if len(engines) == 1 else "both"
+        usual = dict.fromkeys(OF_THE_PROFILE, "")
+        usual["engine"] = engines[0] if len(engines) == 1 else "both"
+        self._restore(self._typed.get(profile.name, usual))
+
+    def _of_the_profile(self) -> dict[str, str]:
+        typed = {field.field_name: field.value for field in self.query(Field)}
+        kept = {name: typed[name] for name in OF_THE_PROFILE}
+        return {**kept, "engine": str(self.query_one(Select).value)}
+
+    def _restore(self, typed: Mapping[str, str]) -> None:
+        self.query_one(Select).value = typed["engine"]
+        for field in self.query(Field):
+            if field.field_name in OF_THE_PROFILE:
+                field.value = typed[field.field_name]
 
     def offer_usual(self, usual: UsualBounds) -> None:
         """Show what holds while trials and seconds are left empty."""
