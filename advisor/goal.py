@@ -114,6 +114,11 @@ class Goal:
     def direction(self) -> Direction:
         return METRICS[self.metric].direction
 
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """What it speaks of: its metric, and those of its bounds."""
+        return tuple(dict.fromkeys((self.metric, *(limit.metric for limit in self.limits))))
+
     def kept(self, metrics: Mapping[str, float]) -> bool:
         """Whether every bound is kept."""
         return all(limit.kept(metrics) for limit in self.limits)

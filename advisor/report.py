@@ -148,7 +148,7 @@ def _comparison(r: Recommendation) -> str:
     head = ("", *(f"{column.title} ({_runs(column.runs)})" for column in r.columns))
     rows = [
         (f"{name} ({METRICS[name].unit})", *(_value(column, name) for column in r.columns))
-        for name in (*COMPARED_METRICS, *FLASH_METRICS)
+        for name in dict.fromkeys((*r.goal.metrics, *COMPARED_METRICS, *FLASH_METRICS))
         if any(name in column.metrics for column in r.columns)
     ]
     sparks = [(column.title, _spark(r.trials, column)) for column in r.columns]

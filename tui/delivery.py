@@ -178,7 +178,7 @@ def _print_columns(advice: Recommendation) -> None:
     columns = [(column.title, medians(column)) for column in advice.columns]
     head = [Column("")] + [Column(title, right=True) for title, _ in columns]
     rows = []
-    for name in fmt.compared([metrics for _, metrics in columns]):
+    for name in fmt.compared([metrics for _, metrics in columns], advice.goal.metrics):
         numbers = [metrics.get(name) for _, metrics in columns]
         row = [fmt.label(name)] + [fmt.value(name, number) for number in numbers]
         if len(numbers) > 1:

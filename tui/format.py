@@ -119,11 +119,12 @@ METRICS: Mapping[str, Metric] = {
 COMPARED = ("ops_per_s", "p99_us", "write_kb_per_op", "reads_per_op", "space_amp")
 
 
-def compared(columns: Sequence[Mapping[str, float]]) -> tuple[str, ...]:
-    """The metrics to show side by side: the usual ones, and those of a flash device where one was
-    simulated."""
+def compared(columns: Sequence[Mapping[str, float]], wanted: Sequence[str] = ()) -> tuple[str, ...]:
+    """The metrics to show side by side: those that the goal speaks of, the usual ones, and those of
+    a flash device where one was simulated."""
     seen = set().union(*columns)
-    return (*COMPARED, *(name for name in goal.FLASH_METRICS if name in seen))
+    flash = (name for name in goal.FLASH_METRICS if name in seen)
+    return tuple(dict.fromkeys((*wanted, *COMPARED, *flash)))
 
 
 def label(name: str) -> str:
@@ -148,9 +149,12 @@ def scale(factor: float) -> str:
 
 
 def difference(before: float | None, after: float | None) -> str:
-    """`after` against `before`: `+112 %`, `-8 %`, `3.4x` when it more than tripled."""
-    if before is None or after is None or before <= 0:
+    """`after` against `before`: `+112 %`, `-8 %`, `3.4x` when it more than tripled. What is not 0
+    any more has no ratio."""
+    if before is None or after is None or before < 0:
         return ""
+    if before == 0:
+        return "" if after else "same"
     ratio = after / before
     if ratio >= 3:
         return f"{ratio:.1f}x"
@@ -163,8 +167,8 @@ def difference(before: float | None, after: float | None) -> str:
 def is_better(name: str, before: float | None, after: float | None) -> bool | None:
     """Whether a change of a metric is welcome; None when it is within 1% or cannot be told."""
     known = goal.METRICS.get(name)
-    if known is None or before is None or after is None or before <= 0:
+    if known is None or before is None or after is None or before < 0:
         return None
-    if abs(after / before - 1) < 0.01:
+    if abs(after - before) <= 0.01 * before:
         return None
     return (after > before) == (known.better == "higher")

@@ -191,6 +191,7 @@ def outcome_of(advice: Recommendation, current: str) -> Outcome:
         clock=advice.clock,
         trials=len(advice.trials),
         tried=tried(advice),
+        metrics=advice.goal.metrics,
         columns=tuple(NumberColumn(column.title, medians(column)) for column in advice.columns),
         changes=tuple(changes),
         notes=advice.notes,

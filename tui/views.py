@@ -116,6 +116,8 @@ class Outcome:
     trials: int
     tried: str
     """How many trials of which engine, in words."""
+    metrics: tuple[str, ...] = ()
+    """What the goal speaks of."""
     columns: tuple[NumberColumn, ...] = ()
     """What was compared; the recommended settings last."""
     changes: tuple[Change, ...] = ()

@@ -83,8 +83,7 @@ def _nothing_measured(study: Study, engine: Engine | None) -> str:
 
 
 def _noises(goal: Goal, found: list[Candidate]) -> Noises:
-    metrics = {goal.metric, *(limit.metric for limit in goal.limits)}
-    return {metric: noise_of(found, metric) for metric in metrics}
+    return {metric: noise_of(found, metric) for metric in goal.metrics}
 
 
 def _winner(study: Study, order: list[Candidate], noises: Noises, *, may_run: bool) -> Candidate:

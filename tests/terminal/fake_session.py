@@ -100,6 +100,11 @@ OUTCOME = Outcome(
 
 LONG_OUTCOME = replace(
     OUTCOME,
+    metrics=("stall_s", "p99_us"),
+    columns=(
+        NumberColumn("default", {**TRIALS[0].metrics, "stall_s": 3.2}),
+        NumberColumn("recommended", {**TRIALS[4].metrics, "stall_s": 0.0}),
+    ),
     warning="no settings that were tried keep p99_us <= 100; these come nearest "
     "(p99_us: default 960, recommended 340)",
     changes=(

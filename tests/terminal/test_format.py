@@ -43,6 +43,8 @@ def test_every_metric_of_the_library_has_a_label_and_a_way_of_writing() -> None:
         (100.0, 100.2, "same"),
         (None, 5.0, ""),
         (0.0, 5.0, ""),
+        (0.0, 0.0, "same"),
+        (3.2, 0.0, "-100 %"),
     ],
 )
 def test_a_difference_reads_at_a_glance(before: float | None, after: float, written: str) -> None:
@@ -53,6 +55,13 @@ def test_less_latency_and_more_throughput_are_welcome() -> None:
     assert fmt.is_better("p99_us", 100, 50) is True
     assert fmt.is_better("ops_per_s", 100, 50) is False
     assert fmt.is_better("ops_per_s", 100, 100.5) is None
+    assert fmt.is_better("stall_s", 0, 3.2) is False
+    assert fmt.is_better("stall_s", 3.2, 0) is True
+    assert fmt.is_better("stall_s", 0, 0) is None
+
+
+def test_what_the_goal_speaks_of_is_compared_first() -> None:
+    assert fmt.compared([{}], ("stall_s", "p99_us"))[:3] == ("stall_s", "p99_us", "ops_per_s")
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container, Horizontal, Vertical, VerticalScroll
+from textual.events import Resize
 from textual.screen import Screen
 from textual.widgets import Footer, Static
 
@@ -15,6 +16,9 @@ from tui.views import Outcome, Session
 from tui.widgets.changes_table import ChangesTable
 from tui.widgets.comparison import Comparison
 from tui.widgets.title_bar import TitleBar
+
+LEAST_TOP = 8
+HEADER_AND_BORDER = 3
 
 
 class RecommendationScreen(Screen[None]):
@@ -39,7 +43,9 @@ class RecommendationScreen(Screen[None]):
                 yield Static(outcome.warning, id="warning", markup=False)
             yield Static(id="verdict")
             with Horizontal(id="recommendation-top"):
-                with Container(id="comparison-panel", classes="panel") as panel:
+                with VerticalScroll(
+                    id="comparison-panel", classes="panel", can_focus=False
+                ) as panel:
                     panel.border_title = "before and after"
                     yield Comparison(id="comparison")
                 with VerticalScroll(id="notes-panel", classes="panel", can_focus=False) as panel:
@@ -57,12 +63,21 @@ class RecommendationScreen(Screen[None]):
         outcome = self._outcome
         style = "bold " + colour(self.app.theme_variables, outcome.engine)
         self.query_one("#verdict", Static).update(Text(outcome.verdict, style=style))
-        self.query_one(Comparison).show(outcome.columns)
+        self.query_one(Comparison).show(outcome.columns, outcome.metrics)
         self.query_one("#notes", Static).update(_notes(outcome))
         if outcome.changes:
             table = self.query_one(ChangesTable)
             table.show(outcome.changes)
             table.focus()
+
+    def on_resize(self, event: Resize) -> None:
+        """Room for all numbers, up to half of the screen."""
+        shown = fmt.compared(
+            [column.metrics for column in self._outcome.columns], self._outcome.metrics
+        )
+        half = event.size.height // 2
+        height = max(LEAST_TOP, min(len(shown) + HEADER_AND_BORDER, half))
+        self.query_one("#recommendation-top").styles.height = height
 
     def action_export(self) -> None:
         """Write the recommendation into a file."""

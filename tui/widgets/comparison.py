@@ -20,14 +20,15 @@ class Comparison(Static):
     A dash means that the number was not measured.
     """
 
-    def show(self, columns: Sequence[NumberColumn]) -> None:
-        """Fill in the columns; the last is compared with the one before it."""
+    def show(self, columns: Sequence[NumberColumn], wanted: Sequence[str] = ()) -> None:
+        """Fill in the columns, the wanted metrics first; the last is compared with the one before
+        it."""
         variables = self.app.theme_variables
         table = Table(box=None, padding=(0, 2, 0, 0), expand=False, header_style="dim")
         table.add_column("")
         for title in (*(column.title for column in columns), ""):
             table.add_column(title, justify="right")
-        for name in fmt.compared([column.metrics for column in columns]):
+        for name in fmt.compared([column.metrics for column in columns], wanted):
             numbers = [column.metrics.get(name) for column in columns]
             *_, old, new = [None, None, *numbers]
             welcome = fmt.is_better(name, old, new)

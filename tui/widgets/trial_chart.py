@@ -68,7 +68,7 @@ class TrialChart(PlotWidget):
         if self._points:
             numbers = [number for number, _, _, _ in self._points]
             self.set_xlimits(min(numbers) - 1, max(max(numbers) + 1, min(numbers) + 9))
-            self.set_ylimits(0, 1.1 * max(value for _, _, value, _ in self._points))
+            self.set_ylimits(0, 1.1 * max(value for _, _, value, _ in self._points) or 1.0)
         self.refresh()
 
 
