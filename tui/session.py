@@ -6,6 +6,7 @@ What is heavy (Optuna, DuckDB) is imported by the methods that need it, after th
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -206,11 +207,12 @@ def _advice_of(outcome: Outcome) -> tuple[Recommendation, Path | None]:
 
 def trial_view(trial: Trial, question: Question) -> TrialView:
     """A trial as the tables show it."""
-    from advisor.search.ranking import signed
+    from advisor.search.ranking import excess, signed
 
     goal = question.profile.goal
     value = trial.metrics.get(goal.metric)
-    kept = trial.finished and value is not None and goal.kept(trial.metrics)
+    judged = trial.finished and value is not None
+    kept = judged and goal.kept(trial.metrics)
     return TrialView(
         number=trial.number,
         engine=trial.engine,
@@ -219,6 +221,7 @@ def trial_view(trial: Trial, question: Question) -> TrialView:
         changed=_changed(trial, question),
         note=_note(trial, goal),
         steady=trial.steady,
+        beyond=excess(goal, dict(trial.metrics)) if judged else inf,
     )
 
 

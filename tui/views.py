@@ -84,6 +84,8 @@ class TrialView:
     note: str = ""
     steady: bool | None = None
     """None where that was not judged."""
+    beyond: float = 0.0
+    """How far beyond the limits of the goal; infinite where that is not known."""
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ def warning(r: Recommendation) -> str:
     numbers = "; ".join(_measured(r, limit) for limit in broken)
     if any(one.feasible(r.goal) for one in candidates(r.trials) if one.engine == r.engine):
         return f"the recommended settings did not keep {limits} when they were repeated ({numbers})"
-    return f"no settings that were tried keep {limits}; these come nearest ({numbers})"
+    return f"no settings kept {limits}; these come nearest ({numbers})"
 
 
 def _measured(r: Recommendation, limit: Limit) -> str:

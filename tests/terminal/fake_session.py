@@ -105,7 +105,7 @@ LONG_OUTCOME = replace(
         NumberColumn("default", {**TRIALS[0].metrics, "stall_s": 3.2}),
         NumberColumn("recommended", {**TRIALS[4].metrics, "stall_s": 0.0}),
     ),
-    warning="no settings that were tried keep p99_us <= 100; these come nearest "
+    warning="no settings kept p99_us <= 100; these come nearest "
     "(p99_us: default 960, recommended 340)",
     changes=(
         *OUTCOME.changes,

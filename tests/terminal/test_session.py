@@ -13,6 +13,7 @@ from tui.app import Workbench
 from tui.profile_text import profile_text
 from tui.session import LibrarySession
 from tui.views import FormProblems, StudyForm, TrialView, Watcher
+from tui.widgets.trials_table import best_first
 
 
 @pytest.fixture
@@ -29,6 +30,16 @@ def watcher(seen: list[TrialView]) -> Watcher:
         interval=lambda interval: None,
         finished=seen.append,
     )
+
+
+def test_beyond_a_limit_the_nearest_trial_is_on_top(fake: FakeCore) -> None:
+    session = LibrarySession()
+    form = StudyForm("linkbench", trials="8", goal="maximize ops_per_s subject to p99_us <= 1")
+    seen: list[TrialView] = []
+    session.tune(session.plan(form), watcher(seen))
+    assert all(trial.score is None for trial in seen)
+    nearest = min(seen, key=best_first)
+    assert nearest.metrics["p99_us"] == min(trial.metrics["p99_us"] for trial in seen)
 
 
 async def test_from_a_profile_to_a_written_file(fake: FakeCore, tmp_path: Path) -> None:

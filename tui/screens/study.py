@@ -127,6 +127,8 @@ class StudyScreen(Screen[None]):
         if trial.score is not None and (self._best is None or _better(trial, self._best)):
             self._best = trial
             self._show_best(trial)
+        if self._best is None:
+            self.query_one(BestSoFar).show_none()
         self._draw_chart()
 
     def _show_best(self, trial: TrialView) -> None:

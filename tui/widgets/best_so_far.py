@@ -24,6 +24,11 @@ class BestSoFar(Vertical):
         yield Static("", id="best-unit")
         yield Static("waiting for the first trial", id="best-note")
 
+    def show_none(self) -> None:
+        """No trial so far can be the best."""
+        note = "no trial has kept the limits yet;\nthe table has the nearest on top"
+        self.query_one("#best-note", Static).update(note)
+
     def show(
         self, metric: str, number: float, engine: str, trial: int, baseline: float | None
     ) -> None:

@@ -52,7 +52,7 @@ class TrialsTable(WrappingTable):
     def _redraw(self) -> None:
         # On the first row the cursor stays with the best, whichever that is.
         under_cursor = self.key_at_cursor() if self.cursor_row else None
-        ordered = sorted(self._trials.values(), key=_best_first)
+        ordered = sorted(self._trials.values(), key=best_first)
         best = ordered[0].number if ordered and ordered[0].score is not None else None
         lines = {str(row.number): self._cells(row, row.number == best) for row in ordered}
         self.fill(lines, under_cursor)
@@ -79,5 +79,5 @@ def _remark(row: TrialView) -> str:
     return f"{NOT_YET}: {remark}" if row.steady is False else remark
 
 
-def _best_first(row: TrialView) -> tuple[bool, float, int]:
-    return (row.score is None, -(row.score or 0.0), row.number)
+def best_first(row: TrialView) -> tuple[bool, float, float, int]:
+    return (row.score is None, row.beyond, -(row.score or 0.0), row.number)
