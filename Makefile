@@ -68,7 +68,7 @@ calibrate-check: $(VENV)/.developer  ## calibrates, then puts simulated beside m
 	$(BIN)/python -m tests.calibration.compare
 
 verify: $(VENV)/.developer  ## the exported files on the real engines
-	$(BIN)/python -m pytest tests/real
+	TUNEBENCH_VERIFY=1 $(BIN)/python -m pytest tests/real
 
 clean:  ## remove what was built
 	rm -rf $(VENV) rust_core/target rust_core/peers/target tuned

@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from advisor import core as bridge
-from advisor import knobs, scratch
+from advisor import knobs, memory, scratch
 from advisor.core import Core, DiskFull, Interval, Report, Spec
 from advisor.errors import WorkError
 from advisor.knobs import Engine, Settings
+from advisor.memory import Part
 from advisor.profile import Profile
 from advisor.scale import MIB, Scale, batch_bytes
 from advisor.sizes import format_size
@@ -68,9 +69,9 @@ def choose_scale(profile: Profile) -> Scale:
     )
 
 
-def needed_memory(profile: Profile, engine: Engine, settings: Settings) -> int:
-    """Memory that the settings need for the profile's data at full size, bytes."""
-    return knobs.memory_bytes(
+def needed_parts(profile: Profile, engine: Engine, settings: Settings) -> list[Part]:
+    """Memory that the settings need for the profile's data at full size, part by part."""
+    return memory.memory_parts(
         engine,
         settings,
         clients=profile.clients,
@@ -79,10 +80,15 @@ def needed_memory(profile: Profile, engine: Engine, settings: Settings) -> int:
     )
 
 
+def needed_memory(profile: Profile, engine: Engine, settings: Settings) -> int:
+    """The sum of `needed_parts`, bytes."""
+    return sum(part.bytes for part in needed_parts(profile, engine, settings))
+
+
 def largest_cache(profile: Profile, engine: Engine, settings: Settings) -> int | None:
     """The cache that fills the profile's memory beside all else in the settings; `None` if none
     fits."""
-    return knobs.largest_cache(
+    return memory.largest_cache(
         engine,
         settings,
         budget=profile.memory_bytes,
@@ -127,8 +133,8 @@ def evaluate(
         hardware=setup.profile.hardware.name if setup.clock == "simulated" else THIS_MACHINE,
     )
     if need > setup.profile.memory_bytes:
-        memory = format_size(setup.profile.memory_bytes)
-        error = f"needs {format_size(need)} of memory, the profile has {memory}"
+        has = format_size(setup.profile.memory_bytes)
+        error = f"needs {format_size(need)} of memory, the profile has {has}"
         return replace(trial, outcome="rejected", error=error)
     return _run(trial, setup, core, on_interval, cancelled)
 
@@ -183,13 +189,15 @@ def scaled_workload(workload: Workload, scale: Scale, data_bytes: int) -> dict[s
 def _spec(trial: Trial, setup: Setup, options: Settings, directory: Path | None) -> Spec:
     profile, scale = setup.profile, setup.scale
     data_bytes = scale.size(profile.data_bytes)
-    needed = knobs.memory_bytes(
+    parts = memory.memory_parts(
         trial.engine,
         options,
         clients=profile.clients,
         data_bytes=data_bytes,
         keys=profile.workload.keys(data_bytes),
     )
+    # What no setting decides is the product's and the machine's, and no engine here has it.
+    needed = sum(part.bytes for part in parts if part.knobs)
     budget = max(scale.size(profile.memory_bytes), needed)
     spec: dict[str, Any] = {
         "engine": trial.engine,

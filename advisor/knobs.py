@@ -1,5 +1,4 @@
-"""The knob catalogue: what every setting of the two engines is, what it accepts, and what it costs
-in memory.
+"""The knob catalogue: what every setting of the two engines is and what it accepts.
 
 The single source is `profiles/engines/{lsm,btree}.toml`; ranges, texts, search spaces and the names
 in the products' files all come from there. Settings are plain dicts from knob name to value.
@@ -234,99 +233,7 @@ def searchable(
     return {name: ranges[name] for name in sorted(ranges, key=lambda name: _depth(knobs, name))}
 
 
-def memory_parts(
-    engine: Engine, settings: Mapping[str, Any], *, clients: int, data_bytes: int, keys: int
-) -> dict[str, int]:
-    """Memory that the settings need at full size, by what needs it. Absent knobs take their
-    defaults.
-
-    `data_bytes` is the uncompressed data. LSM = cache + memtables + filters and indexes outside of
-    the cache + buffers of compactions and iterators; B-tree = 1.08 x pool (page descriptors and
-    hashes) + log buffer + connections.
-    """
-    complete = defaults(engine) | check(engine, settings)
-    if engine == "btree":
-        return {
-            "cache": round(_number(complete, "innodb_buffer_pool_size") * POOL_OVERHEAD),
-            "log buffer": int(_number(complete, "innodb_log_buffer_size")),
-            "clients": clients * CONNECTION_BYTES,
-        }
-    return _lsm_parts(complete, clients, data_bytes, keys)
-
-
-def memory_bytes(
-    engine: Engine, settings: Mapping[str, Any], *, clients: int, data_bytes: int, keys: int
-) -> int:
-    """Memory that the settings need at full size: the sum of `memory_parts`."""
-    parts = memory_parts(engine, settings, clients=clients, data_bytes=data_bytes, keys=keys)
-    return sum(parts.values())
-
-
-def largest_cache(
-    engine: Engine,
-    settings: Mapping[str, Any],
-    *,
-    budget: int,
-    clients: int,
-    data_bytes: int,
-    keys: int,
-) -> int | None:
-    """The cache (`CACHE_KNOB`) that fills the budget beside all else in the settings, in whole MiB;
-    None if none fits.
-    """
-    parts = memory_parts(engine, settings, clients=clients, data_bytes=data_bytes, keys=keys)
-    rest = budget - sum(parts.values()) + parts["cache"]
-    size = int(rest / (POOL_OVERHEAD if engine == "btree" else 1)) // MIB * MIB
-    knob = catalogue(engine)[CACHE_KNOB[engine]]
-    return None if size < (knob.low or 0) else min(size, int(knob.high or size))
-
-
-MIB = 1 << 20
 CACHE_KNOB: Mapping[Engine, str] = {"lsm": "block_cache", "btree": "innodb_buffer_pool_size"}
-
-POOL_OVERHEAD = 1.08
-"""Memory per byte of buffer pool: knobs.md, rule 7."""
-
-CONNECTION_BYTES = 292 * 1024 + 16 * 1024 + 128 * 1024
-"""Thread stack, network buffer and read buffer of one connection, at MariaDB 10.11's defaults."""
-
-INDEX_ENTRY_BYTES = 28
-"""Separator key and block handle: knobs.md, rule 2, for keys of about 16 bytes."""
-
-ITERATOR_READAHEAD_BYTES = 256 * 1024
-"""What an iterator reads ahead at most, `max_auto_readahead_size`."""
-
-WRITER_BYTES = 1 << 20
-"""Buffer of a file that is being written, `writable_file_max_buffer_size`."""
-
-
-def _lsm_parts(settings: Settings, clients: int, data_bytes: int, keys: int) -> dict[str, int]:
-    block_size = int(_number(settings, "block_size"))
-    bits = re.fullmatch(r"bloomfilter:(\d+):false", str(settings["filter_policy"]))
-    filters = keys * int(bits[1]) // 8 if bits else 0
-    if settings["optimize_filters_for_hits"]:
-        filters //= 10  # the last level, nine tenths of the keys, has none
-    indexes = data_bytes // block_size * INDEX_ENTRY_BYTES
-    if settings["cache_index_and_filter_blocks"]:
-        filters = indexes = 0
-    jobs = int(_number(settings, "max_background_jobs"))
-    flushes = max(1, jobs // 4)
-    compactions = max(1, jobs - flushes)
-    # One compaction reads all of level 0 and the base level, the others two levels each.
-    inputs = int(_number(settings, "level0_file_num_compaction_trigger")) + 1
-    inputs += 2 * (compactions - 1)
-    readahead = int(_number(settings, "compaction_readahead_size"))
-    memtables = _number(settings, "write_buffer_size")
-    memtables *= _number(settings, "max_write_buffer_number")
-    per_client = ITERATOR_READAHEAD_BYTES + block_size * int(_number(settings, "num_levels"))
-    return {
-        "cache": int(_number(settings, "block_cache")),
-        "memtables": int(memtables),
-        "filters": filters,
-        "indexes": indexes,
-        "compactions": inputs * readahead + (compactions + flushes) * WRITER_BYTES,
-        "clients": clients * per_client,
-    }
 
 
 def _knob(engine: Engine, name: str, table: dict[str, Any]) -> Knob:

@@ -8,7 +8,7 @@ import pytest
 
 from advisor.core import DiskFull
 from advisor.errors import InputError
-from advisor.evaluate import Setup, evaluate, needed_memory
+from advisor.evaluate import Setup, evaluate, needed_parts
 from advisor.scale import Scale
 from tests.support.fake_core import FakeCore, RunError
 from tests.support.problems import GIB, problem
@@ -39,11 +39,8 @@ def test_the_spec_is_scaled_and_the_trial_is_not(tmp_path: Path) -> None:
 
 
 def test_filters_are_reckoned_by_keys_and_not_by_ids() -> None:
-    bare, filtered = (
-        needed_memory(problem(), "lsm", {"filter_policy": policy})
-        for policy in ("nullptr", "bloomfilter:10:false")
-    )
-    assert filtered - bare == problem().keys * 10 // 8
+    found = needed_parts(problem(), "lsm", {"filter_policy": "bloomfilter:10:false"})
+    assert {part.name: part.bytes for part in found}["filters"] == problem().keys * 10 // 8
     assert problem().keys == 11 * problem().units
 
 

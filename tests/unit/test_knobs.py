@@ -160,56 +160,6 @@ def test_a_memory_budget_bounds_the_cache(engine: Engine) -> None:
     assert GIB // 2 < found.high < GIB
 
 
-def test_memory_of_the_lsm_is_the_sum_of_its_rules() -> None:
-    settings = {
-        "block_cache": GIB,
-        "write_buffer_size": 64 << 20,
-        "max_write_buffer_number": 4,
-        "filter_policy": "bloomfilter:10:false",
-    }
-    parts = knobs.memory_parts("lsm", settings, clients=0, data_bytes=40 * GIB, keys=100_000_000)
-    assert parts["cache"] == GIB
-    assert parts["memtables"] == 256 << 20
-    assert parts["filters"] == 125_000_000
-    assert parts["indexes"] == 40 * GIB // 4096 * 28
-
-
-def test_filters_and_indexes_in_the_cache_cost_nothing_besides() -> None:
-    settings = {"filter_policy": "bloomfilter:10:false", "cache_index_and_filter_blocks": True}
-    parts = knobs.memory_parts("lsm", settings, clients=0, data_bytes=GIB, keys=10_000_000)
-    assert (parts["filters"], parts["indexes"]) == (0, 0)
-
-
-def test_filters_without_the_last_level_take_a_tenth() -> None:
-    def filters(hits: bool) -> int:
-        settings = {"filter_policy": "bloomfilter:10:false", "optimize_filters_for_hits": hits}
-        return knobs.memory_parts("lsm", settings, clients=0, data_bytes=GIB, keys=8_000)["filters"]
-
-    assert (filters(False), filters(True)) == (10_000, 1_000)
-
-
-def test_memory_of_the_btree_follows_pool_log_buffer_and_clients() -> None:
-    settings = {"innodb_buffer_pool_size": GIB, "innodb_log_buffer_size": 16 << 20}
-
-    def memory(clients: int) -> int:
-        return knobs.memory_bytes(
-            "btree", settings, clients=clients, data_bytes=GIB, keys=1_000_000
-        )
-
-    assert memory(0) == round(1.08 * GIB) + (16 << 20)
-    assert memory(10) - memory(0) == 10 * knobs.CONNECTION_BYTES
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-def test_the_largest_cache_fills_the_budget_and_no_more(engine: Engine) -> None:
-    where = {"clients": 8, "data_bytes": GIB, "keys": 10_000_000}
-    size = knobs.largest_cache(engine, {}, budget=4 * GIB, **where)
-    assert size is not None
-    used = knobs.memory_bytes(engine, {knobs.CACHE_KNOB[engine]: size}, **where)
-    assert 4 * GIB - 2 * knobs.MIB <= used <= 4 * GIB
-    assert knobs.largest_cache(engine, {}, budget=1 << 20, **where) is None
-
-
 @pytest.mark.parametrize("engine", ENGINES)
 def test_the_core_has_the_same_knobs_and_defaults(engine: Engine) -> None:
     core = pytest.importorskip("advisor._core", reason="the Rust core is not built")
