@@ -56,7 +56,7 @@ Unit = tuple[str, ...]
 """Changes that only make sense together: one is a lower bound of the other."""
 
 SPARE_FOR_RESULT = 1
-"""Runs kept for looking at the result once more."""
+"""Runs kept for the file as it stands, or else for looking at the result once more."""
 SPARE_FOR_REST = 2
 """The same, and one for all that stayed unmeasured."""
 
@@ -117,6 +117,7 @@ def prune(
             pruning.revert([unit])
         if not dropped:
             pruning.revert_parts(lesser)
+        pruning.revert_unlawful(order)
         pruning.revert_unmeasured(order)
         pruning.revert_if_useless(order)
     return Pruned(
@@ -131,6 +132,8 @@ class _Pruning:
         self, winner: Candidate, base: Settings, goal: Goal, noises: Noises, bench: Bench
     ) -> None:
         self.settings: Settings = winner.settings
+        # Before the memory shrank a cache: what shrank it may go later, and the cache comes back.
+        self._wanted: Settings = winner.settings
         self.findings: dict[str, Finding] = {}
         self._reference, self._base, self._goal = winner, base, goal
         self._noises, self._bench = noises, bench
@@ -150,6 +153,12 @@ class _Pruning:
         if rest:
             self.revert(rest, spare=SPARE_FOR_RESULT)
 
+    def revert_unlawful(self, units: Sequence[Unit]) -> None:
+        """Tries once more what did not go with changes that have gone since."""
+        for unit in units:
+            if self.findings[unit[0]].fate == "unlawful":
+                self.revert([unit])
+
     def revert_if_useless(self, units: Sequence[Unit]) -> None:
         """Goes back to the base if what is left of the changes is no better than it."""
         left = [knob for unit in units for knob in unit if self.settings[knob] != self._base[knob]]
@@ -165,8 +174,8 @@ class _Pruning:
     def revert(self, units: Sequence[Unit], spare: int = SPARE_FOR_REST) -> bool:
         """Reverts these changes together, if that costs nothing beyond noise."""
         knobs = [knob for unit in units for knob in unit]
-        changed = {**self.settings, **{knob: self._base[knob] for knob in knobs}}
-        reverted = self._bench.lawful(changed)
+        wanted = {**self._wanted, **{knob: self._base[knob] for knob in knobs}}
+        reverted = self._bench.lawful(wanted)
         seen = None if reverted is None else self._look(reverted, spare)
         if reverted is None or seen is None:
             # That a whole group cannot be reverted says nothing of its parts.
@@ -175,7 +184,7 @@ class _Pruning:
             return False
         finding = self._judged(seen, len(knobs))
         if self._is_free(finding):
-            self.settings = reverted
+            self.settings, self._wanted = reverted, wanted
             if finding.nearer:
                 self._reference = seen
             self._note(knobs, finding)

@@ -166,3 +166,25 @@ def test_the_same_trials_tell_the_same_story() -> None:
     first = run(bench)
     bench.runs = 0
     assert run(bench) == first
+
+
+@dataclass
+class TightBench(TableBench):
+    """`b` cannot go while `c` is there, and `a`, a cache, is halved while `d` is there without
+    `h`."""
+
+    def lawful(self, settings: Settings) -> Settings | None:
+        if not settings["b"] and settings["c"]:
+            return None
+        small = settings["d"] and not settings["h"] and settings["a"]
+        return {**settings, "a": 0.5} if small else settings
+
+
+def test_what_did_not_go_with_another_change_goes_when_that_has_gone() -> None:
+    pruned = run(TightBench({"a": 50}))
+    assert fates(pruned)["b"] == fates(pruned)["c"] == "dropped"
+
+
+def test_a_cache_comes_back_when_what_shrank_it_has_gone() -> None:
+    pruned = run(TightBench({"a": 50}))
+    assert pruned.settings == {**BASE, "a": 1}
