@@ -8,21 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from advisor.dialects.innodb import write_mariadb, write_mysql
-from advisor.dialects.line import About, Entry, Line, plan, unsupported
+from advisor.dialects import innodb, rocksdb
+from advisor.dialects import line as _line
+from advisor.dialects.line import About, Entry, Line, Waits, nothing_waits, plan, unsupported
 from advisor.dialects.myrocks import write_myrocks
-from advisor.dialects.rocksdb import write_options
 from advisor.errors import InputError
 from advisor.knobs import Engine, Setting, catalogue
 
 __all__ = [
     "About",
+    "Entry",
     "Line",
+    "applied",
     "engine_of",
     "file_name",
     "for_engine",
+    "left_out",
     "names",
+    "planned",
     "problem",
     "product_defaults",
     "write",
@@ -34,13 +39,32 @@ class _Dialect:
     engine: Engine
     file_name: str
     write: Callable[[str, Sequence[Entry], About], str]
+    left_out: Callable[[Sequence[Entry]], list[str]]
+    """The comments for entries that do not stand in the file."""
+    waits: Waits = nothing_waits
 
 
 _DIALECTS: Mapping[str, _Dialect] = {
-    "rocksdb-10.4": _Dialect("lsm", "OPTIONS", write_options),
-    "myrocks-mariadb-10.11": _Dialect("lsm", "my.cnf", write_myrocks),
-    "mariadb-10.11": _Dialect("btree", "my.cnf", write_mariadb),
-    "mysql-8.4": _Dialect("btree", "my.cnf", write_mysql),
+    "rocksdb-10.4": _Dialect(
+        "lsm", "OPTIONS", rocksdb.write_options, rocksdb.left_out, rocksdb.waits
+    ),
+    "myrocks-mariadb-10.11": _Dialect(
+        "lsm", "my.cnf", write_myrocks, rocksdb.left_out, rocksdb.waits
+    ),
+    "mariadb-10.11": _Dialect(
+        "btree",
+        "my.cnf",
+        innodb.write_mariadb,
+        partial(innodb.left_out, group="mariadbd"),
+        innodb.waits,
+    ),
+    "mysql-8.4": _Dialect(
+        "btree",
+        "my.cnf",
+        innodb.write_mysql,
+        partial(innodb.left_out, group="mysqld"),
+        innodb.waits,
+    ),
 }
 
 
@@ -77,6 +101,23 @@ def problem(dialect: str, knob: str, value: Setting) -> str | None:
     return unsupported(known, known.spellings[dialect], value)
 
 
+def planned(dialect: str, lines: Sequence[Line]) -> list[Entry]:
+    """What becomes of each line in the product's file."""
+    known = _known(dialect)
+    return plan(dialect, known.engine, lines, known.waits)
+
+
+def applied(dialect: str, lines: Sequence[Line], base: Mapping[str, Setting]) -> dict[str, Setting]:
+    """The settings of a server that had `base`, once the file is applied as it stands: without the
+    lines that it cannot carry or that wait for something else."""
+    return _line.applied(planned(dialect, lines), base)
+
+
+def left_out(dialect: str, entries: Sequence[Entry]) -> list[str]:
+    """The comments for entries that do not stand in the product's file."""
+    return _known(dialect).left_out(entries)
+
+
 def write(dialect: str, lines: Sequence[Line], about: About | None = None) -> str:
     """The text of the product's file. Raises `InputError` for a knob or value of another engine.
 
@@ -87,7 +128,7 @@ def write(dialect: str, lines: Sequence[Line], about: About | None = None) -> st
     for line in lines:
         if line.evidence.startswith("measured") and about.clock == "simulated":
             raise ValueError(f"{line.knob}: a simulated trial is no evidence of {line.evidence!r}")
-    return known.write(dialect, plan(dialect, known.engine, lines), about)
+    return known.write(dialect, planned(dialect, lines), about)
 
 
 def _known(dialect: str) -> _Dialect:

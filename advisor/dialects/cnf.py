@@ -40,6 +40,19 @@ def heading(change: Change) -> list[str]:
     return ["", f"# --- {change}: {CHANGES[change]}"]
 
 
+def waiting(entries: Sequence[Entry], more: Callable[[Entry], list[str]]) -> list[str]:
+    """The group of lines that are comments until something else is done, each with what; `more` are
+    settings that go with one."""
+    lines = []
+    for entry in entries:
+        if entry.waits:
+            comment, setting = variable(entry)
+            lines += [comment, f"# waits: {entry.waits}"]
+            lines += [f"#{line}" for line in (setting, *more(entry))]
+    opening = "# --- waits: without effect, and no part of what the file does, until it is done"
+    return ["", opening, *lines] if lines else []
+
+
 def refusals(
     entries: Sequence[Entry], instead: Callable[[Entry], list[str]] = lambda entry: []
 ) -> list[str]:

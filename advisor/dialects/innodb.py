@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from advisor.dialects.cnf import CHANGES, heading, refusals, variable
+from advisor.dialects.cnf import CHANGES, heading, refusals, variable, waiting
 from advisor.dialects.line import About, Entry, head
 
 _ROW_FORMAT = ("key_block_size", "compressed_indexes")
@@ -38,39 +38,46 @@ def write_mysql(dialect: str, entries: Sequence[Entry], about: About) -> str:
 def _file(opening: list[str], group: str, entries: Sequence[Entry]) -> str:
     text = [*opening, "", f"[{group}]"]
     for change in CHANGES:
-        known = [entry for entry in entries if entry.change == change and not entry.refusal]
+        known = [entry for entry in entries if entry.change == change and entry.stands]
         if known:
             text += heading(change)
         for entry in known:
-            text += _setting(entry, group)
-    text += refusals(entries, lambda entry: _tables(entry, group))
+            text += [*variable(entry), *companions(entry)]
+    text += left_out(entries, group)
     return "\n".join(text) + "\n"
 
 
-def _setting(entry: Entry, group: str) -> list[str]:
+def left_out(entries: Sequence[Entry], group: str) -> list[str]:
+    """The comments for what does not stand in the file of the server with this group."""
+    return waiting(entries, companions) + refusals(entries, lambda entry: _tables(entry, group))
+
+
+def waits(entry: Entry) -> str:
+    """What has to be done before a line that concerns data on disk does what it says.
+
+    A server refuses to start on a data directory of another page size, and with a plugin that is
+    not installed; tables that exist are compressed by a statement.
+    """
+    if entry.change != "rebuild":
+        return ""
     if entry.knob.name == "innodb_page_size":
-        return _page_size(entry)
-    if entry.knob.name != "innodb_compression_algorithm":
-        return variable(entry)
-    compressed = entry.value != "none"
-    text = variable(entry)
-    if compressed:
-        text += ["# so that new tables are compressed; an existing one with:"]
-        text += ["#   ALTER TABLE t PAGE_COMPRESSED=1;"]
-    text += [f"innodb_compression_default={'ON' if compressed else 'OFF'}"]
+        return "a new data directory, and the data loaded again"
+    compressed = int(entry.value != "none")
+    steps = f"ALTER TABLE t PAGE_COMPRESSED={compressed}; for each table"
     if entry.value in _PROVIDERS:
-        text += ["# the codec comes with a package of its own, mariadb-plugin-provider-*"]
-        text += [f"plugin_load_add={_PROVIDERS[str(entry.value)]}"]
-    return text
+        package = f"mariadb-plugin-{_PROVIDERS[str(entry.value)].replace('_', '-')}"
+        return f"apt-get install {package}, then these lines, then {steps}"
+    return f"these lines, then {steps}"
 
 
-def _page_size(entry: Entry) -> list[str]:
-    """A server refuses to start on a data directory of another page size, so such a line sleeps."""
-    comment, setting = variable(entry)
-    usual = entry.knob.default if entry.line.current is None else entry.line.current
-    if entry.value == usual:
-        return [comment, setting]
-    return [comment, "# for a new data directory only, then load the data again:", f"#{setting}"]
+def companions(entry: Entry) -> list[str]:
+    """Settings without which a line does nothing."""
+    if entry.knob.name != "innodb_compression_algorithm":
+        return []
+    provider = _PROVIDERS.get(str(entry.value))
+    compressed = "OFF" if entry.value == "none" else "ON"
+    plugin = [f"plugin_load_add={provider}"] if provider else []
+    return [f"innodb_compression_default={compressed}", *plugin]
 
 
 def _tables(entry: Entry, group: str) -> list[str]:

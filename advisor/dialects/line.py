@@ -4,7 +4,7 @@ with which value, and what its comment says."""
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -42,6 +42,8 @@ class About:
     profile: str = ""
     clock: Literal["measured", "simulated"] | None = None
     """The clock of the trials behind the lines; None if there were none."""
+    gain: tuple[str, ...] = ()
+    """What the file does as it stands, and what more it does with all that waits."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,23 @@ class Entry:
     change: Change
     refusal: str = ""
     """Why the value is not written; empty when it is."""
+    waits: str = ""
+    """What has to be done before the line does what it says; until then it is a comment."""
+
+    @property
+    def stands(self) -> bool:
+        """Whether the line counts in the file as it is."""
+        return not (self.refusal or self.waits)
+
+    @property
+    def is_change(self) -> bool:
+        """Whether the value is another than what the user has."""
+        return self.line.value != self.current
+
+    @property
+    def current(self) -> Setting:
+        """What the user has, the engine's default if nobody said."""
+        return self.knob.default if self.line.current is None else self.line.current
 
     @property
     def comment(self) -> str:
@@ -80,7 +99,18 @@ class Entry:
         return one_line(f"not written: {knob} = {shown} ({self.comment}): {self.refusal}")
 
 
-def plan(dialect: str, engine: Engine, lines: Sequence[Line]) -> list[Entry]:
+Waits = Callable[[Entry], str]
+"""What a product needs before a line does what it says; empty if nothing."""
+
+
+def nothing_waits(entry: Entry) -> str:
+    """For products whose every line takes effect by itself."""
+    return ""
+
+
+def plan(
+    dialect: str, engine: Engine, lines: Sequence[Line], waits: Waits = nothing_waits
+) -> list[Entry]:
     """The lines in the order of the catalogue, each with what becomes of it."""
     values: dict[str, Setting] = {}
     for line in lines:
@@ -89,11 +119,20 @@ def plan(dialect: str, engine: Engine, lines: Sequence[Line]) -> list[Entry]:
         values[line.knob] = line.value
     checked = check(engine, values, source=dialect)
     by_knob = {line.knob: line for line in lines}
-    return [
+    entries = [
         _entry(dialect, knob, replace(by_knob[name], value=checked[name]))
         for name, knob in catalogue(engine).items()
         if name in by_knob
     ]
+    return [
+        replace(entry, waits=waits(entry)) if not entry.refusal and entry.is_change else entry
+        for entry in entries
+    ]
+
+
+def applied(entries: Sequence[Entry], base: Mapping[str, Setting]) -> dict[str, Setting]:
+    """What a server that had `base` has with the lines that stand."""
+    return {**base, **{entry.knob.name: entry.value for entry in entries if entry.stands}}
 
 
 def unsupported(knob: Knob, spelling: Spelling, value: Setting) -> str | None:
@@ -122,6 +161,7 @@ def head(title: str, about: About, apply: Sequence[str]) -> list[str]:
     if about.profile:
         lines.append(f"Profile: {about.profile}")
     lines.append(f"Evidence: {clocks[about.clock]}")
+    lines += about.gain
     lines.append("A comment before a line says what the line buys. `rule`: no trial exercised it.")
     lines.append("How to apply:")
     lines += [f"  {step}" for step in apply]

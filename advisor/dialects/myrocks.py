@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from advisor.dialects.cnf import CHANGES, heading, quoted, refusals, variable, variable_value
+from advisor.dialects.cnf import CHANGES, heading, quoted, variable, variable_value
 from advisor.dialects.line import About, Entry, head
-from advisor.dialects.rocksdb import assignment, option_value
+from advisor.dialects.rocksdb import assignments, left_out, option_value
 from advisor.knobs import Change
 
 FLUSH_AT_COMMIT = "rocksdb_flush_log_at_trx_commit"
+PLUGIN = "plugin_load_add=ha_rocksdb"
 
 _APPLY = (
+    "apt-get install mariadb-plugin-rocksdb, without which a server refuses these lines;",
     "copy it to /etc/mysql/mariadb.conf.d/99-tunebench.cnf and restart the server with",
     "--rocksdb=FORCE once: without FORCE a server runs on without MyRocks if a line is wrong.",
 )
@@ -26,8 +28,8 @@ def write_myrocks(dialect: str, entries: Sequence[Entry], about: About) -> str:
     """A my.cnf for MyRocks."""
     version = dialect.removeprefix("myrocks-mariadb-")
     text = head(f"my.cnf for MyRocks in MariaDB {version}", about, _APPLY)
-    text += ["", "[mariadbd]", "plugin_load_add=ha_rocksdb"]
-    written = [entry for entry in entries if not entry.refusal]
+    text += ["", "[mariadbd]", PLUGIN]
+    written = [entry for entry in entries if entry.stands]
     for change in CHANGES:
         group = [one for one in written if one.change == change and _is_variable(one)]
         lines = [line for entry in group for line in variable(entry)]
@@ -37,7 +39,7 @@ def write_myrocks(dialect: str, entries: Sequence[Entry], about: About) -> str:
             lines += _family([entry for entry in written if entry.spelling.place != "variable"])
         if lines:
             text += heading(change) + lines
-    text += refusals(entries)
+    text += ["", *left] if (left := left_out(entries)) else []
     return "\n".join(text) + "\n"
 
 
@@ -74,14 +76,15 @@ def _family(entries: Sequence[Entry]) -> list[str]:
     for entry in entries:
         shown = f"{entry.knob.name} = {entry.knob.show(entry.value)}"
         lines.append(f"#   {shown}: {entry.comment}{waits.get(entry.change, '')}")
-    own = [_pair(entry) for entry in entries if entry.spelling.place == "cf"]
-    table = [_pair(entry) for entry in entries if entry.spelling.place == "table"]
+    own = assignments([cf_pair(entry) for entry in entries if entry.spelling.place == "cf"])
+    table = assignments([cf_pair(entry) for entry in entries if entry.spelling.place == "table"])
     if table:
         own.append("block_based_table_factory={" + ";".join(table) + "}")
     return [*lines, f"rocksdb_default_cf_options={quoted(';'.join(own))}"]
 
 
-def _pair(entry: Entry) -> str:
+def cf_pair(entry: Entry) -> tuple[str, str]:
+    """Name and value as the string of a column family takes them."""
     if entry.knob.type == "size":
-        return assignment(entry.spelling.name, variable_value(entry.knob, entry.value))
-    return assignment(entry.spelling.name, option_value(entry.value))
+        return entry.spelling.name, variable_value(entry.knob, entry.value)
+    return entry.spelling.name, option_value(entry.value)

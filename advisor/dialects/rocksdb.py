@@ -32,26 +32,60 @@ def write_options(dialect: str, entries: Sequence[Entry], about: About) -> str:
     """The text of an OPTIONS file."""
     version = _VERSIONS[dialect]
     text = head(f"RocksDB {version} OPTIONS", about, _APPLY)
-    text += [f"# {entry.refused}" for entry in entries if entry.refusal]
+    text += left_out(entries)
     text += ["", "[Version]", f"  rocksdb_version={version}", "  options_file_version=1.1"]
     for place, section in _SECTIONS.items():
         text += ["", f"[{section}]"]
         written = [entry for entry in entries if entry.spelling.place == place]
         for change, remark in _CHANGES.items():
-            group = [entry for entry in written if entry.change == change and not entry.refusal]
+            group = [entry for entry in written if entry.change == change and entry.stands]
             if group:
                 text.append(f"  # {change}: {remark}")
-            for entry in group:
-                text.append(f"  # {entry.comment}")
-                text.append(f"  {assignment(entry.spelling.name, option_value(entry.value))}")
+            for struct in structs(group):
+                text += [f"  # {entry.comment}" for entry in struct]
+                pairs = [(entry.spelling.name, option_value(entry.value)) for entry in struct]
+                text += [f"  {line}" for line in assignments(pairs)]
     return "\n".join(text) + "\n"
 
 
-def assignment(name: str, value: str) -> str:
-    """`name=value`, or `struct={member=value;}` for a name with a dot. RocksDB leaves the members
-    that are not named at their defaults."""
-    struct, dot, member = name.partition(".")
-    return f"{struct}={{{member}={value};}}" if dot else f"{name}={value}"
+def waits(entry: Entry) -> str:
+    """What has to be done before a database opens with the line."""
+    if entry.knob.name == "num_levels" and entry.value < entry.current:  # type: ignore[operator]
+        fewer = f"ldb --db=PATH reduce_levels --new_levels={entry.value}"
+        return f"{fewer}: a database with files on a deeper level is not opened"
+    return ""
+
+
+def left_out(entries: Sequence[Entry]) -> list[str]:
+    """A comment for each line that does not stand in the file."""
+    text = [f"# {entry.refused}" for entry in entries if entry.refusal]
+    for entry in entries:
+        if entry.waits:
+            text += [f"# {entry.comment}", f"# waits: {entry.waits}"]
+            text += [f"#{entry.spelling.name}={option_value(entry.value)}"]
+    return text
+
+
+def structs(entries: Sequence[Entry]) -> list[list[Entry]]:
+    """The entries, those that are members of one struct together."""
+    found: dict[str, list[Entry]] = {}
+    for entry in entries:
+        found.setdefault(entry.spelling.name.partition(".")[0], []).append(entry)
+    return list(found.values())
+
+
+def assignments(pairs: Sequence[tuple[str, str]]) -> list[str]:
+    """`name=value` for each pair; members of a struct, whose names have a dot, as one
+    `struct={member=value;...}`. RocksDB leaves the members that are not named at their defaults."""
+    found: dict[str, str] = {}
+    for name, value in pairs:
+        struct, dot, member = name.partition(".")
+        found[struct] = f"{found.get(struct, '')}{member}={value};" if dot else value
+    members = {name.partition(".")[0] for name, _ in pairs if "." in name}
+    return [
+        f"{name}={{{value}}}" if name in members else f"{name}={value}"
+        for name, value in found.items()
+    ]
 
 
 def option_value(value: Setting) -> str:

@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from advisor import dialects, imports, knobs
+from advisor.dialects import Line
 from advisor.knobs import Setting
 from tests.real import mariadb_server as mariadb
 from tests.real.export import LSM, MIB, exported
@@ -91,6 +92,38 @@ def test_the_server_reads_any_innodb_file_without_a_complaint(tmp_path: Path, se
     cnf = exported(tmp_path / "my.cnf", "mariadb-10.11", settings)
     silent = mariadb.help_output(empty_file(tmp_path), tmp_path / "none")
     assert mariadb.help_output(cnf, tmp_path / "none") == silent
+
+
+@pytest.mark.skipif(mariadb.has_provider("lz4"), reason="mariadb-plugin-provider-lz4 is installed")
+def test_a_server_starts_with_advice_that_needs_a_package_or_another_data_directory(
+    tmp_path: Path, data: Path
+) -> None:
+    advice: dict[str, Setting] = {
+        "innodb_buffer_pool_size": 48 * MIB,
+        "innodb_page_size": 8192,
+        "innodb_compression_algorithm": "lz4",
+        "key_block_size": 8192,
+    }
+    default = knobs.defaults("btree")
+    lines = [
+        Line(name, value, default[name], default[name], "measured: +9%")
+        for name, value in advice.items()
+    ]
+    cnf = tmp_path / "my.cnf"
+    cnf.write_text(dialects.write("mariadb-10.11", lines))
+    with mariadb.running(cnf, data) as server:
+        found = server.pairs("show global variables like 'innodb%'")
+    standing = dialects.applied("mariadb-10.11", lines, default)
+    for name in ("innodb_buffer_pool_size", "innodb_page_size"):
+        assert int(found[name]) == standing[name]
+    assert standing["innodb_compression_algorithm"] == "none"
+    waking = tmp_path / "awake.cnf"
+    text = cnf.read_text()
+    for name in ("plugin_load_add", "innodb_compression"):
+        text = text.replace(f"#{name}", name)
+    waking.write_text(text)
+    with pytest.raises(AssertionError, match="provider_lz4"), mariadb.running(waking, data):
+        pass
 
 
 @needs_rocksdb

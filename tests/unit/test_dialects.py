@@ -4,6 +4,7 @@ import pytest
 
 from advisor import dialects, knobs
 from advisor.dialects import About, Line
+from advisor.dialects.rocksdb import assignments
 from advisor.errors import InputError
 from advisor.knobs import Setting
 
@@ -181,13 +182,66 @@ def test_which_tables_are_compressed_is_a_statement_for_the_others(dialect: str)
     )
 
 
-def test_page_compression_in_mariadb_brings_its_plugin() -> None:
-    text = dialects.write("mariadb-10.11", [line("btree", "innodb_compression_algorithm", "lz4")])
-    assert settings_of(text) == [
+@pytest.mark.parametrize("codec", ["lz4", "snappy"])
+def test_a_codec_with_a_package_of_its_own_waits_for_it(codec: str) -> None:
+    lines = [line("btree", "innodb_compression_algorithm", codec)]
+    text = dialects.write("mariadb-10.11", lines)
+    assert settings_of(text) == ["[mariadbd]"]
+    assert f"apt-get install mariadb-plugin-provider-{codec}" in text
+    assert f"#innodb_compression_algorithm={codec}" in text
+    assert f"#plugin_load_add=provider_{codec}" in text
+    assert "ALTER TABLE t PAGE_COMPRESSED=1" in text
+
+
+def test_a_codec_that_is_in_use_already_is_written_with_its_plugin() -> None:
+    lines = [line("btree", "innodb_compression_algorithm", "lz4", current="lz4")]
+    assert settings_of(dialects.write("mariadb-10.11", lines)) == [
         "[mariadbd]",
         "innodb_compression_algorithm=lz4",
         "innodb_compression_default=ON",
         "plugin_load_add=provider_lz4",
+    ]
+
+
+def test_a_codec_that_the_server_has_waits_for_the_tables() -> None:
+    text = dialects.write("mariadb-10.11", [line("btree", "innodb_compression_algorithm", "zlib")])
+    assert settings_of(text) == ["[mariadbd]"]
+    assert "# waits: these lines, then ALTER TABLE t PAGE_COMPRESSED=1; for each table" in text
+
+
+def test_fewer_levels_wait_until_the_files_of_the_deeper_ones_have_moved() -> None:
+    for dialect in dialects.for_engine("lsm"):
+        text = dialects.write(dialect, [line("lsm", "num_levels", 4)])
+        assert "num_levels" not in " ".join(settings_of(text))
+        assert "reduce_levels --new_levels=4" in text
+        more = dialects.write(dialect, [line("lsm", "num_levels", 9)])
+        assert "num_levels=9" in " ".join(settings_of(more))
+
+
+def test_what_a_file_applies_is_what_stands_in_it() -> None:
+    base = dict(knobs.defaults("btree"))
+    lines = [
+        line("btree", "innodb_page_size", 8192),
+        line("btree", "innodb_compression_algorithm", "lz4"),
+        line("btree", "key_block_size", 8192),
+        line("btree", "innodb_page_cleaners", 8),
+        line("btree", "innodb_buffer_pool_size", (1 << 30) + 5),
+    ]
+    changed = {"innodb_buffer_pool_size": 1 << 30}
+    assert dialects.applied("mariadb-10.11", lines, base) == base | changed
+    mysql = changed | {"innodb_buffer_pool_size": (1 << 30) + 5, "innodb_page_cleaners": 8}
+    assert dialects.applied("mysql-8.4", lines, base) == base | mysql
+
+
+def test_members_of_one_struct_are_written_in_one_pair_of_braces() -> None:
+    pairs = [
+        ("compression_opts.level", "3"),
+        ("compression", "kZSTD"),
+        ("compression_opts.max_dict_bytes", "16384"),
+    ]
+    assert assignments(pairs) == [
+        "compression_opts={level=3;max_dict_bytes=16384;}",
+        "compression=kZSTD",
     ]
 
 
