@@ -59,6 +59,17 @@ def read_mycnf(
     return found.result(str(path))
 
 
+def plain(statement: Statement) -> tuple[str, str | None]:
+    """The name of an option as the server knows it, and its value: dashes are underscores, and
+    `skip-x` is `x=0`."""
+    name, value = statement.name.replace("-", "_").lower().removeprefix("loose_"), statement.value
+    for modifier in _MODIFIERS:
+        bare = name.removeprefix(modifier)
+        if bare != name and bare in _VARIABLES and value is None:
+            return bare, "1" if modifier == "enable_" else "0"
+    return name, value
+
+
 class _Found:
     """The options of a server by name, the last one winning, and what becomes of them."""
 
@@ -73,8 +84,7 @@ class _Found:
 
     def take(self, statement: Statement) -> None:
         """Notes an option under its plain name."""
-        name = statement.name.replace("-", "_").lower().removeprefix("loose_")
-        value = statement.value
+        name, value = plain(statement)
         self.groups.add(statement.group)
         if name in ("plugin_load", "plugin_load_add"):
             self.plugins.append(value or "")
@@ -82,10 +92,6 @@ class _Found:
             why = "it bounds or derives a value and sets none"
             self.ignored.append(Ignored(statement.name, value or "", why))
             return
-        for modifier in _MODIFIERS:
-            plain = name.removeprefix(modifier)
-            if plain != name and plain in _VARIABLES and value is None:
-                name, value = plain, "1" if modifier == "enable_" else "0"
         self.options.pop(name, None)
         self.options[name] = Statement(statement.file, statement.line, statement.group, name, value)
 
@@ -169,7 +175,7 @@ class _Found:
             self.notes.append("two redo files are assumed, the default of MySQL before 8.0.30")
 
         def take() -> None:
-            size = _bytes(per_file) * count
+            size = bytes_of(per_file) * count
             if knob.normal(size) is None:
                 raise Refused(f"the engine accepts {knob.accepted}")
             settings[knob.name] = size
@@ -268,7 +274,7 @@ def _value(knob: Knob, statement: Statement) -> Setting:
     if knob.type == "switch":
         value = _switch(statement)
     elif knob.type in ("size", "integer"):
-        value = _bytes(statement)
+        value = bytes_of(statement)
     elif knob.type == "number":
         value = float(_text(statement, _NUMBER, "a number"))
     else:
@@ -293,7 +299,7 @@ def _switch(statement: Statement) -> bool:
     raise _wrong(statement, "ON or OFF")
 
 
-def _bytes(statement: Statement) -> int:
+def bytes_of(statement: Statement) -> int:
     accepted = "a whole number, with K, M, G or T for powers of 1024"
     match = _SIZE.fullmatch(_text(statement, _SIZE, accepted))
     assert match is not None, "the text was just matched"
@@ -301,7 +307,7 @@ def _bytes(statement: Statement) -> int:
 
 
 def _whole(statement: Statement, low: int, high: int) -> int:
-    value = _bytes(statement)
+    value = bytes_of(statement)
     if not low <= value <= high:
         raise _wrong(statement, f"{low} to {high}")
     return value

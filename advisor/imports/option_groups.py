@@ -123,7 +123,7 @@ def _group(path: Path, number: int, line: str) -> str:
 
 
 def _statement(path: Path, number: int, group: str, line: str, strict: bool) -> Statement:
-    text, open_quote = _without_comment(line)
+    text, open_quote = without_comment(line)
     name, equals, value = text.partition("=")
     name, value = name.strip(), value.strip()
     if strict and not re.fullmatch(r"[A-Za-z][\w.-]*", name):
@@ -137,8 +137,8 @@ def _statement(path: Path, number: int, group: str, line: str, strict: bool) -> 
     return Statement(str(path), number, group, name, _unescaped(value))
 
 
-def _without_comment(line: str) -> tuple[str, str]:
-    """The line up to a `#` outside of quotes, and the quote that is still open."""
+def without_comment(line: str) -> tuple[str, str]:
+    """The line up to a comment, a `#` outside of quotes, and the quote that is still open."""
     quote, escaped = "", False
     for place, letter in enumerate(line):
         if letter in "\"'" and not escaped and quote in ("", letter):

@@ -72,7 +72,7 @@ def parse_options(text: str, source: str) -> list[Section]:
     """The sections of an OPTIONS file, their order checked. Raises `InputError`."""
     sections: list[Section] = []
     for number, raw in enumerate(text.splitlines(), start=1):
-        line = _without_comment(raw).strip()
+        line = without_comment(raw).strip()
         if not line:
             continue
         if line.startswith("["):
@@ -189,7 +189,8 @@ class _Found:
         )
 
 
-def _without_comment(line: str) -> str:
+def without_comment(line: str) -> str:
+    """The line up to its comment."""
     escaped = False
     for place, letter in enumerate(line):
         if letter == "#" and not escaped:

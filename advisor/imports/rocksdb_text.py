@@ -12,7 +12,7 @@ _PREFIX = re.compile(r"rocksdb\.(Capped|Fixed)Prefix\.([0-9]+)")
 _OLD_ZSTD = "kZSTDNotFinalCompression"
 _BLOOM = re.compile(r"bloomfilter:([0-9]+(?:\.[0-9]+)?)(?::(true|false|0|1))?")
 
-_COMPRESSION_OPTS = (
+COMPRESSION_OPTS = (
     "window_bits",
     "level",
     "strategy",
@@ -21,6 +21,7 @@ _COMPRESSION_OPTS = (
     "parallel_threads",
     "enabled",
 )
+"""Members of the struct in the order of the list that files before RocksDB 6 wrote."""
 
 ASSUMED_BLOOM = "bloomfilter:10:false"
 """For files of RocksDB 6 and older, which do not say how many bits a filter has."""
@@ -108,7 +109,7 @@ def _compression_opts(text: str) -> dict[str, str]:
     values = text.split(":")
     if not all(re.fullmatch(r"-?[0-9]+|true|false", value) for value in values):
         raise ValueError("{window_bits=-14;level=1;...} or -14:1:0")
-    return dict(zip(_COMPRESSION_OPTS, values, strict=False))
+    return dict(zip(COMPRESSION_OPTS, values, strict=False))
 
 
 def _pair(part: str) -> tuple[str, str]:

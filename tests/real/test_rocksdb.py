@@ -14,7 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from advisor import imports, knobs
+from advisor import dialects, imports, knobs, patch
+from advisor.dialects import About, Line
+from advisor.imports.options_file import newest_options
 from advisor.knobs import Setting
 from tests.real.export import LSM, MIB, exported
 from tests.unit.settings_draw import draw_settings
@@ -101,6 +103,31 @@ def test_rocksdb_7_runs_with_every_value(tmp_path: Path) -> None:
     # 7.8 writes this one out, which 10.4 does not have.
     dynamic = {"level_compaction_dynamic_file_size": True}
     assert dict(found.settings["lsm"]) == SETTINGS | dynamic
+
+
+def test_rocksdb_loads_its_own_file_with_a_recommendation_in_it(tmp_path: Path) -> None:
+    rocksdict = pytest.importorskip("rocksdict", reason="rocksdict is not installed")
+    made, mine = tmp_path / "made", tmp_path / "mine"
+    database = rocksdict.Rdict(str(made), rocksdict.Options(raw_mode=True))
+    database.create_column_family("history", rocksdict.Options(raw_mode=True))
+    database.close()
+    before = newest_options(made)
+    has = patch.settings_of(before, "rocksdb-10.4")
+    wanted = [
+        Line(name, value, knobs.defaults("lsm")[name], has[name], "measured: +1%")
+        for name, value in SETTINGS.items()
+        if value != has[name]
+    ]
+    mine.mkdir()
+    after = mine / "OPTIONS-000007"
+    after.write_text(patch.patched(before, "rocksdb-10.4", wanted, About(clock="measured")))
+    load_latest(mine)
+    read = patch.settings_of(after, "rocksdb-10.4")
+    assert read == dialects.applied("rocksdb-10.4", wanted, has)
+    kept = [line for line in before.read_text().splitlines() if line.strip()]
+    text = after.read_text().splitlines()
+    assert len([line for line in kept if line not in text]) <= len(wanted)
+    assert any("history" in line for line in text)
 
 
 @needs_db_bench
