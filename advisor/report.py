@@ -54,6 +54,7 @@ def markdown(recommendation: Recommendation) -> str:
         _method(recommendation),
         _comparison(recommendation),
         _changes(recommendation),
+        _memory(recommendation),
         _dropped(recommendation),
         _apply(recommendation),
         _limits(recommendation),
@@ -174,6 +175,12 @@ def _changes(r: Recommendation) -> str:
     ]
     head = ("Knob", r.basis.capitalize(), "Recommended", "What it buys")
     return f"## Changes\n\n{_table(head, rows)}"
+
+
+def _memory(r: Recommendation) -> str:
+    table = _table(("What", "Memory", "Decided by"), r.memory)
+    unsafe = f"\n\n**Not safe:** {r.crowding}." if r.crowding else ""
+    return f"## Memory of the recommended settings\n\n{table}{unsafe}"
 
 
 def _dropped(r: Recommendation) -> str:

@@ -1,5 +1,6 @@
 """From a study to the user's hands: the advice on stdout, the file and its report on disk."""
 
+import stat
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ import typer
 from advisor import dialects, imports
 from advisor.atomic import check_target, write_text
 from advisor.errors import InputError
+from advisor.evaluate import needed_parts
 from advisor.knobs import Engine, catalogue
 from advisor.recommend import Column as NumberColumn
 from advisor.recommend import (
@@ -78,14 +80,18 @@ def usual_dialect(engine: Engine, current: Path | None, path: Path | None) -> st
     return spoken[0]
 
 
-def advice_for(study: Study, dialect: str | None, *, measure: bool = True) -> Recommendation:
+def advice_for(
+    study: Study, dialect: str | None, current: Path | None = None, *, measure: bool = True
+) -> Recommendation:
     """The recommendation of a study. A dialect of the engine that did not win gets the best of the
-    engine that it belongs to, and the loss is told."""
-    best = recommend(study, measure=measure)
+    engine that it belongs to, and the loss is told. The dialect of the user's own file goes before
+    the engine's usual one."""
+    asked = dialect or own_dialect(study, current)
+    best = recommend(study, measure=False, dialect=asked)
     if dialect is None or dialects.engine_of(dialect) == best.engine:
-        return best
+        return recommend(study, dialect=asked) if measure else best
     engine = dialects.engine_of(dialect)
-    other = recommend(study, measure=False, engine=engine)
+    other = recommend(study, measure=measure, engine=engine, dialect=dialect)
     why = f", and {best.verdict.text}" if best.verdict is not None else ""
     narrate(f"{dialect} is for {fmt.ENGINE_TITLES[engine]}{why}; writing the best of {engine}")
     return other
@@ -100,12 +106,33 @@ def report_beside(path: Path, study: str) -> Path:
     return path.with_name(f"{path.name}.{REPORT}")
 
 
-def write_files(advice: Recommendation, dialect: str, path: Path, *, force: bool) -> list[Path]:
-    """The product's file, and the report beside it."""
+def own_file(study: Study) -> Path | None:
+    """The file that a stored study started from, if it is still there."""
+    source = study.question.source
+    return source if source is not None and source.exists() else None
+
+
+def own_dialect(study: Study, current: Path | None) -> str | None:
+    """The dialect of the user's own file about an engine of the study."""
+    if current is None:
+        return None
+    found = imports.read(current)
+    spoken = (found.dialect(engine) for engine in study.engines if engine in found.settings)
+    return next((dialect for dialect in spoken if dialect), None)
+
+
+def write_files(
+    advice: Recommendation, dialect: str, path: Path, current: Path | None, *, force: bool
+) -> list[Path]:
+    """The product's file, which is the user's own one with the changes where that is of the
+    product, and the report beside it."""
     report = report_beside(path, advice.study)
     if report.exists() and not force:
         raise InputError(report, None, "a file that exists already", "another folder, or --force")
-    write_text(path, advice.write(dialect), force=force)
+    write_text(path, advice.write(dialect, current), force=force)
+    if current is not None and current.is_file():
+        # It may hold the passwords of the file that it was made from.
+        path.chmod(stat.S_IMODE(current.stat().st_mode) | stat.S_IWUSR)
     write_text(report, markdown(advice), force=force)
     return [path, report]
 
@@ -118,7 +145,7 @@ def deliver(
     dialect = None
     if target is not None:
         dialect = target.dialect or usual_dialect(advice.engine, current, target.path)
-        written = write_files(advice, dialect, target.path, force=target.force)
+        written = write_files(advice, dialect, target.path, current, force=target.force)
     if as_json:
         print_json({**document(advice), "dialect": dialect, "written": written})
         return
@@ -142,9 +169,18 @@ def document(advice: Recommendation) -> dict[str, Any]:
         "verdict": advice.verdict.text if advice.verdict else None,
         "warning": warning(advice) or None,
         "gain": plain(advice.gain),
+        "file": plain(advice.standing),
         "settings": dict(advice.settings),
         "changes": plain(advice.changes),
         "dropped": plain(advice.dropped),
+        "memory": {
+            "budget_bytes": advice.profile.memory_bytes,
+            "parts": [
+                part._asdict()
+                for part in needed_parts(advice.profile, advice.engine, advice.settings)
+            ],
+            "not_safe": advice.crowding or None,
+        },
         "columns": [
             {"title": column.title, "runs": column.runs, "metrics": medians(column)}
             for column in advice.columns
@@ -170,6 +206,7 @@ def print_advice(advice: Recommendation) -> None:
     typer.echo()
     _print_columns(advice)
     _print_changes(advice)
+    _print_memory(advice)
     for note in advice.notes:
         typer.echo(typer.style(f"note: {note}", dim=True))
 
@@ -187,6 +224,14 @@ def _print_columns(advice: Recommendation) -> None:
     if len(columns) > 1:
         head.append(Column(f"against {columns[-2][0]}", right=True))
     print_table(head, rows)
+
+
+def _print_memory(advice: Recommendation) -> None:
+    typer.echo()
+    head = [Column("memory"), Column("needs", right=True), Column("decided by")]
+    print_table(head, [list(line) for line in advice.memory])
+    if advice.crowding:
+        typer.echo(typer.style(f"not safe: {advice.crowding}", bold=True))
 
 
 def _print_changes(advice: Recommendation) -> None:

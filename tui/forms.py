@@ -54,6 +54,7 @@ def question_of(form: StudyForm) -> tuple[Question, Bounds]:
         opened=problem.durability_knobs(engines) if form.durability else (),
         clock=problem.clock_of(None, profile),
         seconds=seconds,
+        source=Path(form.current).expanduser().resolve() if form.current else None,
     )
     return question, Bounds(trials=trials)
 

@@ -91,8 +91,8 @@ class LibrarySession:
         """Run the study in the calling thread, until done or asked to stop."""
         import optuna
 
-        from advisor.recommend import recommend
         from advisor.search import Study
+        from tui.delivery import advice_for
         from tui.problem import new_study_name
 
         # Its handler writes to stderr, over the screen.
@@ -110,7 +110,8 @@ class LibrarySession:
         )
         watcher.attach(study.stop, study.cancel)
         study.run()
-        return outcome_of(recommend(study), form.current)
+        current = Path(form.current).expanduser() if form.current else None
+        return outcome_of(advice_for(study, None, current), form.current)
 
     def studies(self) -> list[StudyView]:
         """The stored studies, the newest first."""
@@ -136,10 +137,12 @@ class LibrarySession:
 
     def outcome(self, study: str) -> Outcome:
         """The recommendation of a stored study."""
-        from advisor.recommend import recommend
         from advisor.search import Study
+        from tui.delivery import advice_for, own_file
 
-        return outcome_of(recommend(Study.load(study, self._store()), measure=False), "")
+        stored = Study.load(study, self._store())
+        current = own_file(stored)
+        return outcome_of(advice_for(stored, None, current, measure=False), str(current or ""))
 
     def dialects(self, outcome: Outcome) -> list[DialectView]:
         """The formats of the recommended engine, the one of the user's own file first."""
@@ -157,8 +160,8 @@ class LibrarySession:
         """Write the file and its report; answers what was written."""
         from tui.delivery import write_files
 
-        advice, _ = _advice_of(outcome)
-        written = write_files(advice, dialect, path, force=force)
+        advice, current = _advice_of(outcome)
+        written = write_files(advice, dialect, path, current, force=force)
         return " and ".join(str(file) for file in written)
 
     def _store(self) -> Store:
@@ -183,6 +186,10 @@ def outcome_of(advice: Recommendation, current: str) -> Outcome:
         )
         for change in advice.changes
     ]
+    memory = [
+        f"memory: {line.name} {line.size} {line.decided_by}".strip() for line in advice.memory
+    ]
+    unsafe = [f"not safe: {advice.crowding}"] if advice.crowding else []
     return Outcome(
         study=advice.study,
         engine=advice.engine,
@@ -195,7 +202,7 @@ def outcome_of(advice: Recommendation, current: str) -> Outcome:
         metrics=advice.goal.metrics,
         columns=tuple(NumberColumn(column.title, medians(column)) for column in advice.columns),
         changes=tuple(changes),
-        notes=advice.notes,
+        notes=(*unsafe, *memory, *advice.notes),
         details=(advice, Path(current).expanduser() if current else None),
     )
 

@@ -13,7 +13,7 @@ from advisor import knobs
 from advisor.errors import WorkError
 from advisor.goal import Goal
 from advisor.knobs import Engine, Settings
-from advisor.recommend.ablation import Pruned, Unit, as_decided, prune
+from advisor.recommend.ablation import SPARE_FOR_RESULT, Pruned, Unit, as_decided, prune
 from advisor.recommend.bench import StudyBench
 from advisor.recommend.limits import Noises, farther
 from advisor.recommend.nearness import settled
@@ -61,15 +61,16 @@ def choose(study: Study, engine: Engine | None, *, may_run: bool) -> Choice:
     return Choice(order, winner, base, noises, pruned, bench)
 
 
-def settle(bench: StudyBench, wanted: list[Settings], runs: int) -> None:
-    """Repeats settings in turns until each has so many runs besides the search, or none is left."""
+def settle(bench: StudyBench, wanted: list[Settings], runs: int, spare: int = 0) -> None:
+    """Repeats settings in turns until each has so many runs besides the search, or none is left but
+    those to `spare`."""
     while True:
         known = [candidate for candidate in map(bench.known, wanted) if candidate is not None]
         short = [candidate for candidate in known if candidate.repeats < runs]
         if not short:
             return
         least = min(short, key=lambda candidate: candidate.repeats)
-        if bench.measure(least.settings) is None:
+        if bench.measure(least.settings, spare=spare) is None:
             return
 
 
@@ -119,7 +120,7 @@ def _proven(study: Study, found: Candidate, noises: Noises, *, may_run: bool) ->
     bench = StudyBench(study, found.engine, may_run=may_run)
     base = study.question.base(found.engine)
     found = _without_near_misses(found, base, bench, study.goal, noises)
-    settle(bench, [found.settings, base], PROOF_RUNS)
+    settle(bench, [found.settings, base], PROOF_RUNS, spare=SPARE_FOR_RESULT)
     return as_decided(bench.known(found.settings) or found)
 
 
@@ -131,7 +132,7 @@ def _without_near_misses(
     settings = settled(found.settings, base, lambda given: bench.lawful(given) == given)
     if settings == found.settings:
         return found
-    measured = bench.known(settings) or bench.measure(settings)
+    measured = bench.known(settings) or bench.measure(settings, spare=SPARE_FOR_RESULT)
     if measured is None:
         return replace(found, settings=settings)
     return found if farther(goal, noises, _first_seen(measured), found) else measured

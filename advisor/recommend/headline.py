@@ -33,6 +33,10 @@ def about_settings(r: Recommendation) -> str:
             return f"keep the {r.basis}: nothing else was tried"
         return f"keep the {r.basis}; no change that was tried buys anything beyond noise"
     changes = "1 change" if len(r.changes) == 1 else f"{len(r.changes)} changes"
+    file = r.standing
+    if file is not None and (file.gain is not None or file.left_out):
+        told = " ".join(r.file_words(r.dialect)).rstrip(".")
+        return f"{changes} to the {r.basis}; the {r.dialect} file. {told}"
     if r.gain is None:
         return f"{changes} to the {r.basis}, which were not measured"
     return f"{changes} to the {r.basis}: {r.gain.words(r.goal)}"

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from advisor import dialects, knobs
+from advisor import dialects, knobs, patch
 from advisor.dialects import About, Line
 from advisor.errors import InputError
+from advisor.evaluate import needed_parts
 from advisor.goal import Goal
+from advisor.imports.connections import Connections, read_connections
 from advisor.knobs import Engine, Setting, Settings
 from advisor.noise import Noise, Spread
 from advisor.profile import Profile
 from advisor.recommend import wording
 from advisor.recommend.ablation import Finding, as_decided
 from advisor.recommend.bench import StudyBench
+from advisor.recommend.budget import BudgetLine, budget_lines, crowded
 from advisor.recommend.choice import Choice, choose, settle
 from advisor.recommend.leftover import Ruled, leftover
+from advisor.recommend.standing import Standing, standing
 from advisor.recommend.verdict import Comparison, EngineVerdict, compare, engine_verdict
 from advisor.search import Candidate, Study
 from advisor.search.ranking import ranked
@@ -100,15 +104,23 @@ class Recommendation:
     trials: tuple[Trial, ...]
     results: Path | None = None
     """Where the study is stored, if that is not the usual file."""
+    files: Mapping[str, Standing] = field(default_factory=dict)
+    """What the file of each dialect of the engine does as it stands."""
+    dialect: str = ""
+    """The dialect whose file was measured first: what the headline is about."""
+    connections: Connections | None = None
+    """What the user's server admits, if its file says so."""
 
-    def lines(self, dialect: str | None = None) -> list[Line]:
+    def lines(
+        self, dialect: str | None = None, has: Mapping[str, Setting] | None = None
+    ) -> list[Line]:
         """The lines to write: every change, and, for a dialect, also what its product would do
-        otherwise by default."""
+        otherwise, by default or with a file whose settings are `has`."""
         if dialect and dialects.engine_of(dialect) != self.engine:
             accepted = ", ".join(dialects.for_engine(self.engine))
             raise InputError("dialect", None, f"{dialect}, not a file of {self.engine}", accepted)
         default = knobs.defaults(self.engine)
-        silent = dialects.product_defaults(dialect) if dialect else default
+        silent = has or (dialects.product_defaults(dialect) if dialect else default)
         changed = {change.knob: change for change in self.changes}
         found = []
         for name, knob in knobs.catalogue(self.engine).items():
@@ -124,30 +136,85 @@ class Recommendation:
             found.append(Line(name, value, silent[name], self.current[name], evidence))
         return found
 
-    def about(self) -> About:
-        """What the head of a written file says."""
-        return About(profile=self.profile.name, clock=self.clock)
+    @property
+    def memory(self) -> list[BudgetLine]:
+        """What the settings need, line by line, against the profile's memory."""
+        return budget_lines(self.profile, needed_parts(self.profile, self.engine, self.settings))
 
-    def write(self, dialect: str) -> str:
-        """The text of a product's configuration file. Raises `InputError` if the dialect is of the
-        other engine."""
-        return dialects.write(dialect, self.lines(dialect), self.about())
+    @property
+    def crowding(self) -> str:
+        """Why the server's connections may not fit beside the settings; empty if they do."""
+        parts = needed_parts(self.profile, self.engine, self.settings)
+        return crowded(self.profile, parts, self.connections)
+
+    @property
+    def standing(self) -> Standing | None:
+        """What the file of `dialect` does as it stands."""
+        return self.files.get(self.dialect)
+
+    def about(self, dialect: str) -> About:
+        """What the head of a written file says."""
+        return About(self.profile.name, self.clock, tuple(self.file_words(dialect)))
+
+    def file_words(self, dialect: str) -> list[str]:
+        """What the file does as it stands, and apart from it what all of it would do."""
+        file = self.files.get(dialect)
+        if file is None:
+            return []
+        told = [f"As it stands: {file.words(self.goal, self.basis)}."]
+        if file.left_out:
+            catalogue = knobs.catalogue(self.engine)
+            names = ", ".join(f"{knob} = {catalogue[knob].show(v)}" for knob, v in file.left_out)
+            whole = self.gain.words(self.goal) if self.gain else "not measured"
+            told.append(f"With what it leaves to you ({names}): {whole}.")
+        return told
+
+    def write(self, dialect: str, over: Path | None = None) -> str:
+        """The text of a product's configuration file, or of the user's own file with the changes in
+        it, where `over` is one of the dialect. Raises `InputError` if the dialect is of the other
+        engine."""
+        if over is not None and patch.fits(over, dialect):
+            lines = self.lines(dialect, patch.settings_of(over, dialect))
+            return patch.patched(over, dialect, lines, self.about(dialect))
+        return dialects.write(dialect, self.lines(dialect), self.about(dialect))
 
 
 def recommend(
-    study: Study, *, measure: bool = True, engine: Engine | None = None
+    study: Study,
+    *,
+    measure: bool = True,
+    engine: Engine | None = None,
+    dialect: str | None = None,
 ) -> Recommendation:
     """The recommendation of a study, finished or not; with `engine`, the best of that engine.
 
-    With `measure`, what is left of the study's bounds is first spent on reverting changes and on
-    repeating the result; stored trials then decide. Raises `WorkError` if no trial has finished.
+    With `measure`, what is left of the study's bounds is first spent on reverting changes, on
+    repeating the result, and on the file of `dialect` as it stands (without one, of the engine's
+    usual dialect); stored trials then decide. Raises `WorkError` if no trial has finished.
     """
     if measure:
         chosen = choose(study, engine, may_run=True)
-        settle(chosen.bench, [chosen.pruned.settings], FINAL_RUNS)
+        _measure_files(chosen, _explain(study, chosen, None, dialect))
     best = choose(study, None, may_run=False)
     chosen = best if engine is None else choose(study, engine, may_run=False)
-    return _explain(study, chosen, _verdict(study, best))
+    return _explain(study, chosen, _verdict(study, best), dialect)
+
+
+def _measure_files(chosen: Choice, drafted: Recommendation) -> None:
+    """Runs the file of the dialect as it stands, then it and the result in turns, then the files of
+    the other dialects, as far as the bounds go."""
+    changed = [file for file in drafted.files.values() if file.changes]
+    mine = [file.settings for file in changed if file.dialect == drafted.dialect]
+    for settings in mine:
+        _measure_once(chosen.bench, settings)
+    settle(chosen.bench, [chosen.pruned.settings, *mine], FINAL_RUNS)
+    for file in changed:
+        _measure_once(chosen.bench, file.settings)
+
+
+def _measure_once(bench: StudyBench, settings: Settings) -> None:
+    if bench.known(settings) is None:
+        bench.measure(settings)
 
 
 def _verdict(study: Study, best: Choice) -> EngineVerdict | None:
@@ -159,7 +226,9 @@ def _verdict(study: Study, best: Choice) -> EngineVerdict | None:
     return engine_verdict(study.goal, noise, [best.winner, *order], study.engines, study.trials)
 
 
-def _explain(study: Study, chosen: Choice, verdict: EngineVerdict | None) -> Recommendation:
+def _explain(
+    study: Study, chosen: Choice, verdict: EngineVerdict | None, dialect: str | None
+) -> Recommendation:
     goal, clock, winner = study.goal, study.question.clock, chosen.winner
     base, pruned, bench = chosen.base, chosen.pruned, chosen.bench
     noise = chosen.noises[goal.metric]
@@ -167,7 +236,7 @@ def _explain(study: Study, chosen: Choice, verdict: EngineVerdict | None) -> Rec
     ruled = leftover(study.profile, winner.engine, pruned.settings)
     known_base = bench.known(base)
     changes = _changes(chosen, ruled, goal, clock)
-    return Recommendation(
+    found = Recommendation(
         study=study.name,
         profile=study.profile,
         goal=goal,
@@ -193,6 +262,17 @@ def _explain(study: Study, chosen: Choice, verdict: EngineVerdict | None) -> Rec
         notes=tuple(_notes(study, final)),
         trials=study.trials,
         results=study.results,
+    )
+    source = study.question.source
+    files = {
+        dialect: standing(dialect, found.lines(dialect), base, goal, noise, bench)
+        for dialect in dialects.for_engine(winner.engine)
+    }
+    return replace(
+        found,
+        files=files,
+        dialect=dialect if dialect in files else next(iter(files)),
+        connections=read_connections(source) if source is not None else None,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from advisor import knobs
@@ -32,6 +33,8 @@ class Question:
     seed: int = 1
     seconds: float | None = None
     """Length of the measured phase of a trial; derived from the bounds if absent."""
+    source: Path | None = None
+    """The file of the current settings; where it lies is no part of what is asked."""
 
     def base(self, engine: Engine) -> Settings:
         """What a recommendation is compared with: the user's settings, or the defaults of the
@@ -79,7 +82,7 @@ class Question:
             engines=self.engines,
             clock=self.clock,
             seed=self.seed,
-            identity=self._identity(),
+            identity=self._identity() | {"source": str(self.source) if self.source else None},
             core_version=core.VERSION,
             host=platform.node(),
         )
@@ -123,6 +126,7 @@ def stored_question(name: str, store: Store) -> Question:
         clock=identity["clock"],
         seed=identity["seed"],
         seconds=identity["seconds"],
+        source=Path(source) if (source := identity.get("source")) else None,
     )
 
 

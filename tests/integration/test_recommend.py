@@ -1,10 +1,11 @@
 """A recommendation keeps what pays, takes the rest back, and claims no more than was measured."""
 
+import statistics
 from pathlib import Path
 
 import pytest
 
-from advisor import dialects, knobs, report
+from advisor import dialects, imports, knobs, report
 from advisor.errors import InputError, WorkError
 from advisor.evaluate import largest_cache
 from advisor.knobs import Setting
@@ -25,7 +26,7 @@ def run(folder: Path, **given: object) -> tuple[Study, Recommendation]:
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Study, Recommendation]:
-    return run(tmp_path_factory.mktemp("study"), trials=60, core=FakeCore(noise=0.01))
+    return run(tmp_path_factory.mktemp("study"), trials=70, core=FakeCore(noise=0.005))
 
 
 def test_what_matters_is_kept_with_its_measured_cost(
@@ -88,7 +89,7 @@ def test_the_bounds_hold_for_search_and_ablation_together(
     done: tuple[Study, Recommendation],
 ) -> None:
     made, _ = done
-    assert 42 < len(made.trials) <= 60
+    assert 49 < len(made.trials) <= 70
 
 
 @pytest.mark.parametrize("dialect", dialects.for_engine("lsm"))
@@ -97,6 +98,45 @@ def test_the_file_carries_the_evidence(done: tuple[Study, Recommendation], diale
     text = found.write(dialect)
     assert "measured: reverting it cost" in text
     assert "max_background_jobs" in text
+
+
+def test_the_head_of_a_file_tells_a_run_of_exactly_its_lines(tmp_path: Path) -> None:
+    made, found = run(tmp_path, question=Question(problem(), engines=("btree",)), trials=50)
+    assert found.settings["innodb_page_size"] == 8192
+    file = found.files["mariadb-10.11"]
+    read = imports.read(write(tmp_path / "my.cnf", found.write("mariadb-10.11")))
+    standing = {**found.current, **read.settings["btree"]}
+    assert standing["innodb_page_size"] == found.current["innodb_page_size"] == 16384
+    assert standing == dict(file.settings)
+    same = [t for t in made.trials if t.finished and dict(t.settings) == standing]
+    base = [t for t in made.trials if t.finished and t.settings == found.current]
+    assert same and file.gain is not None and found.gain is not None
+    rates = [statistics.median(t.metrics["ops_per_s"] for t in runs) for runs in (same, base)]
+    assert file.gain.gain == pytest.approx(rates[0] / rates[1] - 1, abs=0.03)
+    assert file.gain.gain < found.gain.gain
+    head = found.write("mariadb-10.11").split("[mariadbd]")[0]
+    assert f"As it stands: {file.gain.words(found.goal)}" in head
+    assert "With what it leaves to you (innodb_page_size = 8KiB" in head
+
+
+@pytest.mark.parametrize("trials", [6, 8, 12])
+def test_a_run_is_kept_for_the_file_as_it_stands(tmp_path: Path, trials: int) -> None:
+    made, found = run(tmp_path, question=Question(problem(), engines=("btree",)), trials=trials)
+    assert found.changes and found.standing is not None
+    assert found.standing.gain is not None
+    assert len(made.trials) <= trials
+
+
+def test_a_file_that_was_not_run_says_so(tmp_path: Path) -> None:
+    made = study(tmp_path, question=Question(problem(), engines=("btree",)), trials=12)
+    made.run()
+    text = recommend(made, measure=False).write("mariadb-10.11")
+    assert "As it stands: not measured" in text
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text)
+    return path
 
 
 def test_a_products_own_default_is_overruled(done: tuple[Study, Recommendation]) -> None:

@@ -3,6 +3,7 @@
 import json
 import re
 import signal
+import stat
 from pathlib import Path
 
 import pytest
@@ -290,6 +291,38 @@ def test_export_keeps_a_file_that_exists(fake: FakeCore, my_cnf: Path) -> None:
     assert "--force" in refused("export", "-o", my_cnf)
     assert invoke("export", "-o", my_cnf, "--force").exit_code == 0
     assert "tunebench" in my_cnf.read_text()
+
+
+OPTIONS = """\
+[Version]
+  rocksdb_version=10.4.2
+  options_file_version=1.1
+[DBOptions]
+  bytes_per_sync=1048576
+[CFOptions "default"]
+  merge_operator=StringAppendOperator
+  write_buffer_size=67108864
+"""
+
+
+def test_the_users_own_file_comes_back_with_the_changes_in_it(
+    fake: FakeCore, tmp_path: Path
+) -> None:
+    mine, tuned, again = (tmp_path / name for name in ("OPTIONS", "tuned", "again"))
+    mine.write_text(OPTIONS)
+    mine.chmod(0o600)
+    words = ["--engine", "lsm", "--from", mine, "--trials", 8]
+    done = invoke("tune", "linkbench", *words, "--study", "mine", "-o", tuned / "OPTIONS")
+    assert done.exit_code == 0, done.output
+    assert "rocksdb-10.4 file. As it stands:" in done.stdout
+    text = (tuned / "OPTIONS").read_text()
+    for line in OPTIONS.splitlines():
+        assert line in text.splitlines() or line.startswith("  write_buffer_size")
+    assert "As it stands:" in text
+    assert stat.S_IMODE((tuned / "OPTIONS").stat().st_mode) == 0o600
+    assert invoke("export", "--study", "mine", "-o", again / "OPTIONS").exit_code == 0
+    assert (again / "OPTIONS").read_text() == text
+    assert "As it stands:" in (tuned / "report.md").read_text()
 
 
 def test_export_takes_the_study_by_place_too(fake: FakeCore) -> None:

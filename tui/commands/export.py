@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tui.options import FORCE, JSON, OUTPUT, RESULTS, TO
+from tui.options import FORCE, FROM, JSON, OUTPUT, RESULTS, TO
 
 if TYPE_CHECKING:
     from advisor.store import Store
@@ -22,6 +22,7 @@ def export(
         typer.Option("--study", metavar="NAME", help="The same, for names that begin with a dash."),
     ] = None,
     to: TO = None,
+    current: FROM = None,
     output: OUTPUT = None,
     force: FORCE = False,
     results: RESULTS = None,
@@ -29,7 +30,8 @@ def export(
 ) -> None:
     """Write the advice of a stored study in any dialect.
 
-    It goes to a file with -o, else to stdout.
+    It goes to a file with -o, else to stdout. It is the file that the settings came from (or that
+    of --from) with the changes in it, where that is one of the dialect.
     """
     from advisor.errors import InputError
     from advisor.search import Study
@@ -43,21 +45,22 @@ def export(
         raise InputError("--force", None, "no -o", "-o with the file to write")
     store = Store(results)
     loaded = Study.load(name or study or _newest(store), store)
+    current = current or delivery.own_file(loaded)
     target = delivery.checked_target(None, output, force, loaded.engines, loaded.name)
     if to is not None:
         delivery.check_dialect(to, loaded.engines)
-    advice = delivery.advice_for(loaded, to, measure=False)
-    dialect = to or delivery.usual_dialect(advice.engine, None, output)
+    advice = delivery.advice_for(loaded, to, current, measure=False)
+    dialect = to or delivery.usual_dialect(advice.engine, current, output)
     written = []
     if target is not None:
-        written = delivery.write_files(advice, dialect, target.path, force=force)
+        written = delivery.write_files(advice, dialect, target.path, current, force=force)
     if as_json:
-        text = advice.write(dialect)
+        text = advice.write(dialect, current)
         print_json({"study": loaded.name, "dialect": dialect, "text": text, "written": written})
     elif written:
         narrate(f"wrote {written[0]} for {dialect}, and {written[1]}")
     else:
-        typer.echo(advice.write(dialect), nl=False)
+        typer.echo(advice.write(dialect, current), nl=False)
 
 
 def _newest(store: "Store") -> str:

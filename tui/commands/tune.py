@@ -95,6 +95,7 @@ def tune(
         clock=clock,
         seed=seed,
         seconds=seconds,
+        source=current.resolve() if current else None,
     )
     with StudyNarration(chosen.goal) as narration:
         searched = Study(
@@ -106,7 +107,7 @@ def tune(
         )
         with _stopping_on_interrupt(searched) as interrupted:
             searched.run()
-            advice = delivery.advice_for(searched, to)
+            advice = delivery.advice_for(searched, to, current)
     delivery.deliver(advice, target, current, as_json=as_json)
     if interrupted:
         raise typer.Exit(INTERRUPTED)
