@@ -7,6 +7,7 @@ through the `Core` protocol, so that a test hands in a closed-form one.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Protocol, cast
 
 from advisor.errors import InputError, TunebenchError, WorkError
@@ -97,15 +98,22 @@ def _carry_out(
                 if on_interval is not None:
                     on_interval(interval)
             if not ended and cancelled is not None and cancelled():
-                run.cancel()
-                run.wait(None)
+                _end(run)
                 ended = True
     except BaseException:
         # Its threads would go on writing into a directory that is about to be removed.
-        run.cancel()
-        run.wait(None)
+        _end(run)
         raise
     return run.report()
+
+
+def _end(run: CoreRun) -> None:
+    """Ends a run at once. An interrupt does not shorten that: it is as good as over."""
+    run.cancel()
+    ended = False
+    while not ended:
+        with suppress(KeyboardInterrupt):
+            ended = run.wait(None)
 
 
 def _refusal(error: Exception) -> InputError:

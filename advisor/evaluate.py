@@ -225,8 +225,11 @@ def _spec(trial: Trial, setup: Setup, options: Settings, directory: Path | None)
 
 
 def _scratch(setup: Setup) -> AbstractContextManager[Path | None]:
-    """A folder for a measured run. The simulation needs none."""
-    return nullcontext() if setup.clock == "simulated" else scratch.folder(setup.directory)
+    """A folder for a measured run. The simulation needs none, and removes what others left."""
+    if setup.clock == "simulated":
+        scratch.sweep(setup.directory)
+        return nullcontext()
+    return scratch.folder(setup.directory)
 
 
 def _measured(

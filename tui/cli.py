@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from tui import leaving
 from tui.commands.doctor import doctor
 from tui.commands.export import export
 from tui.commands.import_ import import_
@@ -20,9 +21,6 @@ from tui.commands.results import results
 from tui.commands.run import run
 from tui.commands.tune import tune
 from tui.options import RESULTS
-
-INTERRUPTED = 130
-TERMINATED = 143
 
 
 class _PlainFailures(TyperGroup):
@@ -38,7 +36,7 @@ class _PlainFailures(TyperGroup):
             raise typer.Exit(2 if isinstance(error, InputError) else 1) from error
         except KeyboardInterrupt as interrupt:
             typer.echo("tunebench: interrupted", err=True)
-            raise typer.Exit(INTERRUPTED) from interrupt
+            raise typer.Exit(leaving.INTERRUPTED) from interrupt
 
 
 def _one_line(error: Exception) -> str:
@@ -49,7 +47,8 @@ app = typer.Typer(
     name="tunebench",
     cls=_PlainFailures,
     help="Tune storage engines by measuring: LSM and B-tree settings for your workload.",
-    epilog="Exit codes: 0 done, 1 the work failed, 2 the input was wrong, 130 interrupted.",
+    epilog="Exit codes: 0 done, 1 the work failed, 2 the input was wrong, 130 interrupted, "
+    "129 hung up, 143 terminated.",
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -95,18 +94,15 @@ def open_workbench(
         raise InputError(
             "tunebench", None, "no terminal", "a terminal, or a command: see `tunebench --help`"
         )
-    from tui.app import Workbench
+    from tui.app import run_workbench
     from tui.session import LibrarySession
 
-    workbench = Workbench(LibrarySession(results))
-    workbench.run()
-    raise typer.Exit(workbench.return_code or 0)
+    run_workbench(LibrarySession(results))
 
 
 def main() -> None:
     """The console script. Even a defect of tunebench ends in one line, not in a traceback."""
-    # As an exception it lets a run stop its threads and remove its files.
-    signal.signal(signal.SIGTERM, lambda _signal, _frame: sys.exit(TERMINATED))
+    leaving.on_signals((signal.SIGHUP, signal.SIGTERM), leaving.Exit())
     try:
         app()
     except Exception as error:
