@@ -193,8 +193,9 @@ def recommend(
     usual dialect); stored trials then decide. Raises `WorkError` if no trial has finished.
     """
     if measure:
-        chosen = choose(study, engine, may_run=True)
-        _measure_files(chosen, _explain(study, chosen, None, dialect))
+        with study.alone():
+            chosen = choose(study, engine, may_run=True)
+            _measure_files(chosen, _explain(study, chosen, None, dialect))
     best = choose(study, None, may_run=False)
     chosen = best if engine is None else choose(study, engine, may_run=False)
     return _explain(study, chosen, _verdict(study, best), dialect)

@@ -9,6 +9,8 @@ by its name: what is stored is told to the samplers again.
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from advisor import core as bridge
@@ -41,6 +43,7 @@ from advisor.search.sampler import Proposal, Sampler
 from advisor.search.seeds import seeds
 from advisor.search.space import Space, space
 from advisor.store import Store, default_path
+from advisor.store.lease import leased
 from advisor.trial import Role, Trial, settings_key
 
 CONTENDERS = 3
@@ -91,13 +94,10 @@ class Study:
             directory,
             core,
         )
-        self._trials = store.trials(name)
+        self._is_alone = False
         self._seeds = seeds(self.question)
         self.spaces: dict[Engine, Space] = {engine: self._space(engine) for engine in self.engines}
-        self._samplers = {engine: self._sampler(engine) for engine in self.engines}
-        counted = sum(trial.outcome != "rejected" for trial in self._trials)
-        self._spending = Spending(self.bounds, counted)
-        self._best = self.best()
+        self._take_up(store.trials(name))
 
     @classmethod
     def load(
@@ -155,26 +155,45 @@ class Study:
         self._stopping.set()
         self._cancelling.set()
 
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Inside the block no other process runs this study; blocks may nest. Raises `InputError`
+        that names the process which does."""
+        if self._is_alone:
+            yield
+            return
+        with leased(self._store.path, self.name):
+            stored = self._store.trials(self.name)
+            if len(stored) != len(self._trials):
+                self._take_up(stored)
+            self._is_alone = True
+            try:
+                yield
+            finally:
+                self._is_alone = False
+
     def run(self) -> Ending:
         """Searches and repeats until the bounds leave no more than the ablation's part, and says
-        why it ended."""
-        try:
-            self._sow()
-            self._search()
-            self._repeat()
-        except Cancelled:
-            pass
-        return self._finish()
+        why it ended. Raises `InputError` if another process runs the study."""
+        with self.alone():
+            try:
+                self._sow()
+                self._search()
+                self._repeat()
+            except Cancelled:
+                pass
+            return self._finish()
 
     def measure(self, engine: Engine, settings: Settings, role: Role, seed: int) -> Trial | None:
         """Tries settings within the bounds and stores the trial; `None` if the study is stopped or
         out of bounds."""
         if not self._may_go_on("ablation"):
             return None
-        try:
-            return self._evaluate(engine, settings, role, seed)
-        except Cancelled:
-            return None
+        with self.alone():
+            try:
+                return self._evaluate(engine, settings, role, seed)
+            except Cancelled:
+                return None
 
     def runs_left(self) -> int:
         """About how many trials the bounds still allow; 0 once the study is stopped."""
@@ -184,6 +203,14 @@ class Study:
         """Seed of one more repetition after so many: all settings meet the same seeds in the same
         order."""
         return self.question.seed + 1 + repeats
+
+    def _take_up(self, stored: list[Trial]) -> None:
+        """Goes on from these trials."""
+        self._trials = stored
+        self._samplers = {engine: self._sampler(engine) for engine in self.engines}
+        counted = sum(trial.outcome != "rejected" for trial in stored)
+        self._spending = Spending(self.bounds, counted)
+        self._best = self.best()
 
     def _sow(self) -> None:
         done = {settings_key(trial.engine, trial.settings) for trial in self._trials}
