@@ -3,18 +3,26 @@ the screens."""
 
 import asyncio
 import signal
+import time
 from collections.abc import Iterable
-from typing import ClassVar
+from concurrent.futures import ThreadPoolExecutor
+from typing import ClassVar, NoReturn
 
+from rich.console import RenderableType
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
+from textual.css.query import NoMatches
 from textual.screen import Screen
 
+from tui import leaving
 from tui.screens.profiles import ProfilesScreen
+from tui.terminal import Terminal
 from tui.theme import DARK, DEFAULT_COLOURS, LIGHT
 from tui.views import Session
 
-TERMINATED = 143
+GONE_PATIENCE_S = 0.9
+"""A terminal that hung up needs nothing back."""
+STUCK_PATIENCE_S = 3.0
 NARROW_COLUMNS = 100
 SHORT_LINES = 30
 
@@ -38,15 +46,31 @@ class Workbench(App[None]):
     def __init__(self, session: Session) -> None:
         super().__init__()
         self._session = session
+        self.left_at = 0.0
+        """When the user, or a signal, asked for the end; of the monotonic clock."""
         self.register_theme(DARK)
         self.register_theme(LIGHT)
         self.theme = DARK.name
 
     def on_mount(self) -> None:
-        # Without this a SIGTERM leaves the terminal in raw mode on the alternate screen.
-        loop = asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGTERM, lambda: self.exit(return_code=TERMINATED))
         self.push_screen(ProfilesScreen(self._session))
+
+    def exit(
+        self,
+        result: None = None,
+        return_code: int = 0,
+        message: RenderableType | None = None,
+    ) -> None:
+        """Leave; who asks again does not change the exit code."""
+        if self.left_at:
+            return
+        self.left_at = time.monotonic()
+        super().exit(result, return_code, message)
+
+    def _handle_exception(self, error: Exception) -> None:
+        # While an app leaves, Textual mounts nothing: a widget that just came misses its children.
+        if not (self.left_at and isinstance(error, NoMatches)):
+            super()._handle_exception(error)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         return DEFAULT_COLOURS
@@ -73,3 +97,25 @@ class Workbench(App[None]):
             self.action_hide_help_panel()
         else:
             self.action_show_help_panel()
+
+
+def run_workbench(session: Session) -> NoReturn:
+    """Runs the workbench and ends the process with its exit code."""
+    app = Workbench(session)
+    # A loop of our own: at its end asyncio's would wait for imports that threads have begun.
+    loop = asyncio.new_event_loop()
+    loop.set_default_executor(threads := ThreadPoolExecutor(thread_name_prefix="workbench"))
+    terminal = Terminal()
+    signalled: list[int] = []
+
+    def leave(code: int) -> None:
+        signalled.append(code)
+        loop.call_soon_threadsafe(lambda: app.exit(return_code=code))
+        is_gone = code == leaving.EXIT_CODES[signal.SIGHUP]
+        leaving.force(code, GONE_PATIENCE_S if is_gone else STUCK_PATIENCE_S, terminal.give_back)
+
+    leaving.on_signals(leaving.EXIT_CODES, leave)
+    app.run(loop=loop)
+    threads.shutdown(wait=False, cancel_futures=True)
+    code = signalled[0] if signalled else app.return_code or 0
+    leaving.end(code, app.left_at or time.monotonic())

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import inf
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING
 
 from tui.views import (
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
     from advisor.knobs import Setting
     from advisor.profile import Profile
     from advisor.recommend import Recommendation
-    from advisor.search import Bounds, Event, Question
+    from advisor.search import Bounds, Question, Study
+    from advisor.search import Event as StudyEvent
     from advisor.store import Store
     from advisor.trial import Trial
 
@@ -88,15 +90,16 @@ class LibrarySession:
         )
 
     def tune(self, plan: Plan, watcher: Watcher) -> Outcome:
-        """Run the study in the calling thread, until done or asked to stop."""
-        import optuna
-
+        """Run the study in the calling thread, until done or asked to stop. Raises `Cancelled`."""
+        wishes = Wishes()
+        watcher.attach(wishes.stop, wishes.cancel)
         from advisor.search import Study
+
+        wishes.refuse_if_cancelled()
         from tui.delivery import advice_for
         from tui.problem import new_study_name
 
-        # Its handler writes to stderr, over the screen.
-        optuna.logging.disable_default_handler()
+        wishes.refuse_if_cancelled()
         store = self._store()
         question: Question
         bounds: Bounds
@@ -108,10 +111,14 @@ class LibrarySession:
             bounds=bounds,
             watcher=lambda event: _tell(event, question, watcher),
         )
-        watcher.attach(study.stop, study.cancel)
-        study.run()
+        wishes.pass_on_to(study)
         current = Path(form.current).expanduser() if form.current else None
-        return outcome_of(advice_for(study, None, current), form.current)
+        with study.alone():
+            study.run()
+            wishes.refuse_if_cancelled()
+            advice = advice_for(study, None, current)
+        wishes.refuse_if_cancelled()
+        return outcome_of(advice, form.current)
 
     def studies(self) -> list[StudyView]:
         """The stored studies, the newest first."""
@@ -168,6 +175,42 @@ class LibrarySession:
         from advisor.store import Store
 
         return Store(self._results)
+
+
+class Wishes:
+    """What the user asks of a study, before there is one too."""
+
+    def __init__(self) -> None:
+        self._stopping = Event()
+        self._cancelling = Event()
+        self._study: Study | None = None
+
+    def stop(self) -> None:
+        """End the study after its running trial."""
+        self._stopping.set()
+        if self._study is not None:
+            self._study.stop()
+
+    def cancel(self) -> None:
+        """End everything now."""
+        self._cancelling.set()
+        if self._study is not None:
+            self._study.cancel()
+
+    def pass_on_to(self, study: Study) -> None:
+        """From now on the study hears the wishes, those of before included."""
+        self._study = study
+        if self._stopping.is_set():
+            study.stop()
+        if self._cancelling.is_set():
+            study.cancel()
+
+    def refuse_if_cancelled(self) -> None:
+        """Raises `Cancelled` if nobody waits for the answer any more."""
+        from advisor.core import Cancelled
+
+        if self._cancelling.is_set():
+            raise Cancelled("the study was cancelled")
 
 
 def outcome_of(advice: Recommendation, current: str) -> Outcome:
@@ -254,7 +297,7 @@ def _note(trial: Trial, goal: Goal) -> str:
     return f"breaks {', '.join(str(limit) for limit in broken)}" if broken else ""
 
 
-def _tell(event: Event, question: Question, watcher: Watcher) -> None:
+def _tell(event: StudyEvent, question: Question, watcher: Watcher) -> None:
     from advisor.search import IntervalSeen, TrialFinished, TrialStarted
 
     match event:

@@ -1,7 +1,7 @@
 """The one thread that runs a study while the screen stays alive.
 
-It is a daemon, not a worker of the app: quitting must not wait for a trial. It only posts messages,
-and a closed screen simply stops listening.
+It is not a worker of the app: a closed screen cancels it and does not wait; `leaving` does, at the
+end of the program. It only posts messages, and a closed screen simply stops listening.
 """
 
 from collections.abc import Callable, Mapping
@@ -31,7 +31,7 @@ class StudyThread:
         self._lock = Lock()
         self._asked: list[Callable[[_Controls], None]] = []
         self._controls: _Controls | None = None
-        self._thread = Thread(target=self._run, name="study", daemon=True)
+        self._thread = Thread(target=self._run, name="study")
 
     def start(self) -> None:
         """Begin."""
@@ -42,13 +42,8 @@ class StudyThread:
         self._ask(lambda controls: controls.stop())
 
     def cancel(self) -> None:
-        """End the running trial too; what it measured is dropped."""
+        """End everything: what the running trial measured is dropped, and no advice is made."""
         self._ask(lambda controls: controls.cancel())
-
-    def join(self, timeout_s: float) -> bool:
-        """Wait for the thread; True when it is over."""
-        self._thread.join(timeout_s)
-        return not self._thread.is_alive()
 
     def _run(self) -> None:
         watcher = Watcher(

@@ -155,8 +155,8 @@ class Watcher:
     """Called from the thread of the study as it goes."""
 
     attach: Callable[[Callable[[], None], Callable[[], None]], None]
-    """Takes what stops the study after its running trial, and what cancels that trial too. Both may
-    be called from any thread."""
+    """Takes, before the study is prepared, what stops it after its running trial, and what ends
+    everything at once, so that `tune` answers nothing. Both may be called from any thread."""
     started: Callable[[int, int | None, str], None]
     """Number of the trial, trials at the end if that is known, and engine."""
     interval: Callable[[Mapping[str, Any]], None]

@@ -1,11 +1,13 @@
 """The workbench over the real library, with the closed-form core below it."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from textual.widgets import DataTable, Input, OptionList
 
 from advisor import core
+from advisor.core import Cancelled
 from advisor.store import Store
 from tests.support.fake_core import FakeCore
 from tests.terminal.conftest import SIZE, text_of, until
@@ -132,3 +134,32 @@ def test_profiles_of_the_current_folder_are_listed_and_mistakes_explained(
     assert set(local) == {"good.toml", "bad.toml"}
     assert local["good.toml"].problem == ""
     assert "clients" in local["bad.toml"].problem
+
+
+@pytest.mark.parametrize("moment", ["before", "in a trial", "after a trial"])
+def test_a_cancelled_study_ends_at_once_and_gives_no_advice(
+    moment: str, fake: FakeCore, own_results: Path
+) -> None:
+    session = LibrarySession(own_results)
+    cancels: list[Callable[[], None]] = []
+
+    def attach(_stop: Callable[[], None], cancel: Callable[[], None]) -> None:
+        cancels.append(cancel)
+        if moment == "before":
+            cancel()
+
+    def cancel_if(now: str) -> None:
+        if now == moment:
+            cancels[0]()
+
+    watcher = Watcher(
+        attach,
+        started=lambda number, planned, engine: None,
+        interval=lambda interval: cancel_if("in a trial"),
+        finished=lambda row: cancel_if("after a trial"),
+    )
+    with pytest.raises(Cancelled):
+        session.tune(session.plan(StudyForm("linkbench", trials="12")), watcher)
+    kept = Store(own_results).trials("linkbench-1") if own_results.exists() else []
+    assert len(kept) == (1 if moment == "after a trial" else 0)
+    assert len(fake.specs) == (0 if moment == "before" else 1)

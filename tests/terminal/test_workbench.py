@@ -276,3 +276,15 @@ async def test_the_palette_leads_to_the_results(workbench: Workbench) -> None:
         await until(pilot, lambda: "Browse the stored studies" in text_of(workbench))
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(workbench.screen, ResultsScreen))
+
+
+async def test_a_chart_that_comes_while_the_app_leaves_is_no_failure(
+    workbench: Workbench,
+) -> None:
+    from tui.widgets.trial_chart import TrialChart
+
+    async with workbench.run_test(size=SIZE) as pilot:
+        await pilot.pause()
+        workbench.screen.mount(TrialChart())
+        workbench.exit(return_code=143)
+    assert workbench.return_code == 143

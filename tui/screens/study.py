@@ -24,7 +24,6 @@ from tui.widgets.trials_table import TrialsTable
 if TYPE_CHECKING:
     from tui.widgets.trial_chart import TrialChart
 
-QUIT_PATIENCE_S = 0.4
 REDRAW_S = 0.1
 
 
@@ -73,7 +72,6 @@ class StudyScreen(Screen[None]):
 
     def on_unmount(self) -> None:
         self._study_thread.cancel()
-        self._study_thread.join(QUIT_PATIENCE_S)
 
     @work
     async def _add_chart(self) -> None:
