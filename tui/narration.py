@@ -15,7 +15,7 @@ class LiveLine:
     """Write over the same line until the block ends; then the line is gone."""
 
     def __init__(self) -> None:
-        self._visible = sys.stderr.isatty()
+        self.is_visible = sys.stderr.isatty()
 
     def __enter__(self) -> Self:
         return self
@@ -30,14 +30,14 @@ class LiveLine:
 
     def show(self, text: str) -> None:
         """Replace what the line says."""
-        if self._visible:
+        if self.is_visible:
             width = shutil.get_terminal_size().columns - 1
             sys.stderr.write(f"\r\x1b[K{text[:width]}")
             sys.stderr.flush()
 
     def clear(self) -> None:
         """Take the line away, so that something lasting can be written."""
-        if self._visible:
+        if self.is_visible:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
 

@@ -12,7 +12,16 @@ from advisor.hardware import Hardware, hardware
 from advisor.published.claims import Verdict, judge
 from advisor.published.experiment import Experiment, Run
 from advisor.published.observation import Observation, Observed
-from advisor.published.runs import WORKERS, Carry, Failure, Outcome, Runs, in_processes
+from advisor.published.runs import (
+    INTERRUPTED,
+    WORKERS,
+    Carry,
+    Failure,
+    Outcome,
+    Runs,
+    in_processes,
+    never,
+)
 from advisor.published.spec import Budget, ScaledRun, choose_factor, scaled_run
 from advisor.published.tables import Figure
 from advisor.steadiness import NOT_YET
@@ -48,6 +57,13 @@ class Replay:
     claims: tuple[Verdict, ...]
     notes: tuple[str, ...]
     """Runs that failed, and settings that could not shrink as far as they should."""
+    is_whole: bool = True
+    """Whether no run is missing because the user interrupted."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no run gave a figure."""
+        return all(row.simulated is None for row in self.rows)
 
     def document(self) -> dict[str, Any]:
         """The replay as the one JSON shape that it has."""
@@ -103,11 +119,22 @@ def replay_all(
     run: Carry = core.run,
     workers: int = WORKERS,
     progress: Watch | None = None,
+    interrupted: Callable[[], bool] = never,
 ) -> Iterator[Replay]:
-    """Replays experiments one after the other; runs that two have in common are made once."""
-    with in_processes(run, workers) as runs:
+    """Replays experiments one after the other; runs that two have in common are made once.
+
+    Once `interrupted` says so, which is asked about ten times a second, the experiment that is
+    being replayed is the last, with the figures of the runs that are done; without any it is left
+    out.
+    """
+    with in_processes(run, workers, interrupted) as runs:
         for experiment in experiments:
-            yield _replay(experiment, budget or Budget(experiment.seconds), runs, progress)
+            found = _replay(experiment, budget or Budget(experiment.seconds), runs, progress)
+            if runs.are_over and found.is_empty:
+                return
+            yield found
+            if runs.are_over:
+                return
 
 
 def _replay(experiment: Experiment, budget: Budget, runs: Runs, progress: Watch | None) -> Replay:
@@ -115,18 +142,20 @@ def _replay(experiment: Experiment, budget: Budget, runs: Runs, progress: Watch 
     machine = hardware(experiment.hardware)
     sizing = [replace(run, fill_to=None) for run in experiment.runs if run.fill_to is not None]
     count = _Count(experiment.name, len(sizing) + len(experiment.runs), progress)
-    sized, _ = _observe(experiment, sizing, factor, {}, machine, runs, count)
+    sized, _, _ = _observe(experiment, sizing, factor, {}, machine, runs, count)
     machines = {run.name: _filled(machine, run, sized) for run in experiment.runs}
-    seen, notes = _observe(experiment, experiment.runs, factor, machines, machine, runs, count)
+    seen, notes, is_whole = _observe(
+        experiment, experiment.runs, factor, machines, machine, runs, count
+    )
     unfilled = tuple(
         f"{run.name}: ran on an empty device, for its sizing run gave no size"
         for run in sizing
-        if sized.of("disk_bytes", run.name) is None
+        if sized.of("disk_bytes", run.name) is None and seen.of("disk_bytes", run.name) is not None
     )
     rows = tuple(Row(plan.metric, plan.published, plan.simulated(seen)) for plan in experiment.rows)
     values = {row.metric: row.simulated for row in rows}
     verdicts = tuple(judge(claim, values) for claim in experiment.claims)
-    return Replay(experiment, factor, rows, verdicts, notes + unfilled)
+    return Replay(experiment, factor, rows, verdicts, notes + unfilled, is_whole)
 
 
 def _observe(
@@ -137,7 +166,8 @@ def _observe(
     machine: Hardware,
     carrier: Runs,
     count: _Count,
-) -> tuple[Observed, tuple[str, ...]]:
+) -> tuple[Observed, tuple[str, ...], bool]:
+    """What the runs showed, what is to be noted of them, and whether all were carried out."""
     scaled: dict[str, ScaledRun] = {
         run.name: scaled_run(experiment, run, factor, machines.get(run.name, machine))
         for run in runs
@@ -154,7 +184,8 @@ def _observe(
         for name, outcome in outcomes.items()
         if not isinstance(outcome, Failure)
     }
-    return Observed(seen), tuple(_notes(scaled, outcomes))
+    is_whole = Failure(INTERRUPTED) not in outcomes.values()
+    return Observed(seen), tuple(_notes(scaled, outcomes)), is_whole
 
 
 def _notes(scaled: Mapping[str, ScaledRun], outcomes: Mapping[str, Outcome]) -> Iterator[str]:
@@ -195,8 +226,12 @@ class _Count:
     def __init__(self, experiment: str, runs: int, watch: Watch | None) -> None:
         self._experiment, self._runs, self._watch = experiment, runs, watch
         self._done = 0
+        self._tell()
 
     def one_more(self) -> None:
         self._done += 1
+        self._tell()
+
+    def _tell(self) -> None:
         if self._watch is not None:
             self._watch(Progress(self._experiment, self._done, self._runs))

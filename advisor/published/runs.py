@@ -1,16 +1,21 @@
 """Carrying out many runs: each distinct spec once, two at a time in processes of their own.
 
 A run's result depends on its spec alone, so neither the order nor the number of processes changes
-what comes out.
+what comes out. What the terminal sends to all processes is the business of this one: the others
+never hear an interrupt, and end with this one however it ends.
 """
 
 from __future__ import annotations
 
 import json
 import multiprocessing
+import os
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
@@ -22,6 +27,14 @@ WORKERS = 2
 LIMIT_CPU_S = 120.0
 """A run that takes more CPU time than this is given up: its rows stay empty, and its note says why.
 Wall time would give up other runs on a busy machine than on an idle one."""
+ASKED_EVERY_S = 0.1
+ENDING = (signal.SIGHUP, signal.SIGINT, signal.SIGTERM)
+INTERRUPTED = "interrupted"
+
+
+def never() -> bool:
+    """Nobody interrupts."""
+    return False
 
 
 class Carry(Protocol):
@@ -41,12 +54,24 @@ Outcome = Report | Failure
 
 
 class Runs:
-    """Outcomes by spec, kept so that experiments share the runs that they have in common."""
+    """Outcomes by spec, kept so that experiments share the runs that they have in common. Once
+    `interrupted` says so, no run goes on: what is not done by then is a failure."""
 
-    def __init__(self, run: Carry, pool: Executor | None = None) -> None:
+    def __init__(
+        self,
+        run: Carry,
+        pool: Executor | None = None,
+        interrupted: Callable[[], bool] = never,
+    ) -> None:
         self._run = run
         self._pool = pool
+        self._interrupted = interrupted
         self._done: dict[str, Outcome] = {}
+
+    @property
+    def are_over(self) -> bool:
+        """Whether no further run is made."""
+        return self._interrupted()
 
     def outcomes(self, specs: Sequence[Spec], each: Callable[[], None]) -> list[Outcome]:
         """The outcome of every spec, in order. `each` is called as each of them is there."""
@@ -57,36 +82,80 @@ class Runs:
         for key, outcome in self._carry_out(new):
             self._done[key] = outcome
             each()
-        return [self._done[key] for key in wanted]
+        return [self._done.get(key, Failure(INTERRUPTED)) for key in wanted]
 
     def _carry_out(self, specs: dict[str, Spec]) -> Iterator[tuple[str, Outcome]]:
         if self._pool is None:
             for key, spec in specs.items():
+                if self._interrupted():
+                    return
                 yield key, attempt(self._run, spec)
             return
-        keys: dict[Future[Outcome], str] = {
-            self._pool.submit(attempt, self._run, spec): key for key, spec in specs.items()
-        }
+        with _deaf():
+            keys: dict[Future[Outcome], str] = {
+                self._pool.submit(attempt, self._run, spec): key for key, spec in specs.items()
+            }
         pending = set(keys)
-        while pending:
-            ended, pending = wait(pending, return_when=FIRST_COMPLETED)
+        while pending and not self._interrupted():
+            ended, pending = wait(pending, ASKED_EVERY_S, FIRST_COMPLETED)
             for future in ended:
-                yield keys[future], future.result()
+                yield keys[future], _result(future)
 
 
 @contextmanager
-def in_processes(run: Carry, workers: int = WORKERS) -> Iterator[Runs]:
-    """Runs in this many processes; with one, in this process. `run` must be a function of a module
-    when there are more."""
+def in_processes(
+    run: Carry, workers: int = WORKERS, interrupted: Callable[[], bool] = never
+) -> Iterator[Runs]:
+    """Runs in this many processes, which end with the block; with one, in this process. `run` must
+    be a function of a module when there are more."""
     if workers <= 1:
-        yield Runs(run)
+        yield Runs(run, None, interrupted)
         return
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(workers, mp_context=context)
+    others = set(multiprocessing.active_children())
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_end_with_parent)
     try:
-        yield Runs(run, pool)
+        yield Runs(run, pool, interrupted)
     finally:
-        pool.shutdown(cancel_futures=True)
+        pool.shutdown(wait=False, cancel_futures=True)
+        workers_left = set(multiprocessing.active_children()) - others
+        for worker in workers_left:
+            worker.kill()
+        for worker in workers_left:
+            worker.join()
+
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Processes that are started in the block hear none of the signals that end this one, not even
+    while they start. One that comes meanwhile reaches this process after the block, with the
+    processes whole."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _end_with_parent() -> None:
+    """In a worker: wait beside its work for the end of the parent, which may have been killed. It
+    can be terminated by itself."""
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
+    parent = multiprocessing.parent_process()
+    assert parent is not None, "a worker has a parent"
+
+    def follow() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=follow, name="parent", daemon=True).start()
+
+
+def _result(future: Future[Outcome]) -> Outcome:
+    try:
+        return future.result()
+    except BrokenProcessPool as error:
+        raise WorkError("a process that carries out runs was killed; is there memory?") from error
 
 
 def attempt(run: Carry, spec: Spec) -> Outcome:

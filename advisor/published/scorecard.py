@@ -12,10 +12,16 @@ ANSWERS = {True: "holds", False: "fails", None: "no answer"}
 ABSENT = "-"
 
 
-def scorecard(replays: Iterable[Replay]) -> str:
-    """One document: a summary, then each experiment with its rows, claims, notes and caveats."""
+def scorecard(replays: Iterable[Replay], unfinished: Sequence[str] = ()) -> str:
+    """One document: a summary, then each experiment with its rows, claims, notes and caveats.
+    `unfinished` names the experiments that were interrupted, or not begun."""
     done = list(replays)
-    parts = ["# Published experiments, replayed", INTRODUCTION, _summary(done)]
+    parts = ["# Published experiments, replayed", INTRODUCTION]
+    if unfinished:
+        parts.append(
+            f"**Partial**: interrupted; not or not wholly replayed: {', '.join(unfinished)}."
+        )
+    parts.append(_summary(done))
     for one in done:
         parts += _experiment(one)
     return "\n\n".join(parts) + "\n"

@@ -12,7 +12,16 @@ import pytest
 
 from advisor.core import Cancelled, DiskFull
 from advisor.errors import WorkError
-from advisor.published import Budget, Progress, Replay, experiment, replay, replay_all, scorecard
+from advisor.published import (
+    Budget,
+    Experiment,
+    Progress,
+    Replay,
+    experiment,
+    replay,
+    replay_all,
+    scorecard,
+)
 from advisor.published.observation import Observation
 from advisor.published.runs import Failure, Runs, attempt
 
@@ -225,7 +234,7 @@ def test_the_order_in_which_runs_end_changes_nothing() -> None:
 def test_progress_counts_every_run() -> None:
     told: list[Progress] = []
     replay(experiment("flash-waf"), run=fake, workers=1, progress=told.append)
-    assert told == [Progress("flash-waf", done, 6) for done in range(1, 7)]
+    assert told == [Progress("flash-waf", done, 6) for done in range(7)]
 
 
 def test_the_scorecard_shows_failures_as_plainly_as_successes() -> None:
@@ -242,3 +251,37 @@ def test_a_larger_budget_shrinks_less() -> None:
         for seconds in (2.0, 20.0)
     )
     assert small < large
+
+
+def test_an_interrupted_replay_keeps_the_figures_that_it_has_and_begins_no_other() -> None:
+    made: list[Spec] = []
+
+    def counted(spec: Spec, *, cancelled: Callable[[], bool]) -> Report:
+        made.append(spec)
+        return fake(spec)
+
+    chosen = [experiment("linkbench-24h"), experiment("flash-waf"), experiment("memtable-sweep")]
+    whole = len(replay_specs(chosen[0]))
+    found = list(replay_all(chosen, run=counted, workers=1, interrupted=lambda: len(made) > whole))
+    assert [one.is_whole for one in found] == [True, False]
+    assert len(made) == whole + 1
+    assert any("no result: interrupted" in note for note in found[1].notes)
+    assert "**Partial**: interrupted" in scorecard(found, ["flash-waf", "memtable-sweep"])
+
+
+def test_an_experiment_without_any_figure_by_the_interrupt_is_left_out() -> None:
+    assert (
+        list(replay_all([experiment("flash-waf")], run=fake, workers=1, interrupted=lambda: True))
+        == []
+    )
+
+
+def replay_specs(one: Experiment) -> list[Spec]:
+    made: list[Spec] = []
+
+    def counted(spec: Spec, *, cancelled: Callable[[], bool]) -> Report:
+        made.append(spec)
+        return fake(spec)
+
+    replay(one, run=counted, workers=1)
+    return made
