@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import signal
 import stat
 from pathlib import Path
@@ -254,6 +255,45 @@ def test_an_interrupt_ends_the_study_after_its_trial_and_tells_what_was_measured
     assert result.exit_code == 130
     assert "recommended" in result.stdout
     assert len(Store(own_results).trials("mine")) == 3
+
+
+def test_an_interrupted_study_says_the_command_that_goes_on_with_it(
+    fake: FakeCore, my_cnf: Path, tmp_path: Path
+) -> None:
+    def interrupt_the_third(spec: object) -> None:
+        if len(fake.specs) == 3:
+            signal.raise_signal(signal.SIGINT)
+
+    fake.fail = interrupt_the_third
+    results = tmp_path / "my results.duckdb"
+    words = ["--from", my_cnf, "--set", "innodb_page_size=8K", "--set", "sync=true"]
+    words += ["--goal", "minimize p99_us", "--measure", "--trials", 6, "--seconds", 1]
+    first = invoke("tune", "linkbench", *words, "--results", results, "-o", tmp_path / "out.cnf")
+    last = first.stderr.splitlines()[-1]
+    assert first.exit_code == 130
+    assert last.startswith("to go on: tunebench tune linkbench ")
+    _, *again = shlex.split(last.removeprefix("to go on: "))
+    assert again[again.index("--study") + 1] == "linkbench-1"
+    second = invoke(*again)
+    assert second.exit_code == 0, second.output
+    assert [study.name for study in Store(results).studies()] == ["linkbench-1"]
+    assert [one.number for one in Store(results).trials("linkbench-1")][:6] == [*range(6)]
+
+
+def test_a_study_that_is_interrupted_before_it_measured_anything_can_go_on(
+    fake: FakeCore,
+) -> None:
+    def interrupt_twice(self: FakeRun) -> list[dict[str, object]]:
+        signal.raise_signal(signal.SIGINT)
+        return []
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(FakeRun, "poll", interrupt_twice)
+        result = invoke("tune", "linkbench", "--trials", 20, "-o", "never.cnf")
+    assert (result.exit_code, result.stdout) == (130, "")
+    assert result.stderr.splitlines()[-1] == (
+        "to go on: tunebench tune linkbench --trials 20 --study linkbench-1 --output never.cnf"
+    )
 
 
 def test_a_second_interrupt_drops_the_running_trial(fake: FakeCore, own_results: Path) -> None:

@@ -1,12 +1,12 @@
 """`tunebench tune`: search, recommend, and write the file."""
 
-import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import typer
 
+from tui.leaving import INTERRUPTED, on_interrupt
 from tui.options import (
     CLIENTS,
     DATA,
@@ -32,14 +32,14 @@ from tui.options import (
 )
 
 if TYPE_CHECKING:
-    from types import FrameType
+    from pathlib import Path
 
+    from advisor.recommend import Recommendation
     from advisor.search import Study
-
-INTERRUPTED = 130
 
 
 def tune(
+    ctx: typer.Context,
     profile: PROFILE,
     engine: ENGINES = None,
     settings: SET = None,
@@ -66,12 +66,13 @@ def tune(
 
     Prints the recommendation; with -o also writes the file, and a report beside it.
 
-    Ctrl-C ends the search after the running trial and recommends from what was measured; a second
-    Ctrl-C drops the running trial.
+    Ctrl-C ends the search after the running trial, recommends from what was measured, and says how
+    to go on; a second Ctrl-C drops the running trial.
     """
     from advisor.search import Bounds, Question, Study
     from advisor.store import Store
-    from tui import delivery, problem
+    from tui import again, delivery, problem
+    from tui.output import narrate
     from tui.study_narration import StudyNarration
 
     changes = {
@@ -105,12 +106,33 @@ def tune(
             bounds=Bounds(trials, minutes),
             watcher=narration.tell,
         )
-        with _stopping_on_interrupt(searched) as interrupted:
+        with searched.alone(), _stopping_on_interrupt(searched) as presses:
             searched.run()
-            advice = delivery.advice_for(searched, to, current)
-    delivery.deliver(advice, target, current, as_json=as_json)
-    if interrupted:
+            advice = _advice(searched, to, current, presses)
+    if advice is not None:
+        delivery.deliver(advice, target, current, as_json=as_json)
+    if presses:
+        # What was written is in the way of the next time.
+        written = {"force": True} if target is not None and advice is not None else {}
+        narrate(f"to go on: {again.command(ctx, study=name, **written)}")
         raise typer.Exit(INTERRUPTED)
+
+
+def _advice(
+    study: "Study", to: str | None, current: "Path | None", presses: list[str]
+) -> "Recommendation | None":
+    """The advice; none where an interrupt came before a trial could tell anything."""
+    from advisor.errors import WorkError
+    from tui import delivery
+    from tui.output import narrate
+
+    try:
+        return delivery.advice_for(study, to, current)
+    except WorkError as error:
+        if not presses:
+            raise
+        narrate(str(error))
+        return None
 
 
 @contextmanager
@@ -120,16 +142,12 @@ def _stopping_on_interrupt(study: "Study") -> Iterator[list[str]]:
 
     presses: list[str] = []
 
-    def pressed(_signal: int, _frame: "FrameType | None") -> None:
+    def stop() -> None:
         presses.append("Ctrl-C")
-        if len(presses) == 1:
+        study.stop()
+        # Python refuses to write where the interrupt met a line that is being written.
+        with suppress(RuntimeError):
             narrate("stopping after this trial; Ctrl-C again drops it")
-            study.stop()
-        else:
-            study.cancel()
 
-    before = signal.signal(signal.SIGINT, pressed)
-    try:
+    with on_interrupt(stop, study.cancel):
         yield presses
-    finally:
-        signal.signal(signal.SIGINT, before)
