@@ -2,7 +2,6 @@
 the screens."""
 
 import asyncio
-import signal
 import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -20,9 +19,8 @@ from tui.terminal import Terminal
 from tui.theme import DARK, DEFAULT_COLOURS, LIGHT
 from tui.views import Session
 
-GONE_PATIENCE_S = 0.9
-"""A terminal that hung up needs nothing back."""
-STUCK_PATIENCE_S = 3.0
+LATEST_S = 0.9
+"""From the wish to leave to an end that waits for nothing more."""
 NARROW_COLUMNS = 100
 SHORT_LINES = 30
 
@@ -43,9 +41,10 @@ class Workbench(App[None]):
         (NARROW_COLUMNS, "-wide"),
     ]
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, terminal: Terminal | None = None) -> None:
         super().__init__()
         self._session = session
+        self._terminal = terminal
         self.left_at = 0.0
         """When the user, or a signal, asked for the end; of the monotonic clock."""
         self.register_theme(DARK)
@@ -65,6 +64,8 @@ class Workbench(App[None]):
         if self.left_at:
             return
         self.left_at = time.monotonic()
+        if self._terminal is not None:
+            leaving.force(return_code, LATEST_S, self._terminal.give_back)
         super().exit(result, return_code, message)
 
     def _handle_exception(self, error: Exception) -> None:
@@ -101,18 +102,18 @@ class Workbench(App[None]):
 
 def run_workbench(session: Session) -> NoReturn:
     """Runs the workbench and ends the process with its exit code."""
-    app = Workbench(session)
+    terminal = Terminal()
+    app = Workbench(session, terminal)
     # A loop of our own: at its end asyncio's would wait for imports that threads have begun.
     loop = asyncio.new_event_loop()
     loop.set_default_executor(threads := ThreadPoolExecutor(thread_name_prefix="workbench"))
-    terminal = Terminal()
     signalled: list[int] = []
 
     def leave(code: int) -> None:
         signalled.append(code)
         loop.call_soon_threadsafe(lambda: app.exit(return_code=code))
-        is_gone = code == leaving.EXIT_CODES[signal.SIGHUP]
-        leaving.force(code, GONE_PATIENCE_S if is_gone else STUCK_PATIENCE_S, terminal.give_back)
+        # The loop may wait for a terminal that is stuck, and never hear of it.
+        leaving.force(code, LATEST_S, terminal.give_back)
 
     leaving.on_signals(leaving.EXIT_CODES, leave)
     app.run(loop=loop)

@@ -22,7 +22,7 @@ INTERRUPTED = 130
 EXIT_CODES = {signal.SIGHUP: 129, signal.SIGINT: INTERRUPTED, signal.SIGTERM: 143}
 """128 and the signal's number, as a shell reports a process that a signal ended."""
 GRACE_S = 2.0
-PATIENCE_S = 0.6
+PATIENCE_S = 0.5
 """From the wish to leave to the end of the waiting: what follows is to be over within a second."""
 
 
