@@ -89,7 +89,7 @@ impl Driver for WallDriver {
         halt.check()?;
         settled?;
         self.storage.skip_syncs(false);
-        self.files.sync_everything()
+        self.files.sync_everything(|| halt.check())
     }
 
     fn snapshot(&self) -> Result<Snapshot> {

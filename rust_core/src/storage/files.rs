@@ -36,11 +36,24 @@ impl FileStorage {
         Ok(Self { directory: directory.to_path_buf(), meters, totals: Arc::default() })
     }
 
-    /// Makes everything durable that was written to the file system of this directory.
-    pub fn sync_everything(&self) -> Result<()> {
+    /// Makes every file of this directory durable, one after the other, and asks before each whether to go on. To sync the
+    /// whole file system would wait for what other processes wrote to it.
+    pub fn sync_everything(&self, go_on: impl Fn() -> Result<()>) -> Result<()> {
+        for name in self.list()? {
+            go_on()?;
+            match File::open(self.directory.join(&name)) {
+                Ok(file) => file.sync_all().map_err(|e| Error::io(name, "sync", e))?,
+                Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+                Err(e) => return Err(Error::io(name, "open", e)),
+            }
+        }
+        go_on()?;
+        self.sync_names()
+    }
+
+    fn sync_names(&self) -> Result<()> {
         let fail = |e| Error::io(self.directory.display().to_string(), "sync", e);
-        let directory = File::open(&self.directory).map_err(fail)?;
-        rustix::fs::syncfs(&directory).map_err(|e| fail(e.into()))
+        File::open(&self.directory).map_err(fail)?.sync_all().map_err(fail)
     }
 
     fn handle(&self, name: &str, action: &'static str, options: &OpenOptions) -> Result<Arc<dyn StorageFile>> {
@@ -90,8 +103,7 @@ impl Storage for FileStorage {
 
     fn sync_directory(&self, task: &mut Task) -> Result<()> {
         task.charge(Work::StorageSync, 1);
-        let fail = |e| Error::io(self.directory.display().to_string(), "sync", e);
-        File::open(&self.directory).map_err(fail)?.sync_all().map_err(fail)
+        self.sync_names()
     }
 
     fn meters(&self) -> &Arc<Meters> {
@@ -179,5 +191,29 @@ impl StorageFile for RealFile {
             Ok(()) | Err(rustix::io::Errno::OPNOTSUPP) => Ok(()),
             Err(e) => Err(Error::io(&*self.name, "punch a hole in", e.into())),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    #[test]
+    fn syncing_everything_ends_between_two_files_when_it_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let storage = FileStorage::new(folder.path(), Arc::default()).unwrap();
+        let mut task = Task::wall(0);
+        for name in ["000001.sst", "000002.sst", "000003.sst"] {
+            storage.create(&mut task, name).unwrap();
+        }
+        let asked = Cell::new(0);
+        let told = storage.sync_everything(|| {
+            asked.set(asked.get() + 1);
+            if asked.get() == 2 { Err(Error::Cancelled) } else { Ok(()) }
+        });
+        assert!(matches!(told, Err(Error::Cancelled)));
+        assert_eq!(asked.get(), 2);
+        storage.sync_everything(|| Ok(())).unwrap();
     }
 }
