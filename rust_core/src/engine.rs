@@ -25,6 +25,8 @@ pub enum Commit {
     Configured,
     /// Survives a power failure, whatever the options say.
     Synced,
+    /// Not yet: a later write of the same transaction commits, and nothing waits for the log until then.
+    Open,
 }
 
 /// One change in a batch.
@@ -94,6 +96,14 @@ impl WriteBatch {
         self.user_bytes += (key.len() + value.len()) as u64;
     }
 
+    /// Adds a change.
+    pub fn push(&mut self, change: &Change) {
+        match change {
+            Change::Put { key, value } => self.put(key, value),
+            Change::Delete { key } => self.delete(key),
+        }
+    }
+
     /// Adds a delete.
     pub fn delete(&mut self, key: &[u8]) {
         self.rep.push(TAG_DELETE);
@@ -116,6 +126,11 @@ impl WriteBatch {
         self.rows += 1;
         self.images.minimal_bytes += images.minimal_bytes;
         self.images.full_bytes += images.full_bytes;
+    }
+
+    /// Notes the rows of another batch, whose last changes these are.
+    pub fn note_rows_of(&mut self, whole: &Self) {
+        (self.rows, self.images) = (whole.rows, whole.images);
     }
 
     /// Rows of tables among the changes.
@@ -256,8 +271,14 @@ pub trait Engine: Send + Sync {
     /// Reads a key into `value` (cleared first) and says whether it is there.
     fn get(&self, task: &mut Task, key: &[u8], value: &mut Vec<u8>) -> Result<bool>;
 
-    /// Applies a batch atomically. The driver has asked [`Engine::admit`] before.
+    /// Applies a batch atomically. The driver has asked [`Engine::admit`] before. Transactions of any size go through
+    /// [`crate::transaction::write`].
     fn write(&self, task: &mut Task, batch: &mut WriteBatch, commit: Commit) -> Result<()>;
+
+    /// Whether these changes of a transaction are so many that the engine takes them before there are more.
+    fn takes_in_pieces(&self, _changes: &WriteBatch) -> bool {
+        false
+    }
 
     /// A cursor. It shows every key that was there before this call and stays, and no key that was gone before and stays away.
     /// Of what changes later, the LSM shows nothing: its cursor is a snapshot. The B-tree, which keeps no versions, shows what
@@ -313,6 +334,10 @@ macro_rules! forward_to_engine {
             to: &[u8],
         ) -> $crate::error::Result<Option<u64>> {
             self.engine.count_in_range(task, from, to)
+        }
+
+        fn takes_in_pieces(&self, changes: &$crate::engine::WriteBatch) -> bool {
+            self.engine.takes_in_pieces(changes)
         }
 
         fn admit(

@@ -17,6 +17,7 @@ pub mod runtime;
 pub mod server;
 pub mod storage;
 pub mod table;
+pub mod transaction;
 pub mod workload;
 
 pub use error::{Error, Result};

@@ -65,7 +65,7 @@ impl Engine for Called {
         if !batch.is_empty() {
             task.charge(Work::RowChange, batch.rows());
             task.charge(Work::KeyChange, batch.len() as u64);
-            task.charge(Work::Commit, 1);
+            task.charge(Work::Commit, u64::from(commit != Commit::Open));
         }
         self.engine.write(task, batch, commit)
     }

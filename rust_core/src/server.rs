@@ -117,11 +117,12 @@ impl Engine for Server {
         self.engine.get(task, key, value)
     }
 
-    /// The engine prepares and syncs first, then the server logs, as in the two-phase commit of MySQL.
+    /// The engine prepares and syncs first, then the server logs, as in the two-phase commit of MySQL. Until then a
+    /// transaction's events wait in a cache of the server.
     fn write(&self, task: &mut Task, batch: &mut WriteBatch, commit: Commit) -> Result<()> {
         let bytes = event_bytes(batch, self.spec.binlog_row_image);
         self.engine.write(task, batch, commit)?;
-        self.append(task, bytes)
+        if commit == Commit::Open { Ok(()) } else { self.append(task, bytes) }
     }
 
     fn iterator<'a>(&'a self, task: &mut Task) -> Result<Box<dyn EngineIterator + 'a>> {

@@ -8,6 +8,7 @@ pub mod locks;
 use crate::engine::{Commit, Engine, RowImages, WriteBatch};
 use crate::error::{Error, Result};
 use crate::runtime::Task;
+use crate::transaction;
 
 pub use locks::RowLocks;
 
@@ -129,7 +130,7 @@ impl Transaction {
     /// Applies all changes at once and returns by how many bytes the live data grew. The transaction starts anew.
     pub fn commit(&mut self, engine: &dyn Engine, task: &mut Task) -> Result<i64> {
         if !self.batch.is_empty() {
-            engine.write(task, &mut self.batch, Commit::Configured)?;
+            transaction::write(engine, task, &mut self.batch, Commit::Configured)?;
             self.batch.clear();
         }
         Ok(std::mem::take(&mut self.live_bytes))

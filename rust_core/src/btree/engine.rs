@@ -235,6 +235,7 @@ impl Btree {
 
     fn make_durable(&self, task: &mut Task, end: u64, commit: Commit) -> Result<()> {
         let is_synced = match (commit, self.options.innodb_flush_log_at_trx_commit) {
+            (Commit::Open, _) => return Ok(()),
             (Commit::Synced, _) | (_, 1) => true,
             (_, 2) => false,
             _ => return Ok(()),
@@ -361,7 +362,7 @@ impl Engine for Btree {
         let end = if batch.is_empty() {
             self.forest.redo.lsn()
         } else {
-            task.charge(Work::TreeTransaction, 1);
+            task.charge(Work::TreeTransaction, u64::from(commit != Commit::Open));
             let need = self.estimate(batch);
             self.reserve(task, need)?;
             // A batch that stops half way goes on at recovery; until then nobody may see it.
@@ -375,6 +376,12 @@ impl Engine for Btree {
         self.make_durable(task, end, commit)?;
         self.user_bytes.fetch_add(batch.user_bytes(), Ordering::Relaxed);
         Ok(())
+    }
+
+    /// A batch is in the log as a whole before its first change is made. InnoDB logs each change by itself, so its
+    /// transactions may be larger than its log.
+    fn takes_in_pieces(&self, changes: &WriteBatch) -> bool {
+        self.estimate(changes) > self.forest.redo.usable_bytes() / 2
     }
 
     fn iterator<'a>(&'a self, _task: &mut Task) -> Result<Box<dyn EngineIterator + 'a>> {

@@ -13,7 +13,7 @@ impl Core {
     /// Applies a batch. An error leaves the engine poisoned: the batch may or may not be found after a restart.
     pub fn write(self: &Arc<Self>, task: &mut Task, batch: &mut WriteBatch, commit: Commit) -> Result<()> {
         self.poison.check()?;
-        let synced = self.options.sync || commit == Commit::Synced;
+        let synced = (self.options.sync && commit != Commit::Open) || commit == Commit::Synced;
         if synced && self.options.disable_wal {
             return Err(Error::invalid("commit", "a synced write", "writes without sync while disable_wal is true"));
         }

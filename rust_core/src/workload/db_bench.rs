@@ -10,6 +10,7 @@ use crate::engine_options;
 use crate::error::{Error, Result};
 use crate::options::Accepts;
 use crate::runtime::Task;
+use crate::transaction;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -209,7 +210,7 @@ impl Writer {
             batch.put(key, shared.values.value(position, shared.parameters.value_bytes as usize));
         }
         let commit = if shared.parameters.sync { Commit::Synced } else { Commit::Configured };
-        engine.write(task, batch, commit)?;
+        transaction::write(engine, task, batch, commit)?;
         batch.clear();
         for &number in &*numbers {
             shared.note_written(number);

@@ -13,6 +13,7 @@ use crate::error::Result;
 use crate::options::Accepts;
 use crate::runtime::Task;
 use crate::table::RowLocks;
+use crate::transaction;
 use serde_json::{Map, Value};
 use std::io::Write;
 use std::sync::Arc;
@@ -196,7 +197,7 @@ impl Client for Loader {
     }
 
     fn execute(&mut self, engine: &dyn Engine, task: &mut Task) -> Result<()> {
-        engine.write(task, &mut self.batch, Commit::Configured)?;
+        transaction::write(engine, task, &mut self.batch, Commit::Configured)?;
         self.shared.live_bytes.fetch_add(self.batch.user_bytes(), Ordering::Relaxed);
         self.batch.clear();
         Ok(())
