@@ -2,7 +2,8 @@
 
 Settings come in full-size units and stay so in the trial; only the spec is scaled. Settings that do
 not fit the profile's memory are rejected without a run. A run that fails is a trial that failed;
-what stops everything (a full disk, a refused spec, a cancellation) is raised.
+what stops everything (a full disk, a cancellation) is raised, and so is what the core refuses, with
+the trial that failed by it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any
 from advisor import core as bridge
 from advisor import knobs, memory, scratch
 from advisor.core import Core, DiskFull, Interval, Report, Spec
-from advisor.errors import WorkError
+from advisor.errors import InputError, WorkError
 from advisor.knobs import Engine, Settings
 from advisor.memory import Part
 from advisor.profile import Profile
@@ -42,6 +43,14 @@ MEMORY_SLACK = 1.2
 little late."""
 UNSCALED_MEMORY_BYTES = 32 * MIB
 """Buffers of compactions, iterators and clients keep their size however small the data is."""
+
+
+class Refused(InputError):
+    """What the core does not accept, with the trial that failed by it."""
+
+    def __init__(self, refusal: InputError, trial: Trial) -> None:
+        super().__init__(refusal.source, refusal.where, refusal.found, refusal.accepted)
+        self.trial = replace(trial, outcome="failed", error=str(self))
 
 
 @dataclass(frozen=True)
@@ -111,7 +120,7 @@ def evaluate(
     """Tries settings once. Absent knobs take their defaults.
 
     Raises `InputError` for settings that the engine does not accept or a folder that cannot be
-    used, `DiskFull`, and `Cancelled`.
+    used, `Refused` for what the core does not accept, `DiskFull`, and `Cancelled`.
     """
     complete = {**knobs.defaults(engine), **knobs.check(engine, settings)}
     core = setup.core or bridge.load()
@@ -155,6 +164,8 @@ def _run(
             report = bridge.run(spec, on_interval=on_interval, cancelled=cancelled, core=core)
         except DiskFull:
             raise
+        except InputError as refusal:
+            raise Refused(refusal, trial) from refusal
         except WorkError as error:
             return replace(
                 trial,

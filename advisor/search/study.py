@@ -16,7 +16,8 @@ from pathlib import Path
 from advisor import core as bridge
 from advisor import knobs
 from advisor.core import Cancelled, Core, Interval
-from advisor.evaluate import Setup, choose_scale, evaluate, needed_memory
+from advisor.errors import InputError
+from advisor.evaluate import Refused, Setup, choose_scale, evaluate, needed_memory
 from advisor.knobs import Engine, Settings
 from advisor.search.allocate import next_engine
 from advisor.search.events import (
@@ -95,6 +96,7 @@ class Study:
             core,
         )
         self._is_alone = False
+        self._refusals: list[Refused] = []
         self._seeds = seeds(self.question)
         self.spaces: dict[Engine, Space] = {engine: self._space(engine) for engine in self.engines}
         self._take_up(store.trials(name))
@@ -174,10 +176,13 @@ class Study:
 
     def run(self) -> Ending:
         """Searches and repeats until the bounds leave no more than the ablation's part, and says
-        why it ended. Raises `InputError` if another process runs the study."""
+        why it ended. A trial that the core refuses has failed, and the others go on. Raises
+        `InputError` if another process runs the study, or if the core refuses everything that the
+        search begins with."""
         with self.alone():
             try:
                 self._sow()
+                self._refuse_what_never_runs()
                 self._search()
                 self._repeat()
             except Cancelled:
@@ -283,20 +288,31 @@ class Study:
         def seen(interval: Interval) -> None:
             self._watcher(IntervalSeen(number, engine, interval))
 
-        trial = evaluate(
-            self._setup,
-            engine,
-            settings,
-            seed=seed,
-            role=role,
-            on_interval=seen,
-            cancelled=self._cancelling.is_set,
-        )
+        try:
+            trial = evaluate(
+                self._setup,
+                engine,
+                settings,
+                seed=seed,
+                role=role,
+                on_interval=seen,
+                cancelled=self._cancelling.is_set,
+            )
+        except Refused as refused:
+            self._refusals.append(refused)
+            trial = refused.trial
         return self._keep(trial)
 
     def _planned(self) -> int | None:
         planned = self.bounds.planned
         return None if planned is None else planned + len(self._trials) - self._spending.trials
+
+    def _refuse_what_never_runs(self) -> None:
+        """Raises the refusal that all trials met."""
+        if self._refusals and len(self._refusals) == len(self._trials):
+            first = self._refusals[0]
+            why = f"{first.found}, in all {len(self._trials)} trials"
+            raise InputError(first.source, first.where, why, first.accepted)
 
     def _keep(self, trial: Trial) -> Trial:
         stored = self._store.add_trial(trial, self.name)

@@ -22,7 +22,7 @@ from advisor.search import (
 )
 from advisor.store import Store
 from advisor.trial import settings_key
-from tests.support.fake_core import FakeCore, RunError
+from tests.support.fake_core import FakeCore, RunError, SpecError
 from tests.support.problems import GIB, problem, study
 
 MIB = 1 << 20
@@ -299,3 +299,30 @@ def test_optuna_writes_nothing_to_the_screen(
 ) -> None:
     study(tmp_path, trials=14).run()
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_trial_that_the_core_refuses_has_failed_and_the_study_goes_on(tmp_path: Path) -> None:
+    def refuse(spec: Mapping[str, Any]) -> None:
+        if spec["engine"] == "btree":
+            raise SpecError("batch bytes", "9", "at most 8")
+
+    found = study(tmp_path, core=FakeCore(fail=refuse), trials=12)
+    found.run()
+    best = found.best()
+    assert best is not None and best.engine == "lsm"
+    refused = [t for t in Store(tmp_path / "results.duckdb").trials("test") if t.engine == "btree"]
+    assert refused and {(t.outcome, t.error) for t in refused} == {
+        ("failed", "run:batch bytes: found 9; accepted: at most 8")
+    }
+
+
+def test_a_study_whose_trials_are_all_refused_ends_with_what_is_accepted(tmp_path: Path) -> None:
+    def refuse(spec: Mapping[str, Any]) -> None:
+        raise SpecError("workload.query_clients", "9", "at most 4")
+
+    found = study(tmp_path, core=FakeCore(fail=refuse), trials=40)
+    with pytest.raises(
+        InputError, match=r"query_clients: found 9, in all \d trials; accepted: at m"
+    ):
+        found.run()
+    assert len(found.trials) < 10

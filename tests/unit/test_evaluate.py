@@ -8,9 +8,9 @@ import pytest
 
 from advisor.core import DiskFull
 from advisor.errors import InputError
-from advisor.evaluate import Setup, evaluate, needed_parts
+from advisor.evaluate import Refused, Setup, evaluate, needed_parts
 from advisor.scale import Scale
-from tests.support.fake_core import FakeCore, RunError
+from tests.support.fake_core import FakeCore, RunError, SpecError
 from tests.support.problems import GIB, problem
 
 
@@ -161,3 +161,14 @@ def test_an_unknown_knob_is_the_users_error(tmp_path: Path) -> None:
 def test_a_scratch_place_that_is_no_folder_is_the_users_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="folder for temporary files"):
         evaluate(setup(tmp_path / "absent", FakeCore()), "lsm", {}, seed=1)
+
+
+def test_what_the_core_refuses_is_raised_with_the_trial_that_failed_by_it(tmp_path: Path) -> None:
+    def refuse(spec: Mapping[str, Any]) -> None:
+        raise SpecError("batch bytes", "9", "at most 8")
+
+    with pytest.raises(Refused, match="batch bytes: found 9; accepted: at most 8") as refused:
+        evaluate(setup(tmp_path, FakeCore(fail=refuse)), "lsm", {}, seed=1)
+    trial = refused.value.trial
+    assert (trial.outcome, trial.error) == ("failed", str(refused.value))
+    assert list(tmp_path.iterdir()) == []
