@@ -91,7 +91,10 @@ class Knob:
     high: float | None = None
     choices: tuple[Setting, ...] | None = None
     pattern: str = ""
+    zero: str = ""
+    """What 0 stands for where it lies outside of the range; empty where it is no such word."""
     at_least: str | None = None
+    """The knob whose value is a lower bound of this one."""
     search: SearchRange | None = None
     scales: bool = False
     """True for sizes that shrink with the data."""
@@ -113,7 +116,8 @@ class Knob:
         if self.type == "text":
             return self.accepts
         noun = {"size": "a size", "integer": "a whole number"}.get(self.type, "a number")
-        return f"{noun} from {self.show(self.low or 0)} to {self.show(self.high or 0)}"
+        beside = f", or 0 for {self.zero}" if self.zero else ""
+        return f"{noun} from {self.show(self.low or 0)} to {self.show(self.high or 0)}{beside}"
 
     def show(self, value: Setting) -> str:
         """A value as a person reads it."""
@@ -142,7 +146,16 @@ class Knob:
             return value in self.choices
         if isinstance(value, str):
             return re.fullmatch(self.pattern, value) is not None
+        if value == 0 and self.zero:
+            return True
         return self.low is not None and self.high is not None and self.low <= value <= self.high
+
+    def keeps_bound(self, settings: Settings) -> bool:
+        """Whether complete settings have this knob at or above the one that bounds it; what 0
+        stands for has no bound."""
+        if self.at_least is None or (self.zero and settings[self.name] == 0):
+            return True
+        return _number(settings, self.name) >= _number(settings, self.at_least)
 
 
 @cache
@@ -180,7 +193,7 @@ def check(
     if complete.get("sync") and complete.get("disable_wal"):
         raise InputError(source, "sync", "on with disable_wal", "sync only where there is a log")
     for name, knob in knobs.items():
-        if knob.at_least is None or _number(complete, name) >= _number(complete, knob.at_least):
+        if knob.at_least is None or knob.keeps_bound(complete):
             continue
         given = "" if name in checked else " (the default)"
         bound = f"at least {knob.at_least}, which is {knob.show(complete[knob.at_least])}"

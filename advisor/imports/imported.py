@@ -64,11 +64,9 @@ def settle(engine: Engine, settings: dict[str, Setting]) -> list[str]:
         complete = defaults(engine) | settings
         if knob.at_least is None:
             continue
+        if knob.keeps_bound(complete):
+            continue
         value, bound = complete[name], complete[knob.at_least]
-        if not isinstance(value, int | float) or not isinstance(bound, int | float):
-            continue
-        if value >= bound:
-            continue
         # RocksDB raises the triggers of level 0 in turn; all other bounds give way downwards.
         raised = name.startswith("level0_")
         changed, to = (name, bound) if raised else (knob.at_least, value)

@@ -324,7 +324,7 @@ def test_settings_are_grouped_by_when_they_take_effect() -> None:
     [
         ("rocksdb-9", [], "one of rocksdb-10.4"),
         ("rocksdb-10.4", [Line("innodb_io_capacity", 200, 200)], "one of write_buffer_size"),
-        ("rocksdb-10.4", [Line("block_size", 1, 4096)], "a size from 512B"),
+        ("rocksdb-10.4", [Line("block_size", 1, 4096)], "a size from 256B"),
         ("rocksdb-10.4", [Line("block_size", 4096, 4096)] * 2, "one line per knob"),
         ("mariadb-10.11", [Line("innodb_io_capacity", 9000, 200)], "at least innodb_io_capacity"),
     ],

@@ -94,6 +94,7 @@ def test_what_is_not_a_knob_is_listed_with_its_value(tmp_path: Path) -> None:
         ("write_buffer_size=16777216", {"write_buffer_size": 16 << 20}),
         ("write_buffer_size = 1G", {"write_buffer_size": 1 << 30}),
         ("disable_auto_compactions=1", {"disable_auto_compactions": True}),
+        ("hard_pending_compaction_bytes_limit=0", {"hard_pending_compaction_bytes_limit": 0}),
         ("max_bytes_for_level_multiplier=8.000000", {"max_bytes_for_level_multiplier": 8.0}),
         ("compression=kZSTDNotFinalCompression", {"compression": "kZSTD"}),
         ("prefix_extractor=rocksdb.FixedPrefix.8", {"prefix_extractor": "fixed:8"}),

@@ -2,7 +2,9 @@ import pytest
 
 from advisor import dialects, knobs
 from advisor.errors import InputError
+from advisor.imports.imported import settle
 from advisor.knobs import ENGINES, Engine
+from advisor.scale import Scale
 
 GIB = 1 << 30
 ALL = [(engine, name) for engine in ENGINES for name in knobs.catalogue(engine)]
@@ -172,3 +174,52 @@ def test_the_core_has_the_same_knobs_and_defaults(engine: Engine) -> None:
             assert accepts["min"] <= knob.low <= knob.high <= accepts["max"], name
         elif "choices" in accepts and knob.choices is not None:
             assert set(knob.choices) <= set(accepts["choices"]), name
+
+
+PRODUCTS_OWN = {"innodb_io_capacity", "innodb_io_capacity_max", "innodb_lru_scan_depth"}
+"""InnoDB takes nothing below 100; the core goes lower for its own tests."""
+FLOORS_OF_SCALE = {
+    "innodb_buffer_pool_size",
+    "innodb_redo_log_capacity",
+    "innodb_log_buffer_size",
+    "soft_pending_compaction_bytes_limit",
+    "hard_pending_compaction_bytes_limit",
+}
+"""A scaled trial gets no less."""
+
+
+@pytest.mark.parametrize(("engine", "name"), ALL)
+def test_what_the_core_takes_at_its_bounds_the_catalogue_takes(engine: Engine, name: str) -> None:
+    core = pytest.importorskip("advisor._core", reason="the Rust core is not built")
+    options = {option["name"]: option["accepts"] for option in core.engine_options(engine)}
+    accepts, knob = options[name], knobs.catalogue(engine)[name]
+    if "min" not in accepts:
+        return
+    values = {accepts["max"]}
+    if name not in PRODUCTS_OWN | FLOORS_OF_SCALE:
+        values.add(accepts["min"])
+    if accepts["min"] <= 0:
+        values.add(0)
+    refused = [value for value in values if knob.normal(value) is None]
+    assert refused == []
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"hard_pending_compaction_bytes_limit": 0},
+        {"soft_pending_compaction_bytes_limit": 0},
+        {"soft_pending_compaction_bytes_limit": 0, "hard_pending_compaction_bytes_limit": 0},
+    ],
+)
+def test_debt_limits_of_0_are_accepted_and_no_size_at_any_scale(settings: dict[str, int]) -> None:
+    assert knobs.check("lsm", settings) == settings
+    scaled = Scale(1 / 800).settings("lsm", knobs.defaults("lsm") | settings)
+    assert {name: scaled.values[name] for name in settings} == settings
+    assert settle("lsm", dict(settings)) == []
+    for name in settings:
+        knob = knobs.catalogue("lsm")[name]
+        assert "or 0 for" in knob.accepted
+        assert knobs.parse_value(knob, "0") == 0
+        with pytest.raises(InputError):
+            knobs.parse_value(knob, "1KiB")
