@@ -135,7 +135,14 @@ DURABILITY = Annotated[
     bool,
     typer.Option("--durability", help="Also search settings that may lose commits in a crash."),
 ]
-FORCE = Annotated[bool, typer.Option("--force", help="Write over files that exist.")]
+FORCE = Annotated[
+    bool,
+    typer.Option(
+        "--force",
+        help="Go on where a file exists that would be written over, or where a file of settings "
+        "describes another engine than the model.",
+    ),
+]
 JSON = Annotated[
     bool, typer.Option("--json", help="One JSON document on stdout, and nothing else there.")
 ]

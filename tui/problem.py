@@ -64,14 +64,19 @@ def clock_of(simulate: bool | None, profile: Profile, hardware: str | None = Non
 
 
 def current_by_engine(
-    path: Path | None, assignments: Iterable[str], engines: tuple[Engine, ...]
+    path: Path | None,
+    assignments: Iterable[str],
+    engines: tuple[Engine, ...],
+    *,
+    force: bool = False,
 ) -> dict[Engine, dict[str, Setting]]:
     """The current settings: those of `--from`, over them those of `--set`.
 
     An engine about which neither says anything is absent: it starts from its defaults. What a
-    product's file does not say is what the product does when its file is silent.
+    product's file does not say is what the product does when its file is silent. A file that
+    describes another engine than the model is refused without `force`.
     """
-    current = _from_file(path, engines) if path is not None else {}
+    current = _from_file(path, engines, force) if path is not None else {}
     for engine, settings in _assigned(assignments, engines).items():
         if settings:
             current[engine] = current.get(engine, {}) | settings
@@ -80,8 +85,16 @@ def current_by_engine(
     return current
 
 
-def _from_file(path: Path, engines: tuple[Engine, ...]) -> dict[Engine, dict[str, Setting]]:
+def _from_file(
+    path: Path, engines: tuple[Engine, ...], force: bool
+) -> dict[Engine, dict[str, Setting]]:
     found = imports.read(path)
+    others = found.another_engine(engines)
+    if others and not force:
+        why = "; ".join(dict.fromkeys(other.why for other in others))
+        lines = ", ".join(other.text for other in others)
+        accepted = f"settings of the engine that is modelled, or --force: {why}"
+        raise InputError(path, None, f"another engine: {lines}", accepted)
     current: dict[Engine, dict[str, Setting]] = {}
     for engine in engines:
         settings = found.settings.get(engine, {})

@@ -5,11 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 from advisor.errors import InputError
-from advisor.imports.imported import Ignored, Imported
+from advisor.imports.imported import WEIGHTS, Ignored, Imported, Weight
 from advisor.imports.mycnf import read_mycnf
 from advisor.imports.options_file import newest_options, read_options
 
-__all__ = ["Ignored", "Imported", "read", "read_mycnf", "read_options"]
+__all__ = [
+    "WEIGHTS",
+    "Ignored",
+    "Imported",
+    "Weight",
+    "read",
+    "read_mycnf",
+    "read_options",
+]
 
 
 def read(path: str | Path, *, root: str | Path | None = None) -> Imported:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from advisor.knobs import Engine, Setting, catalogue, defaults
 
@@ -19,6 +19,13 @@ _DIALECTS: Mapping[tuple[Engine, Product], str] = {
 }
 
 
+Weight = Literal["another engine", "left out", "no bearing", "default"]
+WEIGHTS: tuple[Weight, ...] = get_args(Weight)
+"""What a setting that no trial has means, the gravest first: the trials would model another engine;
+it bears on the result and is left out; it has no bearing on what a study asks; it is what the
+product does anyway."""
+
+
 @dataclass(frozen=True)
 class Ignored:
     """A setting that has no place in the result."""
@@ -26,6 +33,16 @@ class Ignored:
     name: str
     value: str
     why: str
+    weight: Weight = "no bearing"
+    engine: Engine | None = None
+    """The engine that it is about, if it is about one alone."""
+    line: int | None = None
+
+    @property
+    def text(self) -> str:
+        """As it stands in the file, with its line."""
+        place = "" if self.line is None else f" (line {self.line})"
+        return (f"{self.name}={self.value}" if self.value else self.name) + place
 
 
 @dataclass(frozen=True)
@@ -40,6 +57,14 @@ class Imported:
     ignored: tuple[Ignored, ...] = ()
     notes: tuple[str, ...] = ()
     """What was assumed or adjusted."""
+
+    def another_engine(self, engines: Collection[Engine]) -> list[Ignored]:
+        """Settings by which one of these engines would be another than the one that is modelled."""
+        return [
+            one
+            for one in self.ignored
+            if one.weight == "another engine" and (one.engine is None or one.engine in engines)
+        ]
 
     def dialect(self, engine: Engine) -> str | None:
         """The dialect that the file speaks about this engine, as far as it can be told."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from advisor.dialects.myrocks import FLUSH_AT_COMMIT, commit_knobs
@@ -15,6 +16,7 @@ from advisor.errors import InputError
 from advisor.imports.imported import Ignored, Imported, Product, Refused, settle
 from advisor.imports.option_groups import Statement, is_server_group, read_statements
 from advisor.imports.rocksdb_text import ASSUMED_BLOOM, family_settings, knob_texts, option
+from advisor.imports.server_options import engine_of, ignored_family_option, ignored_variable
 from advisor.knobs import Engine, Knob, Setting, catalogue
 
 _SIZE = re.compile(r"([+-]?[0-9]+)([KMGTPE]?)", re.IGNORECASE)
@@ -123,9 +125,9 @@ class _Found:
                 engine, knob = _VARIABLES[name]
                 self.settings[engine][knob.name] = _value(knob, statement)
             else:
-                self.ignored.append(Ignored(name, statement.value or "", _why(name)))
+                self.ignored.append(ignored_variable(name, statement.value, statement.line))
         except Refused as refused:
-            self.ignored.append(Ignored(name, statement.value or "", refused.why))
+            self.ignored.append(_left_out(statement, refused.why))
 
     def _families(self, statement: Statement) -> None:
         """The settings of the default family, which are one string."""
@@ -136,12 +138,13 @@ class _Found:
             raise _wrong(statement, str(error)) from error
         for knob, value in pairs:
             if knob not in catalogue("lsm"):
-                self.ignored.append(Ignored(knob, value, "not a knob of the engine"))
+                self.ignored.append(ignored_family_option(knob, value, statement.line))
                 continue
             try:
                 self.settings["lsm"][knob] = option(knob, value)
             except Refused as refused:
-                self.ignored.append(Ignored(knob, value, refused.why))
+                known = ignored_family_option(knob, value, statement.line)
+                self.ignored.append(replace(known, why=refused.why))
                 continue
             except ValueError as error:
                 found = f"{knob}={value} in {_FAMILY}"
@@ -219,7 +222,7 @@ class _Found:
             action()
         except Refused as refused:
             assert statement is not None, "only an option that is there is refused"
-            self.ignored.append(Ignored(statement.name, statement.value or "", refused.why))
+            self.ignored.append(_left_out(statement, refused.why))
 
 
 def _variables() -> dict[str, tuple[Engine, Knob]]:
@@ -259,12 +262,10 @@ def _guess(statements: list[Statement], found: _Found) -> Product | None:
     return "mysql" if any(name in names for name in _MYSQL_ONLY) else None
 
 
-def _why(name: str) -> str:
-    if name in ("rocksdb_override_cf_options", "rocksdb_update_cf_options"):
-        return "settings of single column families; the engine has one family"
-    if name.startswith(("innodb_", "rocksdb_")):
-        return "not a knob of the engine"
-    return "not a setting of a storage engine"
+def _left_out(statement: Statement, why: str) -> Ignored:
+    """A value of an engine's variable that the engine does not have."""
+    name, value = statement.name, statement.value or ""
+    return Ignored(name, value, why, "left out", engine_of(name), statement.line)
 
 
 def _value(knob: Knob, statement: Statement) -> Setting:

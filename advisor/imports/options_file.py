@@ -8,6 +8,7 @@ from pathlib import Path
 
 from advisor.errors import InputError
 from advisor.imports.imported import Ignored, Imported, Product, Refused, settle
+from advisor.imports.product_options import UNKNOWN, Judgement, judge, version_of
 from advisor.imports.rocksdb_text import (
     ASSUMED_BLOOM,
     check_braces,
@@ -20,7 +21,8 @@ from advisor.knobs import Setting, catalogue
 _SECTION = re.compile(r'\[\s*([A-Za-z]+)(?:/([A-Za-z0-9_.]+))?(?:\s+"(.*)")?\s*\]')
 _ESCAPES = {"n": "\n", "r": "\r", "\\": "\\", ":": ":", "#": "#"}
 _MYROCKS_COMPARATOR = "RocksDB_SE_v3.10"
-_NOT_A_KNOB = "not a knob of the engine"
+_TABLES = "BlockBasedTable"
+_MYROCKS_OWN_FAMILY = "__system__"
 _KINDS = ("Version", "DBOptions", "CFOptions", "TableOptions")
 
 
@@ -58,14 +60,15 @@ def read_options(path: str | Path, *, family: str = "default") -> Imported:
     families = {one.argument: one for one in sections if one.kind == "CFOptions"}
     if family not in families:
         raise InputError(path, None, f"no family {family!r}", "one of " + ", ".join(families))
-    found = _Found(str(path))
+    comparator = families[family].values.get("comparator", (0, ""))[1]
+    product: Product = "myrocks" if _MYROCKS_COMPARATOR in comparator else "rocksdb"
+    found = _Found(str(path), version, product)
     for section in sections:
         if section.kind == "DBOptions" or section.argument == family != "":
             found.take(section)
         elif section.kind == "CFOptions":
-            why = f"settings are taken from the family {family}"
-            found.ignored.append(Ignored(f'[CFOptions "{section.argument}"]', "", why))
-    return found.result(version, families[family])
+            found.pass_over(section, family)
+    return found.result()
 
 
 def parse_options(text: str, source: str) -> list[Section]:
@@ -134,56 +137,77 @@ def _version(sections: list[Section], source: str) -> str:
 class _Found:
     """The settings of a file as they come in; a later one wins."""
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, version: str, product: Product) -> None:
         self.source = source
+        self.version = version
+        self.product: Product = product
         self.settings: dict[str, Setting] = {}
         self.ignored: list[Ignored] = []
         self.notes: list[str] = []
 
     def take(self, section: Section) -> None:
+        if section.kind == "TableOptions" and section.factory != _TABLES:
+            name = f'[TableOptions/{section.factory} "{section.argument}"]'
+            why = "the model's files are block-based tables"
+            self._ignore(name, "", section.line, Judgement("another engine", why))
+            return
         for name, (line, value) in section.values.items():
             try:
-                self._take(name, value)
+                self._take(name, value, line)
             except ValueError as error:
                 raise InputError(self.source, line, f"{name}={value}", str(error)) from error
 
-    def _take(self, name: str, value: str) -> None:
+    def pass_over(self, section: Section, family: str) -> None:
+        """Notes a family whose settings are not taken."""
+        own = section.argument == _MYROCKS_OWN_FAMILY
+        why = f"settings are taken from the family {family}"
+        judgement = Judgement("no bearing" if own else "left out", why)
+        self._ignore(f'[CFOptions "{section.argument}"]', "", section.line, judgement)
+
+    def _take(self, name: str, value: str, line: int) -> None:
         if name in ("block_based_table_factory", "table_factory") and "=" in value:
             for inner, text in family_settings(f"{name}={value}"):
-                self._take(inner, text)
+                self._take(inner, text, line)
             return
         check_braces(value)
         for knob, text in knob_texts(name, value):
             if knob in catalogue("lsm"):
-                self._knob(knob, text)
+                self._knob(knob, text, line)
             else:
-                self.ignored.append(Ignored(knob, text, _NOT_A_KNOB))
+                judgement = self._judge(knob, text) or Judgement("left out", UNKNOWN)
+                self._ignore(knob, text, line, judgement)
 
-    def _knob(self, name: str, value: str) -> None:
+    def _knob(self, name: str, value: str, line: int) -> None:
         try:
             self.settings[name] = option(name, value)
         except Refused as refused:
-            self.ignored.append(Ignored(name, value, refused.why))
+            known = self._judge(name, value)
+            judgement = Judgement(known.weight if known else "left out", refused.why)
+            self._ignore(name, value, line, judgement)
             return
         if name == "filter_policy" and value.startswith("rocksdb."):
             self.notes.append(f"filter_policy is taken as {ASSUMED_BLOOM}: {value} hides its bits")
 
-    def result(self, version: str, family: Section) -> Imported:
-        comparator = family.values.get("comparator", (0, ""))[1]
-        product: Product = "rocksdb"
-        if _MYROCKS_COMPARATOR in comparator:
-            product = "myrocks"
-            if self.settings.pop("disable_auto_compactions", False):
-                why = "MyRocks writes this at start-up and switches compaction on right after"
-                self.ignored.append(Ignored("disable_auto_compactions", "true", why))
+    def _judge(self, name: str, value: str) -> Judgement | None:
+        version, myrocks = version_of(self.version), self.product == "myrocks"
+        return judge("rocksdb", name, value, version=version, myrocks=myrocks)
+
+    def _ignore(self, name: str, value: str, line: int | None, judgement: Judgement) -> None:
+        ignored = Ignored(name, value, judgement.why, judgement.weight, "lsm", line)
+        self.ignored.append(ignored)
+
+    def result(self) -> Imported:
+        if self.product == "myrocks" and self.settings.pop("disable_auto_compactions", False):
+            why = "MyRocks writes this at start-up and switches compaction on right after"
+            self._ignore("disable_auto_compactions", "true", None, Judgement("default", why))
         if "block_cache" not in self.settings:
             self.notes.append("the block cache is not part of an OPTIONS file: its size is unknown")
-        self.notes.append(f"written for RocksDB {version}")
+        self.notes.append(f"written for RocksDB {self.version}")
         self.notes += settle("lsm", self.settings)
         return Imported(
             source=self.source,
             settings={"lsm": self.settings},
-            product=product,
+            product=self.product,
             ignored=tuple(self.ignored),
             notes=tuple(self.notes),
         )

@@ -351,7 +351,7 @@ def test_the_users_own_file_comes_back_with_the_changes_in_it(
     mine, tuned, again = (tmp_path / name for name in ("OPTIONS", "tuned", "again"))
     mine.write_text(OPTIONS)
     mine.chmod(0o600)
-    words = ["--engine", "lsm", "--from", mine, "--trials", 8]
+    words = ["--engine", "lsm", "--from", mine, "--force", "--trials", 8]
     done = invoke("tune", "linkbench", *words, "--study", "mine", "-o", tuned / "OPTIONS")
     assert done.exit_code == 0, done.output
     assert "rocksdb-10.4 file. As it stands:" in done.stdout

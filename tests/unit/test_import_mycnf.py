@@ -244,7 +244,7 @@ def test_myrocks_is_read_from_its_string_and_its_variables(tmp_path: Path) -> No
         ("innodb_read_ahead_threshold=65", "from 0 to 64"),
         ("innodb_change_buffering=purges", "one of none, inserts, all"),
         ("innodb_change_buffer_max_size=51", "from 0 to 50"),
-        ("innodb_adaptive_hash_index=ON", "not a knob"),
+        ("innodb_adaptive_hash_index=ON", "no hash index"),
         ("max_connections=100", "not a setting of a storage engine"),
         ("maximum-innodb-io-capacity=100", "sets none"),
         ("innodb_log_files_in_group=3", "only together"),

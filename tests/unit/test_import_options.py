@@ -78,7 +78,11 @@ def test_what_myrocks_writes_at_start_up_is_not_taken_for_a_setting() -> None:
 def test_what_is_not_a_knob_is_listed_with_its_value(tmp_path: Path) -> None:
     found = read_options(write(tmp_path, GOOD))
     assert [(one.name, one.value, one.why) for one in found.ignored] == [
-        ("compression_opts", "window_bits=-14;nested={a=1;}", "not a knob of the engine")
+        (
+            "compression_opts",
+            "window_bits=-14;nested={a=1;}",
+            "the model compresses without a dictionary, in the thread of the job",
+        )
     ]
     assert settings(write(tmp_path, GOOD)) == {
         "max_background_jobs": 8,

@@ -10,7 +10,7 @@ from tui import format as fmt
 from tui.options import FORCE, JSON, OUTPUT
 
 if TYPE_CHECKING:
-    from advisor.imports import Imported
+    from advisor.imports import Imported, Weight
     from advisor.knobs import Engine, Setting
     from advisor.profile import Profile
 
@@ -35,8 +35,9 @@ def import_(
 ) -> None:
     """Show what a my.cnf or OPTIONS file sets.
 
-    Settings that are not understood are listed with the reason. With -o, a profile is written
-    whose engine and memory are the file's.
+    Settings that no trial has are listed by what they mean, the gravest first: those by which the
+    file describes another engine than the model. With -o, a profile is written whose engine and
+    memory are the file's.
     """
     from advisor import imports
     from advisor.errors import InputError
@@ -52,7 +53,7 @@ def import_(
         from advisor.atomic import write_text
         from tui.profile_text import profile_text
 
-        write_text(output, profile_text(_profile(file, profile)), force=force)
+        write_text(output, profile_text(_profile(file, profile, force)), force=force)
         narrate(f"wrote {output}")
     if as_json:
         print_json(_document(found))
@@ -71,8 +72,10 @@ def _document(found: "Imported") -> dict[str, object]:
 
 
 def _print(found: "Imported") -> None:
+    from advisor.imports import WEIGHTS
     from tui.output import Column, narrate, print_table
 
+    _print_ignored(found, "another engine")
     if not any(found.settings.values()):
         narrate(f"no setting of {found.source} is one of the engines' knobs")
     for engine, settings in found.settings.items():
@@ -85,12 +88,31 @@ def _print(found: "Imported") -> None:
             ]
             print_table(columns, _rows(engine, settings))
             typer.echo()
-    if found.ignored:
-        typer.echo(typer.style("not used", bold=True))
-        columns = [Column("setting"), Column("value"), Column("why")]
-        print_table(columns, [[one.name, one.value, one.why] for one in found.ignored])
+    for weight in WEIGHTS[1:-1]:
+        _print_ignored(found, weight)
+    at_default = sum(one.weight == "default" for one in found.ignored)
+    if at_default:
+        typer.echo(f"{at_default} more settings are what the product does anyway")
     for note in found.notes:
         typer.echo(typer.style(f"note: {note}", dim=True))
+
+
+_TITLES: "Mapping[Weight, str]" = {
+    "another engine": "ANOTHER ENGINE THAN THE MODEL: tune, run and import -o need --force",
+    "left out": "left out of the trials, though it bears on the result",
+    "no bearing": "not used, and of no bearing",
+}
+
+
+def _print_ignored(found: "Imported", weight: "Weight") -> None:
+    from tui.output import Column, print_table
+
+    rows = [[one.name, one.value, one.why] for one in found.ignored if one.weight == weight]
+    if rows:
+        red = "red" if weight == "another engine" else None
+        typer.echo(typer.style(_TITLES[weight], bold=True, fg=red))
+        print_table([Column("setting"), Column("value"), Column("why")], rows)
+        typer.echo()
 
 
 def _rows(engine: "Engine", settings: Mapping[str, "Setting"]) -> list[list[str]]:
@@ -103,7 +125,7 @@ def _rows(engine: "Engine", settings: Mapping[str, "Setting"]) -> list[list[str]
     ]
 
 
-def _profile(file: Path, name: str) -> "Profile":
+def _profile(file: Path, name: str, force: bool) -> "Profile":
     """The named profile with the engines of the file and the memory that its settings need."""
     from advisor.evaluate import needed_memory
     from advisor.knobs import defaults
@@ -111,8 +133,9 @@ def _profile(file: Path, name: str) -> "Profile":
     from tui import problem
 
     base = load(name)
+    current = problem.current_by_engine(file, (), base.engines, force=force)
     needs = {
         engine: needed_memory(base, engine, {**defaults(engine), **settings})
-        for engine, settings in problem.current_by_engine(file, (), base.engines).items()
+        for engine, settings in current.items()
     }
     return base.with_changes(engines=list(needs), memory=max(needs.values()))

@@ -8,6 +8,7 @@ from tui.options import (
     CLIENTS,
     DATA,
     ENGINE,
+    FORCE,
     FROM,
     HARDWARE,
     JSON,
@@ -39,10 +40,12 @@ def run(
     ] = 5.0,
     simulate: SIMULATE = None,
     seed: SEED = 1,
+    force: FORCE = False,
     results: RESULTS = None,
     as_json: JSON = False,
 ) -> None:
     """Run one workload on one engine and report it."""
+    from advisor.errors import InputError
     from advisor.evaluate import Setup, choose_scale
     from advisor.store import Store
     from tui import problem
@@ -52,7 +55,9 @@ def run(
     chosen = problem.changed_profile(profile, changes)
     clock = problem.clock_of(simulate, chosen, hardware)
     one = problem.chosen_engines(engine, chosen)[0]
-    tried = problem.current_by_engine(current, settings or (), (one,)).get(one, {})
+    if force and current is None:
+        raise InputError("--force", None, "no --from", "a file of settings to take all the same")
+    tried = problem.current_by_engine(current, settings or (), (one,), force=force).get(one, {})
     if engine is None and len(chosen.engines) > 1:
         narrate(f"running the {one} engine; --engine chooses another")
     setup = Setup(chosen, choose_scale(chosen), seconds, clock)

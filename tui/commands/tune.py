@@ -87,11 +87,12 @@ def tune(
     engines = problem.chosen_engines(engine, chosen)
     store = Store(results)
     name = study or problem.new_study_name(chosen.name, store)
-    target = delivery.checked_target(to, output, force, engines, name)
+    overwrite = force and (output is not None or current is None)
+    target = delivery.checked_target(to, output, overwrite, engines, name)
     question = Question(
         chosen,
         engines=engines,
-        current=problem.current_by_engine(current, settings or (), engines),
+        current=problem.current_by_engine(current, settings or (), engines, force=force),
         opened=problem.durability_knobs(engines) if durability else (),
         clock=clock,
         seed=seed,
