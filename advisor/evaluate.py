@@ -22,10 +22,9 @@ from advisor import knobs, memory, scratch
 from advisor.core import Core, DiskFull, Interval, Report, Spec
 from advisor.errors import InputError, WorkError
 from advisor.knobs import Engine, Settings
-from advisor.memory import Part
+from advisor.memory_need import needed_parts, shortage
 from advisor.profile import Profile
 from advisor.scale import MIB, Scale, batch_bytes
-from advisor.sizes import format_size
 from advisor.steadiness import unsteady_notes
 from advisor.trial import THIS_MACHINE, Clock, Role, Trial
 from advisor.workload import Workload
@@ -75,17 +74,6 @@ def choose_scale(profile: Profile) -> Scale:
         profile.data_bytes,
         {engine: knobs.defaults(engine) for engine in profile.engines},
         profile.workload.unit_bytes,
-    )
-
-
-def needed_parts(profile: Profile, engine: Engine, settings: Settings) -> list[Part]:
-    """Memory that the settings need for the profile's data at full size, part by part."""
-    return memory.memory_parts(
-        engine,
-        settings,
-        clients=profile.clients,
-        data_bytes=profile.data_bytes,
-        keys=profile.keys,
     )
 
 
@@ -142,8 +130,7 @@ def evaluate(
         hardware=setup.profile.hardware.name if setup.clock == "simulated" else THIS_MACHINE,
     )
     if need > setup.profile.memory_bytes:
-        has = format_size(setup.profile.memory_bytes)
-        error = f"needs {format_size(need)} of memory, the profile has {has}"
+        error = shortage(setup.profile, engine, complete)
         return replace(trial, outcome="rejected", error=error)
     return _run(trial, setup, core, on_interval, cancelled)
 

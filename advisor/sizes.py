@@ -41,6 +41,13 @@ def format_size(size: int) -> str:
     return f"{round(number) if number >= 100 else float(f'{number:.3g}'):g}{UNITS[power]}iB"
 
 
+def size_to_type(size: int) -> str:
+    """The whole number of MiB or GiB that holds a size, exact when it is read back, such as
+    `5679MiB`."""
+    mib = -(-size // (1 << 20))
+    return f"{mib // 1024}GiB" if mib % 1024 == 0 and mib else f"{mib}MiB"
+
+
 def format_factor(factor: float) -> str:
     """How large a scaled run is, such as `1/32,000` or `1/1.33`."""
     times = 1 / factor

@@ -11,8 +11,8 @@ import typer
 from advisor import dialects, imports
 from advisor.atomic import check_target, write_text
 from advisor.errors import InputError
-from advisor.evaluate import needed_parts
 from advisor.knobs import Engine, catalogue
+from advisor.memory_need import needed_parts
 from advisor.recommend import Column as NumberColumn
 from advisor.recommend import (
     Recommendation,

@@ -56,6 +56,9 @@ def question_of(form: StudyForm) -> tuple[Question, Bounds]:
         seconds=seconds,
         source=Path(form.current).expanduser().resolve() if form.current else None,
     )
+    reading.of("memory", lambda: problem.refuse_unanswerable(question), None)
+    if reading.problems:
+        raise FormProblems(reading.problems)
     return question, Bounds(trials=trials)
 
 

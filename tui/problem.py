@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from advisor import dialects, imports, knobs
 from advisor.errors import InputError
@@ -16,6 +16,10 @@ from advisor.knobs import ENGINES, Engine, Setting
 from advisor.profile import Profile, load
 from advisor.store import Store
 from advisor.trial import Clock
+from tui.output import narrate
+
+if TYPE_CHECKING:
+    from advisor.search import Question
 
 
 def changed_profile(name: str, changes: Mapping[str, Any]) -> Profile:
@@ -81,7 +85,8 @@ def current_by_engine(
         if settings:
             current[engine] = current.get(engine, {}) | settings
     for engine, settings in current.items():
-        knobs.check(engine, settings, "--from and --set" if path and assignments else "--set")
+        options = [name for name, given in (("--from", path), ("--set", assignments)) if given]
+        knobs.check(engine, settings, " and ".join(options))
     return current
 
 
@@ -90,9 +95,11 @@ def _from_file(
 ) -> dict[Engine, dict[str, Setting]]:
     found = imports.read(path)
     others = found.another_engine(engines)
-    if others and not force:
+    lines = ", ".join(other.text for other in others)
+    if others and force:
+        narrate(f"{path} is taken although it describes another engine than the model: {lines}")
+    elif others:
         why = "; ".join(dict.fromkeys(other.why for other in others))
-        lines = ", ".join(other.text for other in others)
         accepted = f"settings of the engine that is modelled, or --force: {why}"
         raise InputError(path, None, f"another engine: {lines}", accepted)
     current: dict[Engine, dict[str, Setting]] = {}
@@ -122,8 +129,19 @@ def _assigned(
             raise InputError("--set", None, f"the knob {name!r}", _near(name, engines))
         for engine in owners:
             knob = knobs.catalogue(engine)[name]
-            fixed[engine][name] = knobs.parse_value(knob, text, f"--set {name}")
+            fixed[engine][name] = knobs.parse_value(knob, text, "--set")
     return fixed
+
+
+def refuse_unanswerable(question: "Question") -> None:
+    """Refuse a question whose memory holds no settings that its study would try."""
+    from advisor import search
+
+    settled = question.settled(search.Bounds(), None)
+    try:
+        search.refuse_unanswerable(settled)
+    except InputError as error:
+        raise InputError("--memory", None, error.found, error.accepted) from error
 
 
 def durability_knobs(engines: tuple[Engine, ...]) -> tuple[str, ...]:

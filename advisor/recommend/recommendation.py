@@ -10,10 +10,10 @@ from typing import Literal
 from advisor import dialects, knobs, patch
 from advisor.dialects import About, Line
 from advisor.errors import InputError
-from advisor.evaluate import needed_parts
 from advisor.goal import Goal
 from advisor.imports.connections import Connections, read_connections
 from advisor.knobs import Engine, Setting, Settings
+from advisor.memory_need import needed_parts
 from advisor.noise import Noise, Spread
 from advisor.profile import Profile
 from advisor.recommend import wording

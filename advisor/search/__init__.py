@@ -15,6 +15,7 @@ from advisor.search.events import (
     TrialStarted,
     Watcher,
 )
+from advisor.search.fit import refuse_unanswerable, smallest_memory
 from advisor.search.plan import Bounds
 from advisor.search.question import Question, stored_question
 from advisor.search.ranking import VERDICT_RUNS, Candidate
@@ -34,5 +35,7 @@ __all__ = [
     "TrialFinished",
     "TrialStarted",
     "Watcher",
+    "refuse_unanswerable",
+    "smallest_memory",
     "stored_question",
 ]

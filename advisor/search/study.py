@@ -14,10 +14,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from advisor import core as bridge
-from advisor import knobs
 from advisor.core import Cancelled, Core, Interval
 from advisor.errors import InputError
-from advisor.evaluate import Refused, Setup, choose_scale, evaluate, needed_memory
+from advisor.evaluate import Refused, Setup, choose_scale, evaluate
 from advisor.knobs import Engine, Settings
 from advisor.search.allocate import next_engine
 from advisor.search.events import (
@@ -29,6 +28,7 @@ from advisor.search.events import (
     TrialStarted,
     Watcher,
 )
+from advisor.search.fit import lean_seed, refuse_unanswerable, space_of
 from advisor.search.plan import Bounds, Phase, Spending
 from advisor.search.question import Question, stored_question
 from advisor.search.ranking import (
@@ -41,8 +41,8 @@ from advisor.search.ranking import (
     violations,
 )
 from advisor.search.sampler import Proposal, Sampler
-from advisor.search.seeds import seeds
-from advisor.search.space import Space, space
+from advisor.search.seeds import Seed, seeds
+from advisor.search.space import Space
 from advisor.store import Store, default_path
 from advisor.store.lease import leased
 from advisor.trial import Role, Trial, settings_key
@@ -80,6 +80,7 @@ class Study:
         self.engines = self.question.engines
         core = core or bridge.load()
         if stored is None:
+            refuse_unanswerable(self.question)
             store.add_study(self.question.record(name, core))
         else:
             self.question.refuse_unless_same(stored)
@@ -98,7 +99,11 @@ class Study:
         self._is_alone = False
         self._refusals: list[Refused] = []
         self._seeds = seeds(self.question)
-        self.spaces: dict[Engine, Space] = {engine: self._space(engine) for engine in self.engines}
+        self.spaces: dict[Engine, Space] = {
+            engine: space_of(self.question, engine, self._seeds, self._setup.scale)
+            for engine in self.engines
+        }
+        self._seeds += self._lean_seeds()
         self._take_up(store.trials(name))
 
     @classmethod
@@ -371,17 +376,13 @@ class Study:
         )
         return ending
 
-    def _space(self, engine: Engine) -> Space:
-        mine = [name for name in self.question.opened if name in knobs.catalogue(engine)]
-        return space(
-            engine,
-            self.question.base(engine),
-            memory=self.profile.memory_bytes,
-            need=lambda settings: needed_memory(self.profile, engine, settings),
-            scale=self._setup.scale,
-            opened=mine,
-            anchors=[seed.settings for seed in self._seeds if seed.engine == engine],
+    def _lean_seeds(self) -> list[Seed]:
+        """A start for engines of which no other seed fits the memory."""
+        lean = (
+            lean_seed(self.question, engine, self._seeds, space)
+            for engine, space in self.spaces.items()
         )
+        return [seed for seed in lean if seed is not None]
 
     def _sampler(self, engine: Engine) -> Sampler:
         known = [trial for trial in self._trials if trial.engine == engine]

@@ -163,7 +163,7 @@ def test_events_tell_the_whole_story(tmp_path: Path) -> None:
 def test_a_trial_is_never_numbered_past_the_last_one(tmp_path: Path) -> None:
     events: list[Event] = []
     # The defaults need 128 MiB and are not run.
-    question = Question(problem(memory="100MiB"), engines=("btree",))
+    question = Question(problem(memory="120MiB"), engines=("btree",))
     study(tmp_path, question=question, trials=1, events=events).run()
     started = [e for e in events if isinstance(e, TrialStarted)]
     assert [(e.number, e.planned, e.role) for e in started] == [(1, 1, "default"), (2, 2, "rule")]

@@ -8,7 +8,8 @@ import pytest
 
 from advisor.core import DiskFull
 from advisor.errors import InputError
-from advisor.evaluate import Refused, Setup, evaluate, needed_parts
+from advisor.evaluate import Refused, Setup, evaluate
+from advisor.memory_need import needed_parts
 from advisor.scale import Scale
 from tests.support.fake_core import FakeCore, RunError, SpecError
 from tests.support.problems import GIB, problem

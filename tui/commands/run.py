@@ -23,6 +23,7 @@ from tui.options import (
 if TYPE_CHECKING:
     from advisor.evaluate import Setup
     from advisor.knobs import Engine, Setting
+    from advisor.profile import Profile
     from advisor.trial import Trial
 
 
@@ -62,7 +63,7 @@ def run(
         narrate(f"running the {one} engine; --engine chooses another")
     setup = Setup(chosen, choose_scale(chosen), seconds, clock)
     trial = Store(results).add_trial(_watched(setup, one, tried, seed))
-    _report(trial, as_json)
+    _report(trial, chosen, as_json)
 
 
 def _watched(
@@ -82,8 +83,9 @@ def _watched(
         )
 
 
-def _report(trial: "Trial", as_json: bool) -> None:
+def _report(trial: "Trial", profile: "Profile", as_json: bool) -> None:
     from advisor.errors import InputError, WorkError
+    from advisor.memory_need import remedy
     from tui.output import print_json
 
     if as_json:
@@ -93,6 +95,11 @@ def _report(trial: "Trial", as_json: bool) -> None:
 
         print_trial(trial)
     if trial.outcome == "rejected":
-        raise InputError("settings", None, trial.error or "", "settings that fit the memory")
+        fitting = remedy(profile, trial.engine, trial.settings)
+        accepted = f"--memory {fitting.memory}"
+        if fitting.knob is not None:
+            accepted += f", or --set {fitting.knob}={fitting.value}"
+        found = f"a need of {(trial.error or '').removeprefix('needs ')}"
+        raise InputError("settings", None, found, accepted)
     if trial.outcome == "failed":
         raise WorkError(f"the run failed: {trial.error}")

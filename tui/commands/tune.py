@@ -99,6 +99,7 @@ def tune(
         seconds=seconds,
         source=current.resolve() if current else None,
     )
+    problem.refuse_unanswerable(question)
     with StudyNarration(chosen.goal) as narration:
         searched = Study(
             name,
