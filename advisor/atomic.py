@@ -6,8 +6,10 @@ import errno
 import os
 import secrets
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
+from advisor import files
 from advisor.errors import InputError, TunebenchError, WorkError
 
 
@@ -18,17 +20,15 @@ def check_target(path: Path | str, force: bool) -> None:
     can be written.
     """
     target = Path(path)
-    if target.is_dir():
+    if not target.name or files.is_folder(target):
         raise InputError(target, None, "a folder", "the name of a file")
-    if target.exists() and not force:
-        raise InputError(target, None, "a file that exists already", "a new name, or --force")
-    folder = target.resolve().parent
-    while not folder.exists():
-        folder = folder.parent
+    if files.exists(target):
+        files.check_regular(target, "the name of a file")
+        if not force:
+            raise InputError(target, None, "a file that exists already", "a new name, or --force")
     try:
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
+        _check_writable(_resolved(target))
+    except (OSError, ValueError) as error:
         raise _failure(path, error) from error
 
 
@@ -40,16 +40,38 @@ def write_text(path: Path | str, text: str, force: bool) -> None:
     """
     check_target(path, force)
     # A link keeps pointing where it pointed: its target is replaced.
-    target = Path(path).resolve()
     try:
+        target = _resolved(Path(path))
         target.parent.mkdir(parents=True, exist_ok=True)
         _replace(target, text.encode())
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise _failure(path, error) from error
 
 
+def _resolved(path: Path) -> Path:
+    try:
+        return path.resolve()
+    except RuntimeError as error:  # what Python 3.11 says of links in a circle
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP)) from error
+
+
+def _check_writable(target: Path) -> None:
+    """Raises `OSError` if no file of this name could be made, or replaced."""
+    folder = target.parent
+    while not folder.exists():
+        folder = folder.parent
+    with tempfile.TemporaryFile(dir=folder):
+        pass
+    with suppress(FileNotFoundError):
+        (folder / _beside(target).name).lstat()
+
+
+def _beside(target: Path) -> Path:
+    return target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+
+
 def _replace(target: Path, content: bytes) -> None:
-    beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+    beside = _beside(target)
     try:
         with beside.open("xb") as file:
             file.write(content)
@@ -63,8 +85,8 @@ def _replace(target: Path, content: bytes) -> None:
         raise
 
 
-def _failure(path: Path | str, error: OSError) -> TunebenchError:
-    reason = (error.strerror or str(error)).lower()
-    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+def _failure(path: Path | str, error: OSError | ValueError) -> TunebenchError:
+    reason = files.reason(error).lower()
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return WorkError(f"{path}: {reason}")
     return InputError(path, None, reason, "a path that can be written")

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+MOST_FOUND = 200
+"""Characters of what was found that an error repeats."""
+
 
 class TunebenchError(Exception):
     """Base of everything that the library raises on purpose. `str()` of it is one line for the
@@ -30,14 +33,28 @@ class InputError(TunebenchError):
     ) -> None:
         self.source = str(source)
         self.where = None if where is None else str(where)
-        self.found = found
+        self.found = found if len(found) <= MOST_FOUND else f"{found[:MOST_FOUND]}…"
         self.accepted = accepted
-        place = self.source if self.where is None else f"{self.source}:{self.where}"
-        super().__init__(_one_line(f"{place}: found {found}; accepted: {accepted}"))
+        super().__init__(one_line(f"{self.place}: found {self.found}; accepted: {accepted}"))
+
+    @property
+    def place(self) -> str:
+        """The file or option, and where in it."""
+        return self.source if self.where is None else f"{self.source}:{self.where}"
 
     def __reduce__(self) -> tuple[type[InputError], tuple[str, str | None, str, str]]:
         return type(self), (self.source, self.where, self.found, self.accepted)
 
 
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
+def one_line(text: str) -> str:
+    """The text on one line, printable."""
+    return printable(" ".join(text.split()))
+
+
+def printable(text: str) -> str:
+    """The text with escapes for what would steer a terminal or cannot be written to one."""
+    return text if text.isprintable() else "".join(map(_shown, text))
+
+
+def _shown(letter: str) -> str:
+    return letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii")

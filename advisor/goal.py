@@ -134,7 +134,7 @@ class Goal:
 
 _GOAL = re.compile(r"(?P<verb>\S+)\s+(?P<metric>\S+)(?:\s+subject\s+to\s+(?P<limits>.+))?", re.I)
 _LIMIT = re.compile(r"(?P<metric>\w+)\s*(?P<sign><=|>=|<|>|=)\s*(?P<value>\S+(?:\s\w+)?)")
-_DURATION = re.compile(r"([0-9.]+)\s*(us|ms|s)")
+_DURATION = re.compile(r"([0-9.]{1,20})\s*(us|ms|s)")
 _EXAMPLE = "such as: maximize ops_per_s subject to p99_us <= 5000, space_amp <= 2"
 
 

@@ -136,7 +136,7 @@ class Knob:
         if isinstance(value, bool) or not isinstance(value, int | float):
             return None
         if self.type == "number":
-            return float(value) if self._admits(float(value)) else None
+            return float(value) if self._admits(value) else None
         if value != value or value in (math.inf, -math.inf) or value != int(value):
             return None
         return int(value) if self._admits(int(value)) else None

@@ -12,7 +12,7 @@ from decimal import Decimal
 UNITS = ("", "K", "M", "G", "T", "P")
 ACCEPTED = "a size such as 4096, 64KiB, 16M or 1.5GiB (MB and GB are powers of 1000)"
 
-_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGTP]?)(I?B)?", re.IGNORECASE)
+_SIZE = re.compile(r"([0-9]{1,20}(?:\.[0-9]{1,20})?)\s*([KMGTP]?)(I?B)?", re.IGNORECASE)
 
 
 def parse_size(text: str) -> int:

@@ -11,6 +11,7 @@ import typer
 from advisor import dialects, imports
 from advisor.atomic import check_target, write_text
 from advisor.errors import InputError
+from advisor.files import exists, is_file
 from advisor.knobs import Engine, catalogue
 from advisor.memory_need import needed_parts
 from advisor.recommend import Column as NumberColumn
@@ -52,8 +53,8 @@ def checked_target(
             if given:
                 raise InputError(option, None, "no -o", "-o with the file to write")
         return None
-    for file in (path, report_beside(path, study)):
-        check_target(file, force)
+    check_target(path, force)
+    check_target(report_beside(path, study), force)
     return Target(dialect, path, force)
 
 
@@ -101,7 +102,7 @@ def report_beside(path: Path, study: str) -> Path:
     """Where the report of a written file goes: `report.md` beside it, or a name after the file's
     where that is taken by something else than the report of this study."""
     usual = path.with_name(REPORT)
-    if path != usual and (not usual.exists() or is_report_of(study, usual)):
+    if path != usual and (not exists(usual) or is_report_of(study, usual)):
         return usual
     return path.with_name(f"{path.name}.{REPORT}")
 
@@ -109,7 +110,7 @@ def report_beside(path: Path, study: str) -> Path:
 def own_file(study: Study) -> Path | None:
     """The file that a stored study started from, if it is still there."""
     source = study.question.source
-    return source if source is not None and source.exists() else None
+    return source if source is not None and exists(source) else None
 
 
 def own_dialect(study: Study, current: Path | None) -> str | None:
@@ -127,10 +128,10 @@ def write_files(
     """The product's file, which is the user's own one with the changes where that is of the
     product, and the report beside it."""
     report = report_beside(path, advice.study)
-    if report.exists() and not force:
+    if exists(report) and not force:
         raise InputError(report, None, "a file that exists already", "another folder, or --force")
     write_text(path, advice.write(dialect, current), force=force)
-    if current is not None and current.is_file():
+    if current is not None and is_file(current):
         # It may hold the passwords of the file that it was made from.
         path.chmod(stat.S_IMODE(current.stat().st_mode) | stat.S_IWUSR)
     write_text(report, markdown(advice), force=force)

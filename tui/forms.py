@@ -14,6 +14,8 @@ from tui.views import FormProblems, StudyForm
 
 T = TypeVar("T")
 
+MOST_DIGITS = 18
+
 
 class _Reading:
     """Collects what is wrong instead of stopping at the first."""
@@ -26,8 +28,15 @@ class _Reading:
         try:
             return work()
         except InputError as error:
-            self.problems[field] = f"found {error.found}; accepted: {error.accepted}"
+            self.problems[field] = _told(error)
             return otherwise
+
+
+def _told(error: InputError) -> str:
+    """What is wrong with a field; of a file that it names, also where in it."""
+    what = f"found {error.found}; accepted: {error.accepted}"
+    of_a_file = error.where is not None and error.source not in ("form", "--set")
+    return f"{error.place}: {what}" if of_a_file else what
 
 
 def question_of(form: StudyForm) -> tuple[Question, Bounds]:
@@ -65,18 +74,22 @@ def question_of(form: StudyForm) -> tuple[Question, Bounds]:
 def _with(reading: _Reading, profile: Profile, field: str, text: str) -> Profile:
     if not text:
         return profile
-    value: Any = int(text) if field == "clients" and text.isdecimal() else text
-    return reading.of(field, lambda: profile.with_changes(**{field: value}), profile)
+    value: Any = int(text) if field == "clients" and _is_whole(text) else text
+    return reading.of(field, lambda: profile.with_changes("form", **{field: value}), profile)
 
 
 def _file(text: str) -> Path | None:
     return Path(text).expanduser() if text else None
 
 
+def _is_whole(text: str) -> bool:
+    return text.isdecimal() and len(text) <= MOST_DIGITS
+
+
 def _whole(text: str) -> int | None:
     if not text:
         return None
-    if not text.isdecimal() or int(text) < 1:
+    if not _is_whole(text) or int(text) < 1:
         raise InputError("form", None, repr(text), "a whole number from 1")
     return int(text)
 

@@ -10,6 +10,8 @@ from typing import Any
 
 import typer
 
+from advisor.errors import printable
+
 
 @dataclass(frozen=True)
 class Column:
@@ -21,6 +23,7 @@ class Column:
 
 def print_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
     """Aligned columns under a dim header. The last column is never padded."""
+    rows = [[printable(text) for text in row] for row in rows]
     widths = [
         max(len(text) for text in [column.title, *(row[place] for row in rows)])
         for place, column in enumerate(columns)
@@ -41,7 +44,9 @@ def _line(texts: Sequence[str], columns: Sequence[Column], widths: Sequence[int]
 
 def print_json(value: object) -> None:
     """The one document of `--json`."""
-    typer.echo(json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False))
+    text = json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False)
+    # Bytes of names that are not UTF-8 stand as surrogates: JSON has escapes for them.
+    typer.echo(text.encode("utf-8", "backslashreplace"))
 
 
 def plain(value: Any) -> Any:
@@ -67,4 +72,4 @@ def plain(value: Any) -> Any:
 
 def narrate(text: str) -> None:
     """One line for the person who watches; stdout stays data."""
-    typer.echo(text, err=True)
+    typer.echo(printable(text), err=True)

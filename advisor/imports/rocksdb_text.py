@@ -7,10 +7,10 @@ import re
 from advisor.imports.imported import Refused
 from advisor.knobs import Knob, Setting, catalogue
 
-_NUMBER = re.compile(r"([+-]?[0-9]+)([kmgt]?)", re.IGNORECASE)
+_NUMBER = re.compile(r"([+-]?[0-9]{1,20})([kmgt]?)", re.IGNORECASE)
 _PREFIX = re.compile(r"rocksdb\.(Capped|Fixed)Prefix\.([0-9]+)")
 _OLD_ZSTD = "kZSTDNotFinalCompression"
-_BLOOM = re.compile(r"bloomfilter:([0-9]+(?:\.[0-9]+)?)(?::(true|false|0|1))?")
+_BLOOM = re.compile(r"bloomfilter:([0-9]{1,20}(?:\.[0-9]{1,20})?)(?::(true|false|0|1))?")
 
 COMPRESSION_OPTS = (
     "window_bits",
@@ -132,7 +132,9 @@ def _scalar(knob: Knob, text: str) -> object:
             raise ValueError(knob.accepted)
         return text.replace(_OLD_ZSTD, "kZSTD")
     if knob.type == "number":
-        return float(_checked(text, r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?", "a number"))
+        return float(
+            _checked(text, r"[+-]?[0-9]{1,20}(\.[0-9]{0,20})?([eE][+-]?[0-9]{1,3})?", "a number")
+        )
     match = _NUMBER.fullmatch(text)
     if match is None and knob.name == "block_cache":
         raise Refused("the engine knows a cache by its size only")
