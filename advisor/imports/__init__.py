@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from advisor.errors import InputError
+from advisor import files
 from advisor.imports.imported import WEIGHTS, Ignored, Imported, Weight
 from advisor.imports.mycnf import read_mycnf
 from advisor.imports.options_file import newest_options, read_options
@@ -26,12 +26,9 @@ def read(path: str | Path, *, root: str | Path | None = None) -> Imported:
     The content decides which it is. `root` is where absolute paths of includes start.
     """
     path = Path(path)
-    if path.is_dir():
+    if files.is_folder(path):
         return read_options(newest_options(path))
-    try:
-        text = path.read_text(encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise InputError(path, None, error.strerror or str(error), "a readable file") from error
+    text = files.read_text(path, errors="replace")
     lines = (line.strip() for line in text.splitlines())
     first = next((line for line in lines if line.startswith("[")), "")
     if first.startswith(("[Version", "[DBOptions", "[CFOptions")):

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from advisor.imports.secrets import shown, shown_line
 from advisor.knobs import Engine, Setting, catalogue, defaults
 
 Product = Literal["rocksdb", "myrocks", "mariadb", "mysql"]
@@ -32,6 +33,7 @@ class Ignored:
 
     name: str
     value: str
+    """As it may be shown: a secret is masked."""
     why: str
     weight: Weight = "no bearing"
     engine: Engine | None = None
@@ -43,6 +45,10 @@ class Ignored:
         """As it stands in the file, with its line."""
         place = "" if self.line is None else f" (line {self.line})"
         return (f"{self.name}={self.value}" if self.value else self.name) + place
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", shown_line(self.name) if " " in self.name else self.name)
+        object.__setattr__(self, "value", shown(self.name, self.value))
 
 
 @dataclass(frozen=True)

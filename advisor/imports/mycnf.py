@@ -16,11 +16,12 @@ from advisor.errors import InputError
 from advisor.imports.imported import Ignored, Imported, Product, Refused, settle
 from advisor.imports.option_groups import Statement, is_server_group, read_statements
 from advisor.imports.rocksdb_text import ASSUMED_BLOOM, family_settings, knob_texts, option
+from advisor.imports.secrets import shown_line
 from advisor.imports.server_options import engine_of, ignored_family_option, ignored_variable
 from advisor.knobs import Engine, Knob, Setting, catalogue
 
-_SIZE = re.compile(r"([+-]?[0-9]+)([KMGTPE]?)", re.IGNORECASE)
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_SIZE = re.compile(r"([+-]?[0-9]{1,20})([KMGTPE]?)", re.IGNORECASE)
+_NUMBER = re.compile(r"[+-]?([0-9]{1,20}\.?[0-9]{0,20}|\.[0-9]{1,20})([eE][+-]?[0-9]{1,3})?")
 _MODIFIERS = ("skip_", "disable_", "enable_")
 _FAMILY = "rocksdb_default_cf_options"
 _MYSQL_ONLY = (
@@ -147,7 +148,7 @@ class _Found:
                 self.ignored.append(replace(known, why=refused.why))
                 continue
             except ValueError as error:
-                found = f"{knob}={value} in {_FAMILY}"
+                found = f"{shown_line(f'{knob}={value}')} in {_FAMILY}"
                 raise InputError(statement.file, statement.line, found, str(error)) from error
             if knob == "filter_policy" and value.startswith("rocksdb."):
                 self.notes.append(
@@ -322,4 +323,4 @@ def _text(statement: Statement, pattern: re.Pattern[str], accepted: str) -> str:
 
 def _wrong(statement: Statement, accepted: str) -> InputError:
     found = statement.name if statement.value is None else f"{statement.name}={statement.value}"
-    return InputError(statement.file, statement.line, found, accepted)
+    return InputError(statement.file, statement.line, shown_line(found), accepted)

@@ -9,13 +9,21 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from advisor import files
 from advisor.errors import InputError
+from advisor.imports.secrets import quoted
 
 MAX_DEPTH = 10
 """Includes inside of includes, as in the servers."""
+MAX_INCLUDES = 256
+MAX_LINES = 100_000
+"""Of a file and all that it includes."""
+MAX_LINE_BYTES = 4095
+"""What the servers read as one line."""
 
 _SERVER_GROUPS = ("mysqld", "server", "mariadb", "mariadbd", "client-server", "galera")
 _VERSIONED = re.compile(r"(mysqld|mariadb|mariadbd)-\d+\.\d+")
+_QUOTE_OR_COMMENT = re.compile(r"[\"'#]")
 _ESCAPES = {"b": "\b", "t": "\t", "n": "\n", "r": "\r", "s": " ", "\\": "\\", '"': '"', "'": "'"}
 
 
@@ -65,24 +73,28 @@ class _Reader:
         self.suffix = suffix
         self.statements: list[Statement] = []
         self.missing: list[MissingInclude] = []
+        self.includes = 0
+        self.lines = 0
 
     def file(self, path: Path, depth: int) -> None:
-        try:
-            text = path.read_text(encoding="utf-8", errors="surrogateescape")
-        except OSError as error:
-            problem = error.strerror or str(error)
-            raise InputError(path, None, problem, "a readable file") from error
+        text = files.read_text(path, errors="surrogateescape")
         group = None
         for number, raw in enumerate(text.splitlines(), start=1):
             line = raw.strip()
+            self.lines += 1
+            if self.lines > MAX_LINES:
+                raise InputError(path, number, f"more than {MAX_LINES} lines", "fewer in all files")
             if not line or line[0] in "#;":
                 continue
+            if len(line) > MAX_LINE_BYTES:
+                found = f"a line of {len(line)} bytes"
+                raise InputError(path, number, found, f"at most {MAX_LINE_BYTES}, as in a server")
             if line[0] == "!":
                 self._include(path, number, line, depth)
             elif line[0] == "[":
                 group = _group(path, number, line)
             elif group is None:
-                raise InputError(path, number, repr(line), "a group such as [mysqld] first")
+                raise InputError(path, number, quoted(line), "a group such as [mysqld] first")
             else:
                 strict = is_server_group(group, self.suffix)
                 self.statements.append(_statement(path, number, group, line, strict))
@@ -90,17 +102,23 @@ class _Reader:
     def _include(self, path: Path, number: int, line: str, depth: int) -> None:
         match = re.fullmatch(r"!(include|includedir)\s+(.+)", line)
         if match is None:
-            raise InputError(path, number, repr(line), "!include FILE or !includedir DIRECTORY")
+            raise InputError(path, number, quoted(line), "!include FILE or !includedir DIRECTORY")
         if depth == MAX_DEPTH:
             raise InputError(path, number, f"{MAX_DEPTH + 1} nested includes", f"{MAX_DEPTH}")
         target = self._resolve(path, match[2].strip())
-        if match[1] == "includedir" and target.is_dir():
-            for member in sorted(target.glob("*.cnf")):
-                self.file(member, depth + 1)
-        elif match[1] == "include" and target.is_file():
-            self.file(target, depth + 1)
+        if match[1] == "includedir" and files.is_folder(target):
+            members = [one for one in files.members(target) if one.suffix == ".cnf"]
+        elif match[1] == "include" and files.exists(target):
+            members = [target]
         else:
+            members = []
             self.missing.append(MissingInclude(str(path), number, match[2].strip()))
+        for member in members:
+            self.includes += 1
+            if self.includes > MAX_INCLUDES:
+                found = f"more than {MAX_INCLUDES} included files"
+                raise InputError(path, number, found, "fewer; is one included again and again?")
+            self.file(member, depth + 1)
 
     def _resolve(self, path: Path, target: str) -> Path:
         named = Path(target)
@@ -109,7 +127,7 @@ class _Reader:
         parts = named.parts[1:] if named.is_absolute() else named.parts
         for start in range(len(parts)):
             beside = path.parent.joinpath(*parts[start:])
-            if beside.exists():
+            if files.exists(beside):
                 return beside
         return named if named.is_absolute() else path.parent / named
 
@@ -118,7 +136,7 @@ def _group(path: Path, number: int, line: str) -> str:
     name, closed, rest = line[1:].partition("]")
     rest = rest.strip()
     if not closed or not name.strip() or (rest and rest[0] not in "#;"):
-        raise InputError(path, number, repr(line), "a group such as [mysqld]")
+        raise InputError(path, number, quoted(line), "a group such as [mysqld]")
     return name.strip()
 
 
@@ -127,11 +145,11 @@ def _statement(path: Path, number: int, group: str, line: str, strict: bool) -> 
     name, equals, value = text.partition("=")
     name, value = name.strip(), value.strip()
     if strict and not re.fullmatch(r"[A-Za-z][\w.-]*", name):
-        raise InputError(path, number, repr(line), "NAME or NAME=VALUE")
+        raise InputError(path, number, quoted(line), "NAME or NAME=VALUE")
     if not equals:
         return Statement(str(path), number, group, name, None)
     if strict and open_quote and value.startswith(open_quote):
-        raise InputError(path, number, repr(line), f"a closing {open_quote}")
+        raise InputError(path, number, quoted(line), f"a closing {open_quote}")
     if len(value) >= 2 and value[0] in "\"'" and value[-1] == value[0]:
         value = value[1:-1]
     return Statement(str(path), number, group, name, _unescaped(value))
@@ -139,6 +157,8 @@ def _statement(path: Path, number: int, group: str, line: str, strict: bool) -> 
 
 def without_comment(line: str) -> tuple[str, str]:
     """The line up to a comment, a `#` outside of quotes, and the quote that is still open."""
+    if not _QUOTE_OR_COMMENT.search(line):
+        return line, ""
     quote, escaped = "", False
     for place, letter in enumerate(line):
         if letter in "\"'" and not escaped and quote in ("", letter):

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from advisor import files
 from advisor.errors import InputError
 from advisor.imports.imported import Ignored, Imported, Product, Refused, settle
 from advisor.imports.product_options import UNKNOWN, Judgement, judge, version_of
@@ -16,9 +17,11 @@ from advisor.imports.rocksdb_text import (
     knob_texts,
     option,
 )
+from advisor.imports.secrets import quoted, shown_line
 from advisor.knobs import Setting, catalogue
 
 _SECTION = re.compile(r'\[\s*([A-Za-z]+)(?:/([A-Za-z0-9_.]+))?(?:\s+"(.*)")?\s*\]')
+_OPTIONS_NAME = re.compile(r"OPTIONS-([0-9]+)")
 _ESCAPES = {"n": "\n", "r": "\r", "\\": "\\", ":": ":", "#": "#"}
 _MYROCKS_COMPARATOR = "RocksDB_SE_v3.10"
 _TABLES = "BlockBasedTable"
@@ -39,8 +42,8 @@ class Section:
 
 def newest_options(directory: Path) -> Path:
     """The OPTIONS file with the highest number in a database directory. Raises `InputError`."""
-    found = [path for path in directory.glob("OPTIONS-*") if path.suffix != ".dbtmp"]
-    numbered = [(int(path.name[8:]), path) for path in found if path.name[8:].isdigit()]
+    found = [(_OPTIONS_NAME.fullmatch(path.name), path) for path in files.members(directory)]
+    numbered = [(int(name[1]), path) for name, path in found if name]
     if not numbered:
         raise InputError(directory, None, "no OPTIONS file", "a RocksDB database directory")
     return max(numbered)[1]
@@ -49,13 +52,7 @@ def newest_options(directory: Path) -> Path:
 def read_options(path: str | Path, *, family: str = "default") -> Imported:
     """The settings of one column family, with those of the database. Raises `InputError`."""
     path = Path(path)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError(path, None, "bytes that are not UTF-8", "an OPTIONS file") from error
-    except OSError as error:
-        raise InputError(path, None, error.strerror or str(error), "a readable file") from error
-    sections = parse_options(text, str(path))
+    sections = parse_options(files.read_text(path), str(path))
     version = _version(sections, str(path))
     families = {one.argument: one for one in sections if one.kind == "CFOptions"}
     if family not in families:
@@ -84,11 +81,13 @@ def parse_options(text: str, source: str) -> list[Section]:
         name, equals, value = line.partition("=")
         name, value = name.strip(), _unescaped(value.strip())
         if not sections:
-            raise InputError(source, number, repr(line), "a section such as [Version] first")
+            raise InputError(source, number, quoted(line), "a section such as [Version] first")
         if not equals or not name:
-            raise InputError(source, number, repr(line), "name=value")
+            raise InputError(source, number, quoted(line), "name=value")
         if name in sections[-1].values:
-            raise InputError(source, number, f"{name} a second time", "each name once a section")
+            raise InputError(
+                source, number, f"{shown_line(name)} a second time", "each name once a section"
+            )
         sections[-1].values[name] = (number, value)
     for kind in ("Version", "DBOptions", "CFOptions"):
         if not any(section.kind == kind for section in sections):
@@ -99,7 +98,9 @@ def parse_options(text: str, source: str) -> list[Section]:
 def _section(line: str, source: str, number: int, before: list[Section]) -> Section:
     match = _SECTION.fullmatch(line)
     if match is None or match[1] not in _KINDS:
-        raise InputError(source, number, repr(line), '[Version], [DBOptions] or [CFOptions "NAME"]')
+        raise InputError(
+            source, number, quoted(line), '[Version], [DBOptions] or [CFOptions "NAME"]'
+        )
     section = Section(match[1], match[2] or "", _unescaped(match[3] or ""), number)
     families = [one for one in before if one.kind == "CFOptions"]
     problem = ""
@@ -116,7 +117,7 @@ def _section(line: str, source: str, number: int, before: list[Section]) -> Sect
     elif not families or families[-1].argument != section.argument:
         problem = "table options right after their own family"
     if problem:
-        raise InputError(source, number, line, problem)
+        raise InputError(source, number, shown_line(line), problem)
     return section
 
 
@@ -130,7 +131,7 @@ def _version(sections: list[Section], source: str) -> str:
             raise InputError(source, section.line, f"no {name} in [Version]", accepted)
         line, value = section.values[name]
         if not re.fullmatch(pattern, value):
-            raise InputError(source, line, f"{name}={value}", accepted)
+            raise InputError(source, line, shown_line(f"{name}={value}"), accepted)
     return section.values["rocksdb_version"][1]
 
 
@@ -155,7 +156,8 @@ class _Found:
             try:
                 self._take(name, value, line)
             except ValueError as error:
-                raise InputError(self.source, line, f"{name}={value}", str(error)) from error
+                found = shown_line(f"{name}={value}")
+                raise InputError(self.source, line, found, str(error)) from error
 
     def pass_over(self, section: Section, family: str) -> None:
         """Notes a family whose settings are not taken."""

@@ -317,7 +317,7 @@ def test_client_passwords_may_hold_anything(tmp_path: Path) -> None:
 
 
 def test_a_hash_inside_of_quotes_is_no_comment(tmp_path: Path) -> None:
-    found = read(tmp_path, '[mysqld]\ninit_connect="a#b\\\\c" # note\n')
+    found = read(tmp_path, '[mysqld]\nft_boolean_syntax="a#b\\\\c" # note\n')
     assert found.ignored[0].value == "a#b\\c"
 
 
