@@ -14,11 +14,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
+from advisor import files
 from advisor.data import data_path
-from advisor.documents import Count, Ratio, Size, Table, find, read, validated
+from advisor.documents import Count, Ratio, Size, Table, find, is_name, read, validated
+from advisor.errors import InputError
 from advisor.goal import FLASH_METRICS
+from advisor.workload import refused
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
@@ -270,6 +273,16 @@ class Hardware(Table):
             data = {"cpu_cores": os.cpu_count() or 1, "memory": memory} | data
         return data
 
+    @field_validator("calls", mode="after")
+    @classmethod
+    def _known_calls(cls, value: str) -> str:
+        if value:
+            try:
+                _calls_path(value)
+            except InputError as error:
+                raise refused(error.found, error.accepted) from error
+        return value
+
     @property
     def unfit(self) -> str:
         """Why a simulation of this machine would say nothing about it, in words; empty if not."""
@@ -322,8 +335,12 @@ class Hardware(Table):
 
 def calls(name: str) -> Calls:
     """The calls of products by the name of their file. Raises `InputError`."""
-    path = find(name, data_path("profiles", "calls"), "calls")
+    path = _calls_path(name)
     return validated(Calls, read(path), str(path))
+
+
+def _calls_path(name: str) -> Path:
+    return find(name, data_path("profiles", "calls"), "calls")
 
 
 def user_folder() -> Path:
@@ -346,20 +363,26 @@ def processor() -> str:
 def hardware(name_or_path: str | Path) -> Hardware:
     """A machine of the user's or a shipped one by its name, or one from a TOML file. Raises
     `InputError`."""
+    return hardware_from(hardware_path(name_or_path))
+
+
+def hardware_path(name_or_path: str | Path) -> Path:
+    """The file of a machine. Raises `InputError` if there is none."""
     own = user_folder() / f"{name_or_path}.toml"
-    if re.fullmatch(r"[\w.-]+", str(name_or_path)) and own.is_file():
-        return _from_file(own)
-    return _from_file(find(name_or_path, data_path("profiles", "hardware"), "hardware"))
+    if is_name(str(name_or_path)) and files.is_file(own):
+        return own
+    return find(name_or_path, data_path("profiles", "hardware"), "hardware")
 
 
-def _from_file(path: Path) -> Hardware:
+def hardware_from(path: Path) -> Hardware:
+    """A machine from its file. Raises `InputError`."""
     return validated(Hardware, {"name": path.stem} | read(path), str(path))
 
 
 def shipped_hardware() -> dict[str, Hardware]:
     """The machines that ship with the program, by name."""
     folder = data_path("profiles", "hardware")
-    return {path.stem: _from_file(path) for path in sorted(folder.glob("*.toml"))}
+    return {path.stem: hardware_from(path) for path in sorted(folder.glob("*.toml"))}
 
 
 def _bytes(full: int, factor: float, floor: int) -> int:

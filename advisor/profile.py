@@ -22,7 +22,14 @@ from advisor.data import data_path
 from advisor.documents import Count, Size, Table, find, read, validated
 from advisor.errors import InputError
 from advisor.goal import Goal, parse_goal
-from advisor.hardware import Device, Hardware, hardware, shipped_hardware
+from advisor.hardware import (
+    Device,
+    Hardware,
+    hardware,
+    hardware_from,
+    hardware_path,
+    shipped_hardware,
+)
 from advisor.knobs import ENGINES, Engine
 from advisor.workload import Workload, refused
 
@@ -91,9 +98,10 @@ class Profile(Table):
         if not isinstance(value, str):
             return value
         try:
-            return hardware(value)
+            path = hardware_path(value)
         except InputError as error:
             raise refused(error.found, error.accepted) from error
+        return hardware_from(path)  # what is wrong there is said of that file
 
     @property
     def units(self) -> int:

@@ -33,8 +33,10 @@ def changed_profile(name: str, changes: Mapping[str, Any]) -> Profile:
 
 def _with(profile: Profile, field: str, value: Any) -> Profile:
     try:
-        return profile.with_changes(**{field: value})
+        return profile.with_changes("--" + field, **{field: value})
     except InputError as error:
+        if error.source != f"--{field}":  # a file that the option names
+            raise
         raise InputError(f"--{field}", None, error.found, error.accepted) from error
 
 
