@@ -32,6 +32,11 @@ def count(value: float) -> str:
     return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
 
 
+def counted(number: int, noun: str) -> str:
+    """`1 trial`, `2 trials`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 def short_count(value: float) -> str:
     """Four characters or so, for axes: `48.2k`, `1.3M`."""
     for limit, suffix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):

@@ -142,6 +142,10 @@ class LibrarySession:
         question = stored_question(study, store)
         return [trial_view(trial, question) for trial in store.trials(study)]
 
+    def delete(self, study: str) -> None:
+        """Remove a stored study and its trials."""
+        self._store().delete_study(study)
+
     def outcome(self, study: str) -> Outcome:
         """The recommendation of a stored study."""
         from advisor.search import Study

@@ -185,6 +185,9 @@ class Session(Protocol):
     def trials(self, study: str) -> list[TrialView]:
         """The trials of a stored study."""
 
+    def delete(self, study: str) -> None:
+        """Remove a stored study and its trials."""
+
     def outcome(self, study: str) -> Outcome:
         """The recommendation of a stored study."""
 

@@ -13,18 +13,24 @@ import random
 import re
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from advisor.errors import InputError, TunebenchError, WorkError
+from advisor.files import check_regular, exists, reason
 from advisor.store import schema
 
 if TYPE_CHECKING:
     import duckdb
 
+T = TypeVar("T")
+
 PATIENCE_SECONDS = 5.0
+OURS = "a DuckDB file made by tunebench"
+MAGIC, MAGIC_AT = b"DUCK", 8
+"""What every DuckDB file says behind the checksum of its header."""
 WRITABLE = "a path that can be written"
 _in_this_process = threading.RLock()
 
@@ -54,6 +60,7 @@ def writing(
 
     with _in_this_process, _worded(path):
         _make_folder(path)
+        _refuse_foreign(path, patience_s)
         connection = _open(path, False, patience_s)
         try:
             _bring_up_to_date(connection, path)
@@ -72,19 +79,63 @@ def writing(
 def reading(
     path: Path, patience_s: float = PATIENCE_SECONDS
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection that can neither change the file nor touch any other. The file must exist."""
+    """A connection that can neither change the file nor touch any other. The file must exist.
+
+    Results of an older version are brought up to date in memory, and stay on disk as they are.
+    """
     with _in_this_process, _worded(path):
+        _refuse_other_formats(path)
         connection = _open(path, True, patience_s)
         try:
-            if schema.version_of(connection) < len(schema.MIGRATIONS):
+            if _known_version(connection, path) < len(schema.MIGRATIONS):
                 connection.close()
-                with writing(path, patience_s):
-                    pass
-                connection = _open(path, True, patience_s)
-            _refuse_newer(connection, path)
+                connection = _newer_copy(path, patience_s)
             yield connection
         finally:
             connection.close()
+
+
+def _refuse_foreign(path: Path, patience_s: float) -> None:
+    """What DuckDB itself has left in a log beside the file is written where a connection may write:
+    so such a file is looked at without that right first."""
+    if not exists(path):
+        return
+    _refuse_other_formats(path)
+    if not exists(path.with_name(f"{path.name}.wal")):
+        return
+    connection = _open(path, True, patience_s)
+    try:
+        _known_version(connection, path)
+    finally:
+        connection.close()
+
+
+def _refuse_other_formats(path: Path) -> None:
+    """DuckDB opens files of other products too, and goes to the network for what it needs to."""
+    check_regular(path, OURS)
+    try:
+        with path.open("rb") as file:
+            head = file.read(MAGIC_AT + len(MAGIC))
+    except OSError as error:
+        raise InputError(path, None, reason(error), OURS) from error
+    if head[MAGIC_AT:] != MAGIC:
+        raise InputError(path, None, "something else than results", OURS)
+
+
+def _known_version(connection: duckdb.DuckDBPyConnection, path: Path) -> int:
+    """The version of our tables in this file. Raises `InputError` if it holds other tables."""
+    version = schema.version_of(connection)
+    if version is None:
+        raise InputError(path, None, "a DuckDB file of something else", OURS)
+    known = len(schema.MIGRATIONS)
+    if version > known:
+        raise InputError(
+            path,
+            None,
+            f"results of a newer tunebench (version {version})",
+            f"results of version {known} or older",
+        )
+    return version
 
 
 def _open(path: Path, read_only: bool, patience_s: float) -> duckdb.DuckDBPyConnection:
@@ -93,10 +144,46 @@ def _open(path: Path, read_only: bool, patience_s: float) -> duckdb.DuckDBPyConn
     config: dict[str, str | bool | int | float | list[str]] = {}
     if read_only:
         config["enable_external_access"] = False
+    place = _place(path)
+    return _patiently(lambda: duckdb.connect(place, read_only=read_only, config=config), patience_s)
+
+
+def _place(path: Path) -> str:
+    """The path as DuckDB takes it: from the root, because `:memory:` and `md:x` are no files to it,
+    and in UTF-8."""
+    place = str(path.absolute())
+    if "\0" in place or place.encode(errors="ignore").decode() != place:
+        raise InputError(path, None, "no name of a file", "a name in UTF-8")
+    return place
+
+
+def _newer_copy(path: Path, patience_s: float) -> duckdb.DuckDBPyConnection:
+    """What an older file holds, in memory and up to date."""
+    import duckdb
+
+    connection = duckdb.connect()
+    try:
+        source = _place(path).replace("'", "''")
+        attach = f"ATTACH '{source}' AS older (READ_ONLY)"
+        _patiently(lambda: connection.execute(attach), patience_s)
+        connection.execute("COPY FROM DATABASE older TO memory")
+        connection.execute("DETACH older")
+        connection.execute("SET enable_external_access = false")
+        _bring_up_to_date(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _patiently(attempt: Callable[[], T], patience_s: float) -> T:
+    """Tries again while another process keeps the file."""
+    import duckdb
+
     give_up = time.monotonic() + patience_s
     while True:
         try:
-            return duckdb.connect(str(path), read_only=read_only, config=config)
+            return attempt()
         except duckdb.IOException as error:
             if "Could not set lock" not in str(error) or time.monotonic() >= give_up:
                 raise
@@ -104,22 +191,9 @@ def _open(path: Path, read_only: bool, patience_s: float) -> duckdb.DuckDBPyConn
 
 
 def _bring_up_to_date(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
-    version = schema.version_of(connection)
+    version = _known_version(connection, path)
     if version < len(schema.MIGRATIONS):
         schema.migrate(connection, version)
-    _refuse_newer(connection, path)
-
-
-def _refuse_newer(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
-    version = schema.version_of(connection)
-    if version > len(schema.MIGRATIONS):
-        known = len(schema.MIGRATIONS)
-        raise InputError(
-            path,
-            None,
-            f"results of a newer tunebench (version {version})",
-            f"results of version {known} or older",
-        )
 
 
 def _roll_back(connection: duckdb.DuckDBPyConnection, refused: type[Exception]) -> None:
@@ -133,10 +207,9 @@ def _roll_back(connection: duckdb.DuckDBPyConnection, refused: type[Exception]) 
 def _make_folder(path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(
-            path, None, f"a folder that cannot be made ({error.strerror})", WRITABLE
-        ) from error
+    except (OSError, ValueError) as error:
+        found = f"a folder that cannot be made ({reason(error)})"
+        raise InputError(path, None, found, WRITABLE) from error
 
 
 @contextmanager
@@ -159,10 +232,12 @@ def _in_our_words(path: Path, message: str) -> TunebenchError:
         return InputError(
             path, None, f"results held by {who}", "its end, or another file with --results"
         )
-    if "not a valid DuckDB database" in message or "Is a directory" in message:
-        return InputError(
-            path, None, "something else than results", "a DuckDB file made by tunebench"
-        )
+    if any(sign in message for sign in ("not a valid DuckDB database", "Could not read enough")):
+        return InputError(path, None, "a damaged DuckDB file", OURS)
+    if "cannot encode str as UTF-8" in message:
+        return InputError(path, None, "a name that is not UTF-8", "the name of a study or a run")
+    if "encrypted" in message:
+        return InputError(path, None, "an encrypted DuckDB file", OURS)
     if any(
         sign in message for sign in ("No space left", "File too large", "disk full", "Disk quota")
     ):

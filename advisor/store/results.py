@@ -7,11 +7,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from advisor.errors import InputError
-from advisor.store import file, rows
+from advisor.files import exists
+from advisor.store import file, rows, schema
 from advisor.trial import Trial
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+_READING = ("SELECT", "EXPLAIN", "PRAGMA", "MULTI")
+"""Kinds of DuckDB's statements; a PIVOT is a MULTI."""
+MOST_LETTERS = 200
+"""Of a study's name."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +73,12 @@ class Store:
         self._patience_s = patience_s
 
     def add_study(self, record: StudyRecord) -> None:
-        """Stores a new study. Raises `InputError` if the name is taken."""
+        """Stores a new study. Raises `InputError` if the name is taken, or is none."""
+        if not record.name.strip() or len(record.name) > MOST_LETTERS:
+            found = f"a name of {len(record.name)} letters"
+            raise InputError("--study", None, found, f"1 to {MOST_LETTERS}")
+        if not record.name.isprintable():
+            raise InputError("--study", None, repr(record.name), "letters that can be printed")
         with file.writing(self.path, self._patience_s) as connection:
             taken = connection.execute(
                 "SELECT 1 FROM study WHERE name = ?", [record.name]
@@ -83,6 +98,14 @@ class Store:
                     record.core_version,
                     record.host,
                 )
+
+    def delete_study(self, name: str) -> int:
+        """Removes a study with all its trials, in one transaction, and returns how many those were.
+        Raises `InputError` if there is none of this name."""
+        if self.study(name) is None:
+            raise InputError(self.path, None, f"no study {name!r}", "the name of a stored study")
+        with file.writing(self.path, self._patience_s) as connection:
+            return rows.delete(connection, name)
 
     def study(self, name: str) -> StudyRecord | None:
         """The study of this name."""
@@ -172,28 +195,57 @@ class Store:
 
     def sql(self, text: str) -> Table:
         """The answer to one query. The query can read this file and nothing else, and change
-        nothing."""
+        nothing. Raises `InputError`, which names the tables."""
         import duckdb
 
-        if not self.path.exists():
+        if not exists(self.path):
             raise InputError(self.path, None, "no results yet", "a results file")
         with file.reading(self.path, self._patience_s) as connection:
             try:
-                cursor = connection.execute(text)
+                query = _only_query(connection, text)
+                cursor = connection.execute(query)
                 columns = tuple(column[0] for column in cursor.description or ())
                 return Table(columns, tuple(cursor.fetchall()))
             except duckdb.Error as error:
-                message = str(error).strip().splitlines()[0]
-                raise InputError("--sql", None, message, "one query that only reads") from error
+                message = str(error).split("\n\nLINE ")[0]
+                raise InputError("--sql", None, message, _accepted(connection)) from error
+
+    def tables(self) -> Table:
+        """Every table and view that a query can read, with its columns and their types."""
+        import duckdb
+
+        with duckdb.connect() as connection:
+            schema.migrate(connection, 0)
+            return Table(("table", "column", "type"), tuple(schema.columns(connection)))
 
     def _read(self, query: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]:
-        if not self.path.exists():
+        if not exists(self.path):
             return []
         with file.reading(self.path, self._patience_s) as connection:
             return connection.execute(query, parameters).fetchall()
 
     def _trials(self, which: str, parameters: Sequence[object]) -> list[Trial]:
-        if not self.path.exists():
+        if not exists(self.path):
             return []
         with file.reading(self.path, self._patience_s) as connection:
             return rows.fetch(connection, which, parameters)
+
+
+def _only_query(connection: duckdb.DuckDBPyConnection, text: str) -> duckdb.Statement:
+    """The one statement of the text, if it reads. Results of an older version are asked in memory,
+    where DuckDB would let them be changed."""
+    if text.encode(errors="ignore").decode() != text:
+        raise InputError("--sql", None, "bytes that are not UTF-8", _accepted(connection))
+    found = connection.extract_statements(text)
+    if len(found) != 1:
+        what = f"{len(found)} queries" if found else "no query"
+        raise InputError("--sql", None, what, _accepted(connection))
+    kind = found[0].type.name
+    if kind not in _READING:
+        raise InputError("--sql", None, f"a statement of the kind {kind}", _accepted(connection))
+    return found[0]
+
+
+def _accepted(connection: duckdb.DuckDBPyConnection) -> str:
+    tables = ", ".join(dict.fromkeys(table for table, _, _ in schema.columns(connection)))
+    return f"one query that only reads: {tables} (results --tables shows their columns)"

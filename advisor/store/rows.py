@@ -71,6 +71,18 @@ def append(connection: duckdb.DuckDBPyConnection, trial: Trial, study: str | Non
     )
 
 
+def delete(connection: duckdb.DuckDBPyConnection, study: str) -> int:
+    """Removes a study and its trials inside the transaction of the caller; returns how many trials
+    there were."""
+    for table in ("trial_metric", "trial_operation", "trial_bytes", "trial_interval"):
+        connection.execute(
+            f"DELETE FROM {table} WHERE trial IN (SELECT id FROM trial WHERE study = ?)", [study]
+        )
+    trials = connection.execute("DELETE FROM trial WHERE study = ?", [study]).fetchall()
+    connection.execute("DELETE FROM study WHERE name = ?", [study])
+    return int(trials[0][0])
+
+
 def _long_form(
     trial: str, table: Mapping[str, Mapping[str, float]]
 ) -> Iterable[tuple[object, ...]]:

@@ -1,8 +1,8 @@
 """The tables of the results file, as numbered migrations.
 
-Rows are only ever appended. A change of the tables is a new entry at the end of `MIGRATIONS`; an
-entry that has shipped is never edited. Times are UTC without a zone, sizes bytes, settings and
-other open-ended maps JSON.
+Rows are appended, and removed only with their whole study. A change of the tables is a new entry at
+the end of `MIGRATIONS`; an entry that has shipped is never edited. Times are UTC without a zone,
+sizes bytes, settings and other open-ended maps JSON.
 """
 
 from __future__ import annotations
@@ -74,21 +74,47 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     ("UPDATE trial SET number = number + 1",),
 )
 
+_FIRST_TABLES = (
+    "study", "trial", "trial_metric", "trial_operation", "trial_bytes", "trial_interval",
+)  # fmt: skip
+_VERSION_COLUMNS = [("version", "INTEGER"), ("applied", "TIMESTAMP")]
+_EVERYTHING = """
+    SELECT table_name FROM duckdb_tables() WHERE database_name = current_database()
+    UNION ALL SELECT view_name FROM duckdb_views()
+        WHERE database_name = current_database() AND NOT internal
+    UNION ALL SELECT sequence_name FROM duckdb_sequences() WHERE database_name = current_database()
+"""
+
 INTERVAL_COLUMNS: tuple[str, ...] = (
     "phase", "t_s", "seconds", "operations", "ops_per_s", "p99_us", "read_kb_per_op",
     "write_kb_per_op", "cache_hit_ratio", "stall_s", "disk_bytes", "memory_bytes",
 )  # fmt: skip
 
 
-def version_of(connection: duckdb.DuckDBPyConnection) -> int:
-    """Number of the last migration that this file has seen; 0 for a new file."""
-    known = connection.execute(
-        "SELECT count(*) FROM duckdb_tables() WHERE table_name = 'schema_version' AND NOT temporary"
-    ).fetchall()
-    if known[0][0] == 0:
+def version_of(connection: duckdb.DuckDBPyConnection) -> int | None:
+    """Number of the last migration that this file has seen; 0 for an empty file, None for one whose
+    tables are not ours."""
+    names = {name for (name,) in connection.execute(_EVERYTHING).fetchall()}
+    if not names:
         return 0
-    version = connection.execute("SELECT coalesce(max(version), 0) FROM schema_version").fetchall()
-    return int(version[0][0])
+    if "schema_version" not in names:
+        return None
+    steps = connection.execute("SELECT * FROM main.schema_version")
+    if [(one[0], str(one[1])) for one in steps.description] != _VERSION_COLUMNS:
+        return None
+    version = max((row[0] for row in steps.fetchall()), default=0)
+    known = 0 < version <= len(MIGRATIONS)
+    return None if known and not names.issuperset(_FIRST_TABLES) else version
+
+
+def columns(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, str, str]]:
+    """What can be asked: table or view, column, type; the views first."""
+    found = connection.execute(
+        "SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE NOT internal "
+        "AND database_name = current_database() AND table_name <> 'schema_version' "
+        "ORDER BY starts_with(table_name, 'run') DESC, table_name, column_index"
+    ).fetchall()
+    return [(table, column, kind) for table, column, kind in found]
 
 
 def migrate(connection: duckdb.DuckDBPyConnection, version: int) -> None:

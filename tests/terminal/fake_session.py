@@ -173,6 +173,11 @@ class FakeSession:
     def trials(self, study: str) -> list[TrialView]:
         return TRIALS
 
+    def delete(self, study: str) -> None:
+        if self.failure is not None:
+            raise self.failure
+        self.results = [one for one in self.results if one.name != study]
+
     def outcome(self, study: str) -> Outcome:
         return OUTCOME
 

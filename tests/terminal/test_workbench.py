@@ -240,6 +240,35 @@ async def test_a_stored_study_shows_its_trials_and_its_advice(session: FakeSessi
         await until(pilot, lambda: isinstance(app.screen, RecommendationScreen))
 
 
+async def test_a_study_is_deleted_only_after_a_second_yes(session: FakeSession) -> None:
+    session.results.append(STORED)
+    app = Workbench(session)
+    async with app.run_test(size=SIZE) as pilot:
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: app.screen.query_one("#trials", DataTable).row_count == 6)
+        await pilot.press("d")
+        await until(pilot, lambda: "Delete the study night with 6 trials?" in text_of(app))
+        await pilot.press("n")
+        await until(pilot, lambda: isinstance(app.screen, ResultsScreen))
+        assert session.results == [STORED]
+        await pilot.press("d", "y")
+        await until(pilot, lambda: "No study is stored yet." in text_of(app))
+        assert session.results == []
+        assert app.screen.query_one("#trials", DataTable).row_count == 0
+
+
+async def test_a_study_that_cannot_be_deleted_says_why_and_stays(session: FakeSession) -> None:
+    session.results.append(STORED)
+    session.failure = RuntimeError("process 7 runs it")
+    app = Workbench(session)
+    async with app.run_test(size=SIZE, notifications=True) as pilot:
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: app.screen.query_one("#trials", DataTable).row_count == 6)
+        await pilot.press("d", "y")
+        await until(pilot, lambda: "process 7 runs it" in text_of(app))
+        assert "night" in text_of(app)
+
+
 async def test_help_explains_the_focused_field(workbench: Workbench) -> None:
     async with workbench.run_test(size=SIZE) as pilot:
         await until(pilot, lambda: workbench.screen.query_one(OptionList).option_count > 0)

@@ -1,5 +1,11 @@
 """What is stored comes back, is only appended, and can be asked."""
 
+import hashlib
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -191,6 +197,191 @@ def test_a_file_that_holds_no_results_is_refused(tmp_path: Path) -> None:
     assert path.read_text() == "some notes"
 
 
+def state(path: Path) -> dict[str, tuple[str, int]]:
+    """Everything in the folder of a file, so that whatever is written there is seen."""
+    return {
+        file.name: (hashlib.sha256(file.read_bytes()).hexdigest(), file.stat().st_mtime_ns)
+        for file in path.parent.iterdir()
+    }
+
+
+READINGS: dict[str, Callable[[Store], object]] = {
+    "studies": lambda store: store.studies(),
+    "study": lambda store: store.study("mine"),
+    "trials": lambda store: store.trials("mine"),
+    "runs": lambda store: store.runs(),
+    "best": lambda store: store.best("mine", "ops_per_s"),
+    "sql": lambda store: store.sql("SELECT * FROM run"),
+    "tables": lambda store: store.tables(),
+}
+
+
+def foreign(path: Path, *statements: str) -> None:
+    path.parent.mkdir(exist_ok=True)
+    with duckdb.connect(str(path)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+
+
+FOREIGN = {
+    "tables": ["CREATE TABLE mine (a INTEGER)", "INSERT INTO mine VALUES (1)"],
+    "a view": ["CREATE VIEW mine AS SELECT 1"],
+    "a sequence": ["CREATE SEQUENCE mine"],
+    "a schema of its own": ["CREATE SCHEMA s", "CREATE TABLE s.study (name VARCHAR)"],
+    "versions of its own": ["CREATE TABLE schema_version (version VARCHAR)"],
+    "versions as ours": [
+        "CREATE TABLE schema_version (version INTEGER, applied TIMESTAMP)",
+        "INSERT INTO schema_version VALUES (1, now()::TIMESTAMP)",
+        "CREATE TABLE trial (a INTEGER)",
+    ],
+}
+
+
+@pytest.mark.parametrize("reading", READINGS)
+@pytest.mark.parametrize("version", [0, 1, len(MIGRATIONS)])
+def test_what_reads_never_writes(
+    store: Store, version: int, reading: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.path.parent.mkdir()
+    with duckdb.connect(str(store.path)) as connection, monkeypatch.context() as before:
+        before.setattr(schema, "MIGRATIONS", MIGRATIONS[:version])
+        if version:
+            schema.migrate(connection, 0)
+    untouched = state(store.path)
+    READINGS[reading](store)
+    assert state(store.path) == untouched
+
+
+@pytest.mark.parametrize("made_of", FOREIGN)
+def test_a_duckdb_file_of_something_else_is_refused_by_what_reads_and_what_writes(
+    store: Store, made_of: str
+) -> None:
+    foreign(store.path, *FOREIGN[made_of])
+    untouched = state(store.path)
+    for use in (store.studies, lambda: store.sql("SELECT 1"), lambda: store.add_trial(trial())):
+        with pytest.raises(InputError, match=r"results.duckdb: found a DuckDB file of something"):
+            use()
+    assert state(store.path) == untouched
+
+
+def test_what_another_program_left_in_its_log_stays_there(store: Store) -> None:
+    store.path.parent.mkdir()
+    program = (
+        f"import duckdb, os; c = duckdb.connect({str(store.path)!r}); "
+        "c.execute('CREATE TABLE mine (a INTEGER)'); os._exit(0)"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+    untouched = state(store.path)
+    assert f"{store.path.name}.wal" in untouched
+    for use in (store.studies, lambda: store.add_trial(trial())):
+        with pytest.raises(InputError, match="a DuckDB file of something else"):
+            use()
+    assert state(store.path) == untouched
+
+
+def test_a_database_of_another_product_is_refused_without_asking_the_network(store: Store) -> None:
+    store.path.parent.mkdir()
+    with closing(sqlite3.connect(store.path)) as connection:
+        connection.execute("CREATE TABLE mine (a INTEGER)")
+    for use in (store.studies, lambda: store.add_trial(trial())):
+        with pytest.raises(InputError, match="something else than results"):
+            use()
+
+
+def test_a_file_that_was_cut_off_is_wrong_input(store: Store) -> None:
+    store.add_study(record())
+    whole = store.path.read_bytes()
+    for length in (0, 10, 100, 5000, 20000):
+        store.path.write_bytes(whole[:length])
+        with pytest.raises(InputError, match=r"results.duckdb"):
+            store.studies()
+
+
+@pytest.mark.parametrize("name", [":memory:", "md:mine"])
+def test_every_name_is_that_of_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Store(name).add_study(record())
+    assert [one.name for one in Store(tmp_path / name).studies()] == ["mine"]
+
+
+def test_results_of_an_older_version_are_not_changed_by_a_query_either(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as before:
+        before.setattr(schema, "MIGRATIONS", MIGRATIONS[:1])
+        store.add_study(record())
+    for query in ("DELETE FROM study", "SELECT * FROM read_text('/etc/hostname')"):
+        with pytest.raises(InputError, match="--sql"):
+            store.sql(query)
+    assert len(store.studies()) == 1
+
+
+@pytest.mark.parametrize("query", ["", " ", ";", "-- nothing", "SELECT 1; SELECT 2", "\udcff"])
+def test_sql_takes_one_query(store: Store, query: str) -> None:
+    store.add_trial(trial())
+    with pytest.raises(InputError, match=r"--sql: found .*; accepted: one query"):
+        store.sql(query)
+
+
+def test_a_query_that_is_wrong_is_told_the_tables(store: Store) -> None:
+    store.add_trial(trial())
+    with pytest.raises(InputError) as caught:
+        store.sql("SELECT ops FROM runs")
+    named = {row[0] for row in store.tables().rows}
+    assert {"run", "run_interval", "study", "trial"} <= named
+    assert all(name in caught.value.accepted for name in named)
+    with pytest.raises(InputError, match=r'Candidate bindings: .*"ops_per_s"'):
+        store.sql("SELECT ops FROM run")
+
+
+def test_every_listed_column_can_be_asked(store: Store) -> None:
+    store.add_trial(trial())
+    columns: dict[str, list[str]] = {}
+    for table, column, _ in store.tables().rows:
+        columns.setdefault(table, []).append(f'"{column}"')
+    for table, names in columns.items():
+        store.sql(f'SELECT {", ".join(names)} FROM "{table}"')
+
+
+def test_a_deleted_study_takes_its_trials_along_and_nothing_else(store: Store) -> None:
+    for name in ("mine", "other"):
+        store.add_study(record(name))
+        store.add_trial(trial(), name)
+    store.add_trial(trial(), "mine")
+    single = store.add_trial(trial())
+    assert store.delete_study("mine") == 2
+    assert [one.name for one in store.studies()] == ["other"]
+    assert store.trials(None) == [single]
+    assert len(store.trials("other")) == 1
+    for table in ("trial", "trial_metric", "trial_operation", "trial_bytes", "trial_interval"):
+        key = "id" if table == "trial" else "trial"
+        left = store.sql(f"SELECT count(DISTINCT {key}) FROM {table}").rows
+        assert left == ((2,),)
+    store.add_study(record())
+
+
+def test_a_study_that_is_not_there_cannot_be_deleted(store: Store) -> None:
+    store.add_study(record())
+    with pytest.raises(InputError, match="no study 'other'"):
+        store.delete_study("other")
+
+
+@pytest.mark.parametrize("name", ["", " ", "x" * 300, "a\nb", "\x1b[2J", "\udcff"])
+def test_a_study_has_a_name_that_can_be_written(store: Store, name: str) -> None:
+    with pytest.raises(InputError, match="--study"):
+        store.add_study(record(name))
+    assert not store.path.exists()
+
+
+def test_a_name_of_another_encoding_is_wrong_input(store: Store) -> None:
+    store.add_study(record())
+    for ask in (store.study, store.trials, store.trial):
+        with pytest.raises(InputError, match="UTF-8"):
+            ask("\udcff")
+
+
 def test_a_file_of_a_newer_version_is_refused(store: Store) -> None:
     store.add_study(record())
     with duckdb.connect(str(store.path)) as connection:
@@ -200,10 +391,11 @@ def test_a_file_of_a_newer_version_is_refused(store: Store) -> None:
             use()
 
 
-def test_an_empty_database_is_brought_up_to_date_when_read(store: Store) -> None:
+def test_an_empty_database_is_taken_for_results(store: Store) -> None:
     store.path.parent.mkdir()
     duckdb.connect(str(store.path)).close()
     assert store.studies() == []
+    store.add_study(record())
     versions = store.sql("SELECT version FROM schema_version ORDER BY version").rows
     assert versions == tuple((number + 1,) for number in range(len(MIGRATIONS)))
 

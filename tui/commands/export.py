@@ -44,7 +44,8 @@ def export(
     if output is None and force:
         raise InputError("--force", None, "no -o", "-o with the file to write")
     store = Store(results)
-    loaded = Study.load(name or study or _newest(store), store)
+    asked = study if name is None else name
+    loaded = Study.load(_newest(store) if asked is None else asked, store)
     current = current or delivery.own_file(loaded)
     target = delivery.checked_target(None, output, force, loaded.engines, loaded.name)
     if to is not None:

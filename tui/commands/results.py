@@ -1,5 +1,7 @@
-"""`tunebench results`: the stored studies and runs, one of them, or the answer to a query."""
+"""`tunebench results`: the stored studies and runs, one of them, or the answer to a query; and the
+way to get rid of a study."""
 
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +12,7 @@ from tui import format as fmt
 from tui.options import JSON, RESULTS
 
 if TYPE_CHECKING:
-    from advisor.store import Store
+    from advisor.store import Store, Table
     from advisor.trial import Trial
 
 LATEST_RUNS = 10
@@ -29,33 +31,74 @@ def results(
     sql: Annotated[
         str | None,
         typer.Option(
-            "--sql", metavar="QUERY", help="Ask the results file (DuckDB SQL, read-only)."
+            "--sql",
+            metavar="QUERY",
+            help="Ask the results file (DuckDB SQL, read-only); --tables lists what can be asked.",
         ),
     ] = None,
+    tables: Annotated[
+        bool, typer.Option("--tables", help="List the tables that --sql can ask, with columns.")
+    ] = False,
+    delete: Annotated[
+        str | None,
+        typer.Option(
+            "--delete", metavar="STUDY", help="Delete a study and all its trials, after a question."
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="With --delete: do not ask.")] = False,
     results: RESULTS = None,
     as_json: JSON = False,
 ) -> None:
-    """List stored studies and runs, show one, or query them."""
+    """List stored studies and runs, show one, query them, or delete a study."""
     from advisor.errors import InputError
+    from advisor.files import exists
     from advisor.store import Store
 
     store = Store(results)
-    if sql is not None and name is not None:
-        raise InputError("--sql", None, f"also the name {name!r}", "a query or a name, not both")
-    if results is not None and not results.exists():
+    wishes = {"--sql": sql is not None, "--tables": tables, "--delete": delete is not None}
+    given = [option for option, is_given in wishes.items() if is_given]
+    if given and name is not None:
+        raise InputError(given[0], None, f"also the name {name!r}", "one or the other")
+    if len(given) > 1:
+        raise InputError(given[0], None, f"also {given[1]}", "one or the other")
+    if force and delete is None:
+        raise InputError("--force", None, "no --delete", "a study to delete")
+    if tables:
+        _print_answer(store.tables(), as_json)
+        return
+    if results is not None and not exists(results):
         raise InputError("--results", None, str(results), "a file that exists")
-    if sql is not None:
-        _query(store, sql, as_json)
+    if delete is not None:
+        _delete(store, delete, force, as_json)
+    elif sql is not None:
+        _print_answer(store.sql(sql), as_json)
     elif name is not None:
         _show(store, name, as_json)
     else:
         _list(store, as_json)
 
 
-def _query(store: "Store", sql: str, as_json: bool) -> None:
+def _delete(store: "Store", study: str, force: bool, as_json: bool) -> None:
+    from advisor.errors import InputError
+    from tui.output import narrate, print_json
+
+    if not force:
+        if not sys.stdin.isatty():
+            raise InputError("--delete", None, "nobody to ask", "a terminal, or --force")
+        found = next((one for one in store.studies() if one.name == study), None)
+        if found is not None:
+            told = fmt.counted(found.trials, "trial")
+            typer.confirm(f"Delete the study {study} with {told}?", abort=True, err=True)
+    trials = store.delete_study(study)
+    if as_json:
+        print_json({"deleted": study, "trials": trials})
+    else:
+        narrate(f"deleted {study} with {fmt.counted(trials, 'trial')}")
+
+
+def _print_answer(answer: "Table", as_json: bool) -> None:
     from tui.output import Column, print_json, print_table
 
-    answer = store.sql(sql)
     if as_json:
         print_json([dict(zip(answer.columns, row, strict=True)) for row in answer.rows])
         return

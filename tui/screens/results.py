@@ -10,6 +10,8 @@ from textual.containers import Container, Vertical
 from textual.screen import Screen
 from textual.widgets import DataTable, Footer, Static
 
+from tui import format as fmt
+from tui.screens.confirm import Confirm
 from tui.study_thread import plain_words
 from tui.views import Session, StudyView, TrialView
 from tui.widgets.title_bar import TitleBar
@@ -33,7 +35,7 @@ class StudiesTable(WrappingTable):
     ## Studies
 
     Every study of this results file, the newest first. Its trials are shown below; Enter opens
-    its advice.
+    its advice, d deletes it.
     """
 
 
@@ -42,6 +44,7 @@ class ResultsScreen(Screen[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         ("a", "open", "Advice"),
+        ("d", "delete", "Delete"),
         ("escape", "app.pop_screen", "Back"),
     ]
 
@@ -82,18 +85,19 @@ class ResultsScreen(Screen[None]):
 
     def _fill(self, studies: list[StudyView]) -> None:
         self._studies = studies
+        table = self.query_one(StudiesTable)
+        table.display = bool(studies)
+        self.query_one("#no-studies").display = not studies
         if not studies:
             self._say("No study is stored yet.\nStart one from a profile, or run `tunebench tune`.")
+            self._show_trials([])
             return
-        self.query_one("#no-studies").display = False
-        table = self.query_one(StudiesTable)
-        table.display = True
         table.fill({study.name: _cells(study) for study in studies})
         table.focus()
 
     @on(DataTable.RowHighlighted, "#studies")
     def _study_highlighted(self, event: DataTable.RowHighlighted) -> None:
-        if self._studies:
+        if event.cursor_row < len(self._studies):
             self._read_trials(self._studies[event.cursor_row].name)
 
     @work(thread=True, exclusive=True, group="trials", exit_on_error=False)
@@ -115,8 +119,34 @@ class ResultsScreen(Screen[None]):
     def action_open(self) -> None:
         """Open the recommendation of the chosen study."""
         if self._studies:
-            row = self.query_one(StudiesTable).cursor_row
-            self._read_outcome(self._studies[row].name)
+            self._read_outcome(self._chosen().name)
+
+    def action_delete(self) -> None:
+        """Delete the chosen study, once the user has agreed."""
+        if not self._studies:
+            return
+        study = self._chosen()
+        trials = fmt.counted(study.trials, "trial")
+        question = f"Delete the study {study.name} with {trials}? They cannot be brought back."
+
+        def answered(agreed: bool | None) -> None:
+            if agreed:
+                self._delete(study.name)
+
+        self.app.push_screen(Confirm(question, "Delete", "Keep it"), answered)
+
+    @work(thread=True, exclusive=True, group="studies", exit_on_error=False)
+    def _delete(self, study: str) -> None:
+        try:
+            self._session.delete(study)
+            studies = self._session.studies()
+        except Exception as error:
+            self.app.call_from_thread(self.notify, plain_words(error), severity="error")
+        else:
+            self.app.call_from_thread(self._fill, studies)
+
+    def _chosen(self) -> StudyView:
+        return self._studies[self.query_one(StudiesTable).cursor_row]
 
     @work(thread=True, exclusive=True, group="outcome", exit_on_error=False)
     def _read_outcome(self, study: str) -> None:
