@@ -9,6 +9,10 @@ from typing import Annotated
 
 import typer
 
+DAY_SECONDS = 86400.0
+YEAR_MINUTES = 525600.0
+LARGEST_SEED = 2**63 - 1
+
 
 class EngineChoice(StrEnum):
     """What `--engine` accepts where one engine or both can be searched."""
@@ -77,7 +81,9 @@ CLIENTS = Annotated[
 ]
 SECONDS = Annotated[
     float | None,
-    typer.Option("--seconds", min=0.05, help="Length of the measured phase of each run."),
+    typer.Option(
+        "--seconds", min=0.05, max=DAY_SECONDS, help="Length of the measured phase of each run."
+    ),
 ]
 TRIALS = Annotated[
     int | None,
@@ -85,7 +91,9 @@ TRIALS = Annotated[
 ]
 MINUTES = Annotated[
     float | None,
-    typer.Option("--minutes", min=0.01, help="Stop the search after this many minutes."),
+    typer.Option(
+        "--minutes", min=0.01, max=YEAR_MINUTES, help="Stop the search after this many minutes."
+    ),
 ]
 SIMULATE = Annotated[
     bool | None,
@@ -96,7 +104,10 @@ SIMULATE = Annotated[
     ),
 ]
 SEED = Annotated[
-    int, typer.Option("--seed", min=0, help="Seed of the random numbers of a run or search.")
+    int,
+    typer.Option(
+        "--seed", min=0, max=LARGEST_SEED, help="Seed of the random numbers of a run or search."
+    ),
 ]
 STUDY = Annotated[
     str | None,

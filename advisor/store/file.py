@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from advisor.atomic import check_target
 from advisor.errors import InputError, TunebenchError, WorkError
 from advisor.files import check_regular, exists, reason
 from advisor.store import schema
@@ -93,6 +94,15 @@ def reading(
             yield connection
         finally:
             connection.close()
+
+
+def check(path: Path, patience_s: float = PATIENCE_SECONDS) -> None:
+    """Raises `InputError` if the file is no results file, or none can be made there."""
+    _place(path)
+    if exists(path):
+        with reading(path, patience_s):
+            pass
+    check_target(path, force=True)
 
 
 def _refuse_foreign(path: Path, patience_s: float) -> None:

@@ -72,6 +72,11 @@ class Store:
         self.path = Path(path) if path is not None else file.default_path()
         self._patience_s = patience_s
 
+    def check(self) -> None:
+        """Raises `InputError` if nothing can be stored here, before work whose results it is to
+        keep."""
+        file.check(self.path, self._patience_s)
+
     def add_study(self, record: StudyRecord) -> None:
         """Stores a new study. Raises `InputError` if the name is taken, or is none."""
         if not record.name.strip() or len(record.name) > MOST_LETTERS:

@@ -89,11 +89,13 @@ def doctor(
 
 
 def _print(findings: list[Finding]) -> None:
+    from advisor.errors import printable
+
     wide = max(len(finding.what) for finding in findings)
     for finding in findings:
         word, colour = MARKS[finding.state]
         mark = typer.style(word.ljust(7), fg=colour)
-        typer.echo(f"{mark}  {finding.what.ljust(wide)}  {finding.text}")
+        typer.echo(f"{mark}  {finding.what.ljust(wide)}  {printable(finding.text)}")
 
 
 def _core() -> Finding:
@@ -176,11 +178,12 @@ def _sync_latency_us(folder: Path) -> float:
 
 def _results(path: Path | None) -> Finding:
     from advisor.errors import TunebenchError
+    from advisor.files import exists
     from advisor.sizes import format_size
     from advisor.store import Store
 
     store = Store(path)
-    if not store.path.exists():
+    if not exists(store.path):
         return Finding("results", "ok", f"{store.path}, made at the first run")
     try:
         studies = len(store.studies())

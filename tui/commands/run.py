@@ -7,6 +7,7 @@ import typer
 from tui.options import (
     CLIENTS,
     DATA,
+    DAY_SECONDS,
     ENGINE,
     FORCE,
     FROM,
@@ -37,7 +38,8 @@ def run(
     clients: CLIENTS = None,
     hardware: HARDWARE = None,
     seconds: Annotated[
-        float, typer.Option("--seconds", min=0.05, help="Length of the measured phase.")
+        float,
+        typer.Option("--seconds", min=0.05, max=DAY_SECONDS, help="Length of the measured phase."),
     ] = 5.0,
     simulate: SIMULATE = None,
     seed: SEED = 1,
@@ -59,10 +61,12 @@ def run(
     if force and current is None:
         raise InputError("--force", None, "no --from", "a file of settings to take all the same")
     tried = problem.current_by_engine(current, settings or (), (one,), force=force).get(one, {})
+    store = Store(results)
+    store.check()
     if engine is None and len(chosen.engines) > 1:
         narrate(f"running the {one} engine; --engine chooses another")
     setup = Setup(chosen, choose_scale(chosen), seconds, clock)
-    trial = Store(results).add_trial(_watched(setup, one, tried, seed))
+    trial = store.add_trial(_watched(setup, one, tried, seed))
     _report(trial, chosen, as_json)
 
 

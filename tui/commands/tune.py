@@ -86,6 +86,7 @@ def tune(
     clock = problem.clock_of(simulate, chosen, hardware)
     engines = problem.chosen_engines(engine, chosen)
     store = Store(results)
+    store.check()
     name = problem.new_study_name(chosen.name, store) if study is None else study
     overwrite = force and (output is not None or current is None)
     target = delivery.checked_target(to, output, overwrite, engines, name)
