@@ -10,7 +10,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 CORE := rust_core/Cargo.toml
 CORE_SOURCES := $(shell find rust_core/src -type f) rust_core/Cargo.toml rust_core/Cargo.lock
 
-.PHONY: help setup tune test lint test-rust test-python bench soak soak-core soak-threads soak-quits calibrate-check verify scorecard clean
+.PHONY: help setup tune test lint test-rust test-python bench soak soak-core soak-threads soak-quits soak-readers calibrate-check verify scorecard clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -56,7 +56,7 @@ scorecard: setup  ## replays all published experiments and writes what README an
 	$(BIN)/tunebench published --all -o datasets/published/SCORECARD.md --force
 	$(BIN)/python -m tests.support.readme_scorecard
 
-soak: soak-core soak-threads soak-quits  ## what takes hours: more property cases, hundreds of studies on threads
+soak: soak-core soak-threads soak-quits soak-readers  ## what takes hours: more property cases, hundreds of studies on threads
 
 soak-core:  ## the property tests of the core, 50 times as many cases
 	PROPTEST_CASES=12800 $(CARGO) test --release --manifest-path $(CORE)
@@ -66,6 +66,9 @@ soak-threads: $(VENV)/.developer  ## 500 studies on threads that begin and end, 
 
 soak-quits: $(VENV)/.developer  ## the workbench, left 200 times at any moment of a study
 	TUNEBENCH_QUITS=200 $(BIN)/python -m pytest tests/terminal/test_quitting.py
+
+soak-readers: $(VENV)/.developer  ## every reader of users' files on mutated ones, 10 minutes each
+	FUZZ_SECONDS=600 $(BIN)/python -m pytest tests/fuzz
 
 calibrate-check: $(VENV)/.developer  ## calibrates, then puts simulated beside measured runs; takes minutes
 	$(BIN)/python -m tests.calibration.compare

@@ -49,7 +49,6 @@ app = typer.Typer(
     help="Tune storage engines by measuring: LSM and B-tree settings for your workload.",
     epilog="Exit codes: 0 done, 1 the work failed, 2 the input was wrong, 130 interrupted, "
     "129 hung up, 143 terminated.",
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+from tui import completions
+
 DAY_SECONDS = 86400.0
 YEAR_MINUTES = 525600.0
 LARGEST_SEED = 2**63 - 1
@@ -34,6 +36,7 @@ PROFILE = Annotated[
     typer.Argument(
         metavar="PROFILE",
         help="A shipped profile (see `tunebench profiles`) or a profile file.",
+        autocompletion=completions.profiles,
         show_default=False,
     ),
 ]
@@ -53,6 +56,7 @@ SET = Annotated[
         "--set",
         metavar="KNOB=VALUE",
         help="A current setting by its name, over those of --from; repeatable.",
+        autocompletion=completions.settings,
         show_default=False,
     ),
 ]
@@ -73,6 +77,7 @@ HARDWARE = Annotated[
         metavar="NAME",
         help="Hardware, in place of the profile's: a shipped name, one of your own (`doctor "
         "--calibrate` makes this-machine), or a file.",
+        autocompletion=completions.machines,
     ),
 ]
 CLIENTS = Annotated[
@@ -111,7 +116,12 @@ SEED = Annotated[
 ]
 STUDY = Annotated[
     str | None,
-    typer.Option("--study", metavar="NAME", help="Name of the study; an existing one is resumed."),
+    typer.Option(
+        "--study",
+        metavar="NAME",
+        help="Name of the study; an existing one is resumed.",
+        autocompletion=completions.studies,
+    ),
 ]
 FROM = Annotated[
     Path | None,
@@ -125,6 +135,7 @@ TO = Annotated[
         "--to",
         metavar="DIALECT",
         help="The product and version to write for, such as mariadb-10.11.",
+        autocompletion=completions.dialects,
     ),
 ]
 OUTPUT = Annotated[

@@ -8,7 +8,7 @@ from typing import Any
 from advisor import profile
 from advisor.profile import Profile
 from advisor.search import Bounds, Event, Question, Study
-from advisor.store import Store
+from advisor.store import Store, StudyRecord
 from advisor.trial import Trial
 from tests.support.fake_core import FakeCore
 
@@ -66,3 +66,18 @@ def trial(**changes: Any) -> Trial:
         "hardware": "this-machine",
     }
     return Trial(**(fields | changes))
+
+
+def record(name: str = "mine") -> StudyRecord:
+    """A study as it is stored."""
+    return StudyRecord(
+        name=name,
+        workload="linkbench",
+        goal="maximize ops_per_s",
+        engines=("lsm", "btree"),
+        clock="measured",
+        seed=1,
+        identity={"seconds": 1.25, "current": {"lsm": {"sync": False}}},
+        core_version="fake",
+        host="here",
+    )

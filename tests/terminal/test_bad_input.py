@@ -1,4 +1,4 @@
-"""Names and values that nobody can mean: one line, exit code 2, nothing written, nothing started."""
+"""Names and values that nobody can mean: one line, exit code 2, nothing written or started."""
 
 import os
 import subprocess

@@ -26,8 +26,8 @@ def test_every_option_and_argument_has_a_help_text() -> None:
 
 
 def test_an_option_means_the_same_everywhere() -> None:
-    """`--study`, `--engine` and `--seconds` are worded by what the command does with them."""
-    own = {"--study", "--engine", "--seconds"}
+    """Some are worded by what the command does with them."""
+    own = {"--study", "--engine", "--seconds", "--force"}
     texts: dict[str, set[str]] = {}
     for _, command in _commands():
         for parameter in command.params:

@@ -14,23 +14,9 @@ import pytest
 
 from advisor.errors import InputError
 from advisor.goal import METRICS
-from advisor.store import Store, StudyRecord, default_path, schema
+from advisor.store import Store, default_path, schema
 from advisor.store.schema import MIGRATIONS
-from tests.support.problems import trial
-
-
-def record(name: str = "mine") -> StudyRecord:
-    return StudyRecord(
-        name=name,
-        workload="linkbench",
-        goal="maximize ops_per_s",
-        engines=("lsm", "btree"),
-        clock="measured",
-        seed=1,
-        identity={"seconds": 1.25, "current": {"lsm": {"sync": False}}},
-        core_version="fake",
-        host="here",
-    )
+from tests.support.problems import record, trial
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tui import completions
 from tui.options import FORCE, FROM, JSON, OUTPUT, RESULTS, TO
 
 if TYPE_CHECKING:
@@ -14,12 +15,20 @@ def export(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="[STUDY]", help="The stored study; the newest without it.", show_default=False
+            metavar="[STUDY]",
+            help="The stored study; the newest without it.",
+            show_default=False,
+            autocompletion=completions.studies,
         ),
     ] = None,
     study: Annotated[
         str | None,
-        typer.Option("--study", metavar="NAME", help="The same, for names that begin with a dash."),
+        typer.Option(
+            "--study",
+            metavar="NAME",
+            help="The same, for names that begin with a dash.",
+            autocompletion=completions.studies,
+        ),
     ] = None,
     to: TO = None,
     current: FROM = None,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tui import completions
 from tui import format as fmt
 from tui.options import FORCE, JSON, OUTPUT
 
@@ -26,6 +27,7 @@ def import_(
             "--profile",
             metavar="PROFILE",
             help="With -o: the workload and data of the profile to write.",
+            autocompletion=completions.profiles,
             show_default=False,
         ),
     ] = None,

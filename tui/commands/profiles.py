@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tui import completions
 from tui.options import JSON
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ def profiles(
         typer.Argument(
             metavar="[PROFILE]...",
             help="Profiles to show: shipped names or files. A file with a mistake is refused.",
+            autocompletion=completions.profiles,
             show_default=False,
         ),
     ] = None,
@@ -72,7 +74,8 @@ def _list(profiles: list["Profile"]) -> None:
 
 
 def _show(profile: "Profile") -> None:
+    from advisor.errors import printable
     from tui.profile_text import profile_text
 
-    typer.echo(typer.style(profile.name, bold=True))
+    typer.echo(typer.style(printable(profile.name), bold=True))
     typer.echo(profile_text(profile))

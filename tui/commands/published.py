@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Self
 
 import typer
 
+from tui import completions
 from tui.leaving import INTERRUPTED, on_interrupt
 from tui.options import FORCE, JSON, OUTPUT
 
@@ -21,6 +22,7 @@ def published(
         typer.Argument(
             metavar="[NAME]",
             help="The experiment to replay; without it and --all they are listed.",
+            autocompletion=completions.experiments,
             show_default=False,
         ),
     ] = None,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from advisor.steadiness import NOT_YET
+from tui import completions
 from tui import format as fmt
 from tui.options import JSON, RESULTS
 
@@ -25,6 +26,7 @@ def results(
         typer.Argument(
             metavar="[STUDY|RUN]",
             help="A study by name, or a run by the beginning of its id.",
+            autocompletion=completions.studies,
             show_default=False,
         ),
     ] = None,
@@ -42,7 +44,10 @@ def results(
     delete: Annotated[
         str | None,
         typer.Option(
-            "--delete", metavar="STUDY", help="Delete a study and all its trials, after a question."
+            "--delete",
+            metavar="STUDY",
+            help="Delete a study and all its trials, after a question.",
+            autocompletion=completions.studies,
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="With --delete: do not ask.")] = False,
