@@ -33,7 +33,8 @@ def check_target(path: Path | str, force: bool) -> None:
 
 
 def write_text(path: Path | str, text: str, force: bool) -> None:
-    """Writes `text` as UTF-8 to `path`.
+    """Writes `text` as UTF-8 to `path`; what was read as bytes of another encoding is written as
+    them.
 
     Raises `InputError` as `check_target` does, `WorkError` if the disk is full. In every case the
     old content, or its absence, is kept.
@@ -43,7 +44,7 @@ def write_text(path: Path | str, text: str, force: bool) -> None:
     try:
         target = _resolved(Path(path))
         target.parent.mkdir(parents=True, exist_ok=True)
-        _replace(target, text.encode())
+        _replace(target, text.encode("utf-8", "surrogateescape"))
     except (OSError, ValueError) as error:
         raise _failure(path, error) from error
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 MOST_FOUND = 200
-"""Characters of what was found that an error repeats."""
+"""Letters of what was found, and of where, that an error repeats."""
+MOST_ACCEPTED = 2000
 
 
 class TunebenchError(Exception):
@@ -32,10 +33,10 @@ class InputError(TunebenchError):
         self, source: str | Path, where: str | int | None, found: str, accepted: str
     ) -> None:
         self.source = str(source)
-        self.where = None if where is None else str(where)
-        self.found = found if len(found) <= MOST_FOUND else f"{found[:MOST_FOUND]}…"
-        self.accepted = accepted
-        super().__init__(one_line(f"{self.place}: found {self.found}; accepted: {accepted}"))
+        self.where = None if where is None else _at_most(MOST_FOUND, str(where))
+        self.found = _at_most(MOST_FOUND, found)
+        self.accepted = _at_most(MOST_ACCEPTED, accepted)
+        super().__init__(one_line(f"{self.place}: found {self.found}; accepted: {self.accepted}"))
 
     @property
     def place(self) -> str:
@@ -44,6 +45,10 @@ class InputError(TunebenchError):
 
     def __reduce__(self) -> tuple[type[InputError], tuple[str, str | None, str, str]]:
         return type(self), (self.source, self.where, self.found, self.accepted)
+
+
+def _at_most(letters: int, text: str) -> str:
+    return text if len(text) <= letters else f"{text[:letters]}…"
 
 
 def one_line(text: str) -> str:

@@ -20,6 +20,10 @@ from advisor.imports.rocksdb_text import (
 from advisor.imports.secrets import quoted, shown_line
 from advisor.knobs import Setting, catalogue
 
+MAX_LINES = 100_000
+"""And as many settings, of which a line may hold several."""
+MAX_LINE_LETTERS = 65536
+
 _SECTION = re.compile(r'\[\s*([A-Za-z]+)(?:/([A-Za-z0-9_.]+))?(?:\s+"(.*)")?\s*\]')
 _OPTIONS_NAME = re.compile(r"OPTIONS-([0-9]+)")
 _ESCAPES = {"n": "\n", "r": "\r", "\\": "\\", ":": ":", "#": "#"}
@@ -72,6 +76,10 @@ def parse_options(text: str, source: str) -> list[Section]:
     """The sections of an OPTIONS file, their order checked. Raises `InputError`."""
     sections: list[Section] = []
     for number, raw in enumerate(text.splitlines(), start=1):
+        if number > MAX_LINES or len(raw) > MAX_LINE_LETTERS:
+            found = f"a line of {len(raw)} letters, the {number}th"
+            accepted = f"at most {MAX_LINES} lines of {MAX_LINE_LETTERS} letters"
+            raise InputError(source, number, found, accepted)
         line = without_comment(raw).strip()
         if not line:
             continue
@@ -145,6 +153,7 @@ class _Found:
         self.settings: dict[str, Setting] = {}
         self.ignored: list[Ignored] = []
         self.notes: list[str] = []
+        self.taken = 0
 
     def take(self, section: Section) -> None:
         if section.kind == "TableOptions" and section.factory != _TABLES:
@@ -167,6 +176,9 @@ class _Found:
         self._ignore(f'[CFOptions "{section.argument}"]', "", section.line, judgement)
 
     def _take(self, name: str, value: str, line: int) -> None:
+        self.taken += 1
+        if self.taken > MAX_LINES:
+            raise ValueError(f"at most {MAX_LINES} settings")
         if name in ("block_based_table_factory", "table_factory") and "=" in value:
             for inner, text in family_settings(f"{name}={value}"):
                 self._take(inner, text, line)

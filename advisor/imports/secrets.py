@@ -57,8 +57,8 @@ _NAME = re.compile(
 )
 _PREFIX = re.compile(r"(?:(?:loose|maximum|skip|disable|enable|autoset)_)+")
 _VALUE = re.compile(
-    r""": [^\s@]{1,256} @
-    | (?: pass | pwd | secret | credential | token | api_?key ) \w{0,64} ["']? \s{0,64} [=:('"]
+    r""": [^\s:@]{1,256} @
+    | (?: pass | pwd | secret | credential | token | api_?key ) \w{0,16} ["']? \s{0,16} [=:('"]
     | identified \s{1,64} (?: by | with | via )
     | \b password \s{1,64} for \b""",
     re.VERBOSE | re.IGNORECASE,

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from advisor import dialects
+from advisor import dialects, files
 from advisor.dialects.cnf import quoted, variable_value
 from advisor.dialects.innodb import companions
 from advisor.dialects.line import Entry
@@ -53,7 +53,7 @@ def patched_cnf(
     for statement in statements:
         if is_server_group(statement.group):
             winners[plain(statement)[0]] = statement
-    edits = Edits(path.read_text(encoding="utf-8", errors="surrogateescape"))
+    edits = Edits(files.read_text(path, errors="surrogateescape"))
     added: list[str] = []
     wanted = _variables(entries, has, winners.get(FAMILY))
     for name, one in wanted.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from advisor import files
 from advisor.dialects.line import Entry
 from advisor.dialects.rocksdb import option_value
 from advisor.imports.options_file import Section, parse_options, without_comment
@@ -21,7 +22,7 @@ def patched_options(
 ) -> list[str]:
     """The lines of the file with these entries in the sections of the database and of the default
     family."""
-    text = path.read_text(encoding="utf-8")
+    text = files.read_text(path)
     sections = parse_options(text, str(path))
     edits = Edits(text)
     # A section of table options that is missing comes after all of its family.

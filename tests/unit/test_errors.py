@@ -19,3 +19,10 @@ def test_an_input_error_survives_a_process_boundary() -> None:
     error = InputError("a", "b.c", "d", "e")
     copy = pickle.loads(pickle.dumps(error))
     assert (str(copy), copy.where) == (str(error), "b.c")
+
+
+def test_an_error_stays_readable_whatever_it_is_about() -> None:
+    error = InputError("my.cnf", "k" * 5000, "\x1b[2J\udcff" + "f" * 5000, "a" * 50000)
+    assert str(error).isprintable()
+    assert len(str(error)) < 3000
+    assert "\\x1b[2J\\udcff" in str(error)

@@ -9,7 +9,7 @@ import pytest
 
 from advisor import files, imports, profile
 from advisor.errors import InputError
-from advisor.imports import option_groups
+from advisor.imports import option_groups, options_file
 from advisor.store import Store
 from tests.support.problems import trial
 
@@ -132,3 +132,29 @@ def test_an_include_whose_name_is_too_long_is_missing(tmp_path: Path) -> None:
     (tmp_path / "my.cnf").write_text(f"!include {'x' * 300}\n!includedir {'y' * 300}\n")
     found = imports.read_mycnf(tmp_path / "my.cnf")
     assert [one.why.split(",")[0] for one in found.ignored] == ["not found", "not found"]
+
+
+def test_a_line_longer_than_a_server_reads_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "my.cnf"
+    path.write_text(f"[client]\nx={'y' * (option_groups.MAX_LINE_BYTES - 2)}\n")
+    assert len(imports.read_mycnf(path).ignored) == 1
+    path.write_text(f"[client]\nx={'y' * (option_groups.MAX_LINE_BYTES - 1)}\n")
+    with pytest.raises(InputError, match=r"my.cnf:2: found a line of 4096 bytes"):
+        imports.read_mycnf(path)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "x=" + "y" * options_file.MAX_LINE_LETTERS,
+        "#\n" * options_file.MAX_LINES,
+        "\n".join(
+            f'[TableOptions/T{n} "default"]\ntable_factory={"y=1;" * 9999}' for n in range(11)
+        ),
+    ],
+)
+def test_an_options_file_has_a_bounded_number_of_settings(tmp_path: Path, line: str) -> None:
+    head = "[Version]\nrocksdb_version=8.0.0\noptions_file_version=1.1\n[DBOptions]\n"
+    (tmp_path / "OPTIONS").write_text(f'{head}[CFOptions "default"]\n{line}\n')
+    with pytest.raises(InputError, match="at most 100000"):
+        imports.read_options(tmp_path / "OPTIONS")
