@@ -41,6 +41,9 @@ _DEEP_KEY = re.compile(
     rf"{{{MOST_KEY_PARTS}}}"
 )
 
+_LONG_NUMBER = re.compile(r"0[xob][0-9A-Fa-f_]{1024}")
+"""Python reads such an integer and then cannot write it, which pydantic complains of on stderr."""
+
 
 def _size(value: object) -> int:
     size = 0
@@ -95,6 +98,8 @@ def read(path: Path) -> dict[str, Any]:
         raise InputError(
             path, number, f"a key of more than {MOST_KEY_PARTS} parts", "a shorter key"
         )
+    if _LONG_NUMBER.search(text):
+        raise InputError(path, None, "a number of more than 1024 digits", "TOML")
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
