@@ -69,6 +69,14 @@ def is_folder(path: Path) -> bool:
     return _has(path, stat.S_ISDIR)
 
 
+def expanded(text: str) -> Path:
+    """What was typed as a path, with `~` as the shell takes it: a user that nobody knows stays."""
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:
+        return Path(text)
+
+
 def members(folder: Path) -> list[Path]:
     """What is in a folder, by name. Raises `InputError`."""
     try:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from advisor.errors import InputError
+from advisor.files import expanded
 from advisor.knobs import Engine, Setting
 from advisor.profile import Profile, load
 from advisor.search import Bounds, Question
@@ -63,7 +64,7 @@ def question_of(form: StudyForm) -> tuple[Question, Bounds]:
         opened=problem.durability_knobs(engines) if form.durability else (),
         clock=problem.clock_of(None, profile),
         seconds=seconds,
-        source=Path(form.current).expanduser().resolve() if form.current else None,
+        source=expanded(form.current).resolve() if form.current else None,
     )
     reading.of("memory", lambda: problem.refuse_unanswerable(question), None)
     if reading.problems:
@@ -79,7 +80,7 @@ def _with(reading: _Reading, profile: Profile, field: str, text: str) -> Profile
 
 
 def _file(text: str) -> Path | None:
-    return Path(text).expanduser() if text else None
+    return expanded(text) if text else None
 
 
 def _is_whole(text: str) -> bool:

@@ -11,6 +11,7 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
 
+from advisor.files import expanded
 from tui.views import (
     Change,
     DialectView,
@@ -112,7 +113,7 @@ class LibrarySession:
             watcher=lambda event: _tell(event, question, watcher),
         )
         wishes.pass_on_to(study)
-        current = Path(form.current).expanduser() if form.current else None
+        current = expanded(form.current) if form.current else None
         with study.alone():
             study.run()
             wishes.refuse_if_cancelled()
@@ -250,7 +251,7 @@ def outcome_of(advice: Recommendation, current: str) -> Outcome:
         columns=tuple(NumberColumn(column.title, medians(column)) for column in advice.columns),
         changes=tuple(changes),
         notes=(*unsafe, *memory, *advice.notes),
-        details=(advice, Path(current).expanduser() if current else None),
+        details=(advice, expanded(current) if current else None),
     )
 
 
@@ -329,8 +330,11 @@ def _profile_view(name: str, profile: Profile) -> ProfileView:
 
 def _looks_like_a_profile(path: Path) -> bool:
     """Other TOML files, such as a pyproject, are nobody's mistake."""
+    from advisor import files
+    from advisor.errors import InputError
+
     try:
-        text = path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
+        text = files.read_text(path, errors="replace")
+    except InputError:
         return False
     return "[workload]" in text

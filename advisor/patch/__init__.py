@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from advisor import dialects, imports
+from advisor import dialects, files, imports
 from advisor.dialects import About, Entry, Line
 from advisor.dialects.line import head
 from advisor.errors import InputError
@@ -42,7 +42,7 @@ def patched(path: Path, dialect: str, lines: Sequence[Line], about: About) -> st
     read or is of another product."""
     if not fits(path, dialect):
         raise InputError(path, None, "a file of another product", f"a file for {dialect}")
-    path = newest_options(path) if path.is_dir() else path
+    path = newest_options(path) if files.is_folder(path) else path
     has = settings_of(path, dialect)
     entries = [e for e in dialects.planned(dialect, lines) if _is_news(e, has)]
     standing = [entry for entry in entries if entry.stands]

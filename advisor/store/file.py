@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from advisor.atomic import check_target
 from advisor.errors import InputError, TunebenchError, WorkError
-from advisor.files import check_regular, exists, reason
+from advisor.files import check_regular, exists, expanded, reason
 from advisor.store import schema
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def default_path() -> Path:
     `~/.local/share`."""
     chosen = os.environ.get("TUNEBENCH_RESULTS")
     if chosen:
-        return Path(chosen).expanduser()
+        return expanded(chosen)
     data_home = os.environ.get("XDG_DATA_HOME")
     base = Path(data_home) if data_home else Path.home() / ".local" / "share"
     return base / "tunebench" / "results.duckdb"

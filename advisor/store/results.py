@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from advisor.errors import InputError
 from advisor.files import exists
 from advisor.store import file, rows, schema
+from advisor.store.lease import leased
 from advisor.trial import Trial
 
 if TYPE_CHECKING:
@@ -106,10 +107,10 @@ class Store:
 
     def delete_study(self, name: str) -> int:
         """Removes a study with all its trials, in one transaction, and returns how many those were.
-        Raises `InputError` if there is none of this name."""
+        Raises `InputError` if there is none of this name, or if a process is running it."""
         if self.study(name) is None:
             raise InputError(self.path, None, f"no study {name!r}", "the name of a stored study")
-        with file.writing(self.path, self._patience_s) as connection:
+        with leased(self.path, name), file.writing(self.path, self._patience_s) as connection:
             return rows.delete(connection, name)
 
     def study(self, name: str) -> StudyRecord | None:

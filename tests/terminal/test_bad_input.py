@@ -40,7 +40,6 @@ USES = {
     "--results of results": ["results", "--results", "?"],
     "--sql": ["results", "--sql", "?"],
     "--delete": ["results", "--force", "--delete", "?"],
-    "published": ["published", "?"],
     "export": ["export", "--study", "?"],
 }
 

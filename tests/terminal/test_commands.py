@@ -6,15 +6,18 @@ import shlex
 import signal
 import stat
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner, Result
 
+import tui.commands.results as command_of_results
 from advisor import core
 from advisor.profile import load, shipped
 from advisor.store import Store
 from tests.support.calibration_core import WorkingCore
 from tests.support.fake_core import FakeCore, FakeRun
+from tests.support.problems import record
 from tui.cli import app
 from tui.profile_text import profile_text
 
@@ -443,6 +446,33 @@ def test_results_answers_a_query(fake: FakeCore) -> None:
 def test_results_refuses_a_query_that_changes_something(fake: FakeCore) -> None:
     document("run", "linkbench", "--engine", "lsm")
     assert "--sql" in refused("results", "--sql", "DELETE FROM trial")
+
+
+def test_results_deletes_a_study_only_when_told_twice(fake: FakeCore, own_results: Path) -> None:
+    Store(own_results).add_study(record("night"))
+    assert "--force" in refused("results", "--delete", "night")
+    assert document("results", "--delete", "night", "--force") == {"deleted": "night", "trials": 0}
+    assert Store(own_results).studies() == []
+    assert "'night'" in refused("results", "--delete", "night", "--force")
+
+
+@pytest.mark.parametrize(("answer", "left"), [("n\n", ["night"]), ("y\n", []), ("", ["night"])])
+def test_results_asks_at_a_terminal_before_it_deletes(
+    answer: str, left: list[str], own_results: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Store(own_results).add_study(record("night"))
+    terminal = SimpleNamespace(isatty=lambda: True)
+    monkeypatch.setattr(command_of_results, "sys", SimpleNamespace(stdin=terminal))
+    result = CliRunner().invoke(app, ["results", "--delete", "night"], input=answer)
+    assert "Delete the study night with 0 trials?" in result.stderr
+    assert [one.name for one in Store(own_results).studies()] == left
+
+
+def test_results_lists_what_a_query_can_ask() -> None:
+    listed = document("results", "--tables")
+    assert {"table": "run", "column": "ops_per_s", "type": "DOUBLE"} in listed
+    assert "--tables" in refused("results", "mine", "--tables")
+    assert "--tables" in refused("results", "--tables", "--sql", "SELECT 1")
 
 
 def test_results_of_nothing_says_so_on_stderr() -> None:

@@ -1,5 +1,6 @@
 """The workbench over the real library, with the closed-form core below it."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from advisor import core
 from advisor.core import Cancelled
 from advisor.store import Store
 from tests.support.fake_core import FakeCore
+from tests.support.problems import record
 from tests.terminal.conftest import SIZE, text_of, until
 from tui.app import Workbench
 from tui.profile_text import profile_text
@@ -134,6 +136,35 @@ def test_profiles_of_the_current_folder_are_listed_and_mistakes_explained(
     assert set(local) == {"good.toml", "bad.toml"}
     assert local["good.toml"].problem == ""
     assert "clients" in local["bad.toml"].problem
+
+
+def test_a_pipe_or_an_endless_file_among_the_profiles_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.mkfifo(tmp_path / "pipe.toml")
+    (tmp_path / "endless.toml").symlink_to("/dev/zero")
+    monkeypatch.chdir(tmp_path)
+    assert not any(one.name.endswith(".toml") for one in LibrarySession().profiles())
+
+
+@pytest.mark.parametrize("text", ["x" * 300, "~nobody-knows/my.cnf", "9" * 5000])
+def test_a_form_says_what_is_wrong_with_a_name_or_number_that_nobody_can_mean(text: str) -> None:
+    form = StudyForm(profile="linkbench", current=text, clients=text, trials=text, data=text)
+    with pytest.raises(FormProblems) as caught:
+        LibrarySession().plan(form)
+    assert set(caught.value.problems) == {"current", "clients", "trials", "data"}
+
+
+def test_a_form_says_where_in_its_file_something_is_wrong(tmp_path: Path) -> None:
+    (tmp_path / "my.cnf").write_text("[mysqld]\ninnodb_io_capacity=lots\n")
+    with pytest.raises(FormProblems, match=r"my.cnf:2: found innodb_io_capacity=lots"):
+        LibrarySession().plan(StudyForm(profile="linkbench", current=str(tmp_path / "my.cnf")))
+
+
+def test_a_study_is_deleted_from_the_results(fake: FakeCore, own_results: Path) -> None:
+    Store(own_results).add_study(record("night"))
+    LibrarySession(own_results).delete("night")
+    assert LibrarySession(own_results).studies() == []
 
 
 @pytest.mark.parametrize("moment", ["before", "in a trial", "after a trial"])

@@ -15,6 +15,7 @@ import pytest
 from advisor.errors import InputError
 from advisor.goal import METRICS
 from advisor.store import Store, default_path, schema
+from advisor.store.lease import leased
 from advisor.store.schema import MIGRATIONS
 from tests.support.problems import record, trial
 
@@ -346,6 +347,17 @@ def test_a_deleted_study_takes_its_trials_along_and_nothing_else(store: Store) -
         left = store.sql(f"SELECT count(DISTINCT {key}) FROM {table}").rows
         assert left == ((2,),)
     store.add_study(record())
+
+
+def test_a_study_that_runs_is_not_deleted(store: Store) -> None:
+    store.add_study(record())
+    with (
+        leased(store.path, "mine"),
+        pytest.raises(InputError, match=r"process \d+.* is running; accepted: its end"),
+    ):
+        store.delete_study("mine")
+    assert [one.name for one in store.studies()] == ["mine"]
+    store.delete_study("mine")
 
 
 def test_a_study_that_is_not_there_cannot_be_deleted(store: Store) -> None:

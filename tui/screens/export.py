@@ -11,6 +11,7 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Button, Input, Label, Select, Static
 
+from advisor.files import expanded, is_file
 from tui.screens.confirm import Confirm
 from tui.study_thread import plain_words
 from tui.views import DialectView, Outcome, Session
@@ -84,8 +85,8 @@ class ExportDialog(ModalScreen[str | None]):
         if not text:
             self.query_one(Field).complain("name a file")
             return
-        path = Path(text).expanduser()
-        if path.is_file():
+        path = expanded(text)
+        if is_file(path):
             question = f"{path} exists already. Replace it?"
             self.app.push_screen(Confirm(question, "Replace", "Keep it"), self._replace)
         else:
@@ -93,7 +94,7 @@ class ExportDialog(ModalScreen[str | None]):
 
     def _replace(self, agreed: bool | None) -> None:
         if agreed:
-            self._write_to(Path(self.query_one(Field).value).expanduser(), force=True)
+            self._write_to(expanded(self.query_one(Field).value), force=True)
 
     def _write_to(self, path: Path, *, force: bool) -> None:
         try:
