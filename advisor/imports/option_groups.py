@@ -16,6 +16,7 @@ from advisor.imports.secrets import quoted
 MAX_DEPTH = 10
 """Includes inside of includes, as in the servers."""
 MAX_INCLUDES = 256
+MAX_PATH_PARTS = 64
 MAX_LINES = 100_000
 """Of a file and all that it includes."""
 MAX_LINE_BYTES = 4095
@@ -105,6 +106,9 @@ class _Reader:
             raise InputError(path, number, quoted(line), "!include FILE or !includedir DIRECTORY")
         if depth == MAX_DEPTH:
             raise InputError(path, number, f"{MAX_DEPTH + 1} nested includes", f"{MAX_DEPTH}")
+        if match[2].count("/") > MAX_PATH_PARTS:
+            found = f"a path of more than {MAX_PATH_PARTS} parts"
+            raise InputError(path, number, found, "a shorter path")
         target = self._resolve(path, match[2].strip())
         if match[1] == "includedir" and files.is_folder(target):
             members = [one for one in files.members(target) if one.suffix == ".cnf"]
@@ -112,13 +116,17 @@ class _Reader:
             members = [target]
         else:
             members = []
+            self._count_include(path, number)
             self.missing.append(MissingInclude(str(path), number, match[2].strip()))
         for member in members:
-            self.includes += 1
-            if self.includes > MAX_INCLUDES:
-                found = f"more than {MAX_INCLUDES} included files"
-                raise InputError(path, number, found, "fewer; is one included again and again?")
+            self._count_include(path, number)
             self.file(member, depth + 1)
+
+    def _count_include(self, path: Path, number: int) -> None:
+        self.includes += 1
+        if self.includes > MAX_INCLUDES:
+            found = f"more than {MAX_INCLUDES} included files"
+            raise InputError(path, number, found, "fewer; is one included again and again?")
 
     def _resolve(self, path: Path, target: str) -> Path:
         named = Path(target)

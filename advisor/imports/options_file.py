@@ -23,6 +23,7 @@ from advisor.knobs import Setting, catalogue
 MAX_LINES = 100_000
 """And as many settings, of which a line may hold several."""
 MAX_LINE_LETTERS = 65536
+MAX_SECTIONS = 4096
 
 _SECTION = re.compile(r'\[\s*([A-Za-z]+)(?:/([A-Za-z0-9_.]+))?(?:\s+"(.*)")?\s*\]')
 _OPTIONS_NAME = re.compile(r"OPTIONS-([0-9]+)")
@@ -85,6 +86,9 @@ def parse_options(text: str, source: str) -> list[Section]:
             continue
         if line.startswith("["):
             sections.append(_section(line, source, number, sections))
+            if len(sections) > MAX_SECTIONS:
+                found = f"more than {MAX_SECTIONS} sections"
+                raise InputError(source, number, found, "a file of fewer column families")
             continue
         name, equals, value = line.partition("=")
         name, value = name.strip(), _unescaped(value.strip())

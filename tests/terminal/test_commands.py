@@ -475,6 +475,19 @@ def test_results_lists_what_a_query_can_ask() -> None:
     assert "--tables" in refused("results", "--tables", "--sql", "SELECT 1")
 
 
+def test_bytes_that_are_not_utf8_stay_in_the_users_own_file(
+    fake: FakeCore, my_cnf: Path, tmp_path: Path
+) -> None:
+    odd = b"# caf\xe9\n[client]\npassword = caf\xe9\n"
+    my_cnf.write_bytes(my_cnf.read_bytes() + odd)
+    target = tmp_path / "tuned" / "my.cnf"
+    words = ["--trials", 6, "--engine", "btree", "--from", my_cnf, "--study", "mine"]
+    result = invoke("tune", "linkbench", *words, "-o", target)
+    assert result.exit_code == 0, result.output
+    assert odd in target.read_bytes()
+    assert odd in invoke("export", "mine").stdout_bytes
+
+
 def test_results_of_nothing_says_so_on_stderr() -> None:
     result = invoke("results")
     assert (result.exit_code, result.stdout) == (0, "")

@@ -113,6 +113,21 @@ def test_a_folder_of_more_files_than_may_be_included_is_refused(tmp_path: Path) 
         imports.read_mycnf(tmp_path / "my.cnf")
 
 
+@pytest.mark.parametrize("line", ["!include absent\n" * 257, f"!include {'a/' * 2000}\n"])
+def test_includes_that_lead_nowhere_are_bounded_too(line: str, tmp_path: Path) -> None:
+    (tmp_path / "my.cnf").write_text(line)
+    with pytest.raises(InputError, match=r"found (more than 256 included|a path of more than)"):
+        imports.read_mycnf(tmp_path / "my.cnf")
+
+
+def test_sections_of_an_options_file_are_bounded(tmp_path: Path) -> None:
+    head = "[Version]\nrocksdb_version=8.0.0\noptions_file_version=1.1\n[DBOptions]\n"
+    families = (f'[CFOptions "{name}"]\n' for name in ["default", *range(5000)])
+    (tmp_path / "OPTIONS").write_text(head + "".join(families))
+    with pytest.raises(InputError, match="more than 4096 sections"):
+        imports.read_options(tmp_path / "OPTIONS")
+
+
 def test_lines_are_counted_over_all_files(tmp_path: Path) -> None:
     (tmp_path / "more.cnf").write_text("#\n" * (option_groups.MAX_LINES // 2))
     (tmp_path / "my.cnf").write_text("!include more.cnf\n" * 3)

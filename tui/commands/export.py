@@ -70,7 +70,9 @@ def export(
     elif written:
         narrate(f"wrote {written[0]} for {dialect}, and {written[1]}")
     else:
-        typer.echo(advice.write(dialect, current), nl=False)
+        # The bytes of the user's own file, whatever they are.
+        text = advice.write(dialect, current)
+        typer.echo(text.encode("utf-8", "surrogateescape"), nl=False)
 
 
 def _newest(store: "Store") -> str:
