@@ -164,7 +164,8 @@ def test_a_line_longer_than_a_server_reads_is_refused(tmp_path: Path) -> None:
         "x=" + "y" * options_file.MAX_LINE_LETTERS,
         "#\n" * options_file.MAX_LINES,
         "\n".join(
-            f'[TableOptions/T{n} "default"]\ntable_factory={"y=1;" * 9999}' for n in range(11)
+            f'[TableOptions/BlockBasedTable "default"]\ntable_factory={"y=1;" * 9999}'
+            for n in range(11)
         ),
     ],
 )
