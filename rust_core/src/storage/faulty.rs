@@ -1,7 +1,8 @@
-//! Injected faults over any storage: after a countdown of operations, an error; or a disk of limited size.
+//! Injected faults over storage in memory: errors from some operation on, as after a power cut; the error of one operation
+//! alone; or a disk of limited size.
 
-use super::Storage;
 use super::gated::{Gate, GatedStorage, Operation, Pass};
+use super::memory::{MemoryStorage, SECTOR_BYTES};
 use crate::error::{Error, Result};
 use std::io;
 use std::sync::Arc;
@@ -13,6 +14,7 @@ const NEVER: i64 = i64::MAX;
 /// The faults that are still to come.
 #[derive(Debug)]
 pub struct Faults {
+    memory: Arc<MemoryStorage>,
     /// Writes and syncs left before all of them fail.
     writes_left: AtomicI64,
     /// Reads left before all of them fail.
@@ -21,6 +23,10 @@ pub struct Faults {
     space_left: AtomicI64,
     /// Writes and syncs seen so far.
     writes_seen: AtomicU64,
+    /// Operations of all kinds seen so far.
+    operations_seen: AtomicU64,
+    /// The number of the one operation that fails.
+    fails_once: AtomicU64,
 }
 
 /// A storage whose operations fail on command.
@@ -28,12 +34,15 @@ pub type FaultyStorage = GatedStorage<Faults>;
 
 impl FaultyStorage {
     /// Wraps `inner` without any fault yet.
-    pub fn new(inner: Arc<dyn Storage>) -> Self {
+    pub fn new(inner: Arc<MemoryStorage>) -> Self {
         let faults = Faults {
+            memory: inner.clone(),
             writes_left: AtomicI64::new(NEVER),
             reads_left: AtomicI64::new(NEVER),
             space_left: AtomicI64::new(NEVER),
             writes_seen: AtomicU64::new(0),
+            operations_seen: AtomicU64::new(0),
+            fails_once: AtomicU64::new(u64::MAX),
         };
         Self::behind(faults, inner)
     }
@@ -48,6 +57,12 @@ impl FaultyStorage {
         self.gate().reads_left.store(count as i64, Ordering::SeqCst);
     }
 
+    /// Fails the operation with this number, counted from 0 over all kinds, and none after it. A write that fails may have
+    /// been done in part or whole; bytes whose sync fails count as clean, so that no later sync writes them.
+    pub fn fail_once_at(&self, number: u64) {
+        self.gate().fails_once.store(number, Ordering::SeqCst);
+    }
+
     /// Lets `bytes` more be written, and answers `no space left` to all later writes.
     pub fn limit_space(&self, bytes: u64) {
         self.gate().space_left.store(bytes as i64, Ordering::SeqCst);
@@ -59,6 +74,12 @@ impl FaultyStorage {
         for left in [&faults.writes_left, &faults.reads_left, &faults.space_left] {
             left.store(NEVER, Ordering::SeqCst);
         }
+        faults.fails_once.store(u64::MAX, Ordering::SeqCst);
+    }
+
+    /// Operations of all kinds seen so far: the numbers that may fail once.
+    pub fn operations_seen(&self) -> u64 {
+        self.gate().operations_seen.load(Ordering::SeqCst)
     }
 
     /// Writes and syncs seen so far: the range of interesting countdowns.
@@ -75,7 +96,7 @@ impl Faults {
     fn write(&self, name: &str, action: &'static str, bytes: u64) -> Result<()> {
         self.writes_seen.fetch_add(1, Ordering::SeqCst);
         if !Self::take(&self.writes_left, 1) {
-            return Err(Error::io(name, action, io::Error::other("injected fault")));
+            return Err(injected(name, action));
         }
         if !Self::take(&self.space_left, bytes as i64) {
             return Err(Error::io(name, action, io::Error::from(io::ErrorKind::StorageFull)));
@@ -84,26 +105,103 @@ impl Faults {
     }
 
     fn read(&self, name: &str) -> Result<()> {
-        if Self::take(&self.reads_left, 1) {
-            return Ok(());
+        if Self::take(&self.reads_left, 1) { Ok(()) } else { Err(injected(name, "read")) }
+    }
+
+    /// The one operation that fails: a write after nothing, some sectors or all of its bytes.
+    fn fail_once(&self, number: u64, operation: Operation, name: &str) -> Result<Pass> {
+        match operation {
+            Operation::Write { bytes } => {
+                let sectors = bytes.div_ceil(SECTOR_BYTES as u64);
+                let done = [0, sectors / 2, sectors][(number % 3) as usize] * SECTOR_BYTES as u64;
+                return Ok(Pass::Short { bytes: done.min(bytes) });
+            }
+            Operation::Sync => self.memory.lose_unsynced(name),
+            _ => {}
         }
-        Err(Error::io(name, "read", io::Error::other("injected fault")))
+        Err(injected(name, action(operation)))
+    }
+}
+
+fn injected(name: &str, action: &'static str) -> Error {
+    Error::io(name, action, io::Error::other("injected fault"))
+}
+
+fn action(operation: Operation) -> &'static str {
+    match operation {
+        Operation::Open => "open",
+        Operation::Read => "read",
+        Operation::Create => "create",
+        Operation::Remove => "remove",
+        Operation::Rename => "rename",
+        Operation::Write { .. } => "write",
+        Operation::Sync => "sync",
+        Operation::Resize => "resize",
+        Operation::PunchHole => "punch a hole in",
     }
 }
 
 impl Gate for Faults {
     fn before(&self, operation: Operation, name: &str) -> Result<Pass> {
+        let number = self.operations_seen.fetch_add(1, Ordering::SeqCst);
+        if number == self.fails_once.load(Ordering::SeqCst) {
+            return self.fail_once(number, operation, name);
+        }
         match operation {
             Operation::Open => Ok(()),
             Operation::Read => self.read(name),
-            Operation::Create => self.write(name, "create", 0),
-            Operation::Remove => self.write(name, "remove", 0),
-            Operation::Rename => self.write(name, "rename", 0),
             Operation::Write { bytes } => self.write(name, "write", bytes),
-            Operation::Sync => self.write(name, "sync", 0),
-            Operation::Resize => self.write(name, "resize", 0),
-            Operation::PunchHole => self.write(name, "punch a hole in", 0),
+            other => self.write(name, action(other), 0),
         }?;
         Ok(Pass::Through)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metrics::Purpose;
+    use crate::runtime::Task;
+    use crate::storage::Storage;
+
+    /// What the third operation, a write, leaves if the operation with this number fails, and how all of them end.
+    fn after_one_fault(number: u64) -> (Vec<bool>, u64, u64) {
+        let (memory, mut task) = (Arc::new(MemoryStorage::new(Arc::default())), Task::wall(0));
+        let storage = FaultyStorage::new(memory.clone());
+        storage.fail_once_at(number);
+        let created = storage.create(&mut task, "f").is_ok();
+        let file = storage.create(&mut task, "g").unwrap_or_else(|_| storage.create(&mut task, "g").unwrap());
+        let wrote = file.write_at(&mut task, Purpose::Wal, 0, &[7; 1000]).is_ok();
+        let synced = [file.sync(&mut task, Purpose::Wal).is_ok(), file.sync(&mut task, Purpose::Wal).is_ok()];
+        storage.sync_directory(&mut task).unwrap();
+        let left = memory.crash_clone(crate::storage::memory::CrashKeeps::Synced).open(&mut task, "g").unwrap().len();
+        ([vec![created, wrote], synced.to_vec()].concat(), file.len(), left)
+    }
+
+    #[test]
+    fn one_operation_fails_and_those_after_it_do_not() {
+        assert_eq!(after_one_fault(0), (vec![false, true, true, true], 1000, 1000));
+        assert_eq!(after_one_fault(2), (vec![true, false, true, true], 1000, 1000));
+        assert_eq!(after_one_fault(9), (vec![true, true, true, true], 1000, 1000));
+    }
+
+    #[test]
+    fn what_a_failed_sync_covered_is_lost_though_the_next_one_succeeds() {
+        assert_eq!(after_one_fault(3), (vec![true, true, false, true], 1000, 0));
+    }
+
+    #[test]
+    fn a_failed_write_is_done_in_part() {
+        let (memory, mut task) = (Arc::new(MemoryStorage::new(Arc::default())), Task::wall(0));
+        let storage = FaultyStorage::new(memory);
+        let file = storage.create(&mut task, "f").unwrap();
+        let mut lens = [1, 2, 3].map(|number| {
+            storage.fail_once_at(number);
+            let at = file.len();
+            file.write_at(&mut task, Purpose::Wal, at, &[7; 1000]).unwrap_err();
+            file.len() - at
+        });
+        lens.sort_unstable();
+        assert_eq!(lens, [0, 512, 1000]);
     }
 }

@@ -1,9 +1,10 @@
 //! A storage with a gate before its accesses: the gate lets an access through, leaves it out, or answers with an error.
 
 use super::{PageCached, Storage, StorageFile};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::metrics::{Meters, Purpose};
 use crate::runtime::Task;
+use std::io;
 use std::sync::Arc;
 
 /// What is about to be done to a file, or to the directory.
@@ -39,6 +40,11 @@ pub enum Pass {
     Through,
     /// It is left out, and answered as if it had been done. Only syncs can be.
     LeftOut,
+    /// So many bytes of a write are done before it fails.
+    Short {
+        /// The first so many.
+        bytes: u64,
+    },
 }
 
 /// Looks at operations before they are done; its error takes their place.
@@ -99,8 +105,8 @@ impl<G: Gate> Storage for GatedStorage<G> {
 
     fn sync_directory(&self, task: &mut Task) -> Result<()> {
         match self.gate.before(Operation::Sync, DIRECTORY)? {
-            Pass::Through => self.inner.sync_directory(task),
             Pass::LeftOut => Ok(()),
+            _ => self.inner.sync_directory(task),
         }
     }
 
@@ -142,14 +148,18 @@ impl<G: Gate> StorageFile for GatedFile<G> {
     }
 
     fn write_at(&self, task: &mut Task, purpose: Purpose, offset: u64, data: &[u8]) -> Result<()> {
-        self.gate.before(Operation::Write { bytes: data.len() as u64 }, &self.name)?;
-        self.inner.write_at(task, purpose, offset, data)
+        let pass = self.gate.before(Operation::Write { bytes: data.len() as u64 }, &self.name)?;
+        let Pass::Short { bytes } = pass else { return self.inner.write_at(task, purpose, offset, data) };
+        if bytes > 0 {
+            self.inner.write_at(task, purpose, offset, &data[..bytes as usize])?;
+        }
+        Err(Error::io(&*self.name, "write", io::Error::from(io::ErrorKind::WriteZero)))
     }
 
     fn sync(&self, task: &mut Task, purpose: Purpose) -> Result<()> {
         match self.gate.before(Operation::Sync, &self.name)? {
-            Pass::Through => self.inner.sync(task, purpose),
             Pass::LeftOut => Ok(()),
+            _ => self.inner.sync(task, purpose),
         }
     }
 

@@ -1,51 +1,19 @@
 //! Files in memory, with what a crash would leave of them. Tests run on it, and simulated hardware puts a device under it.
 
+use super::power_cut::{Change, Content, Directory, EntryChange, Shared, Unsynced};
 use super::{PageCached, Storage, StorageFile};
 use crate::error::{Error, Result};
 use crate::metrics::{Meters, Purpose};
 use crate::runtime::{Task, Work};
 use parking_lot::{Mutex, RwLock};
-use rand::{Rng, RngExt, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
-use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes that a device writes or loses as a whole.
-pub const SECTOR_BYTES: usize = 512;
+pub use super::power_cut::{CrashKeeps, SECTOR_BYTES};
 
 /// Unit in which holes give space back, as common file systems do.
 const HOLE_UNIT_BYTES: u64 = 4096;
-
-#[derive(Debug, Default)]
-struct Content {
-    live: Vec<u8>,
-    /// The image at the last sync.
-    durable: Vec<u8>,
-    /// Ranges written since the last sync.
-    unsynced: Vec<(usize, usize)>,
-    /// Units given back.
-    holes: BTreeSet<u64>,
-    /// Whether no crash will ask for the durable image.
-    forgetful: bool,
-}
-
-impl Content {
-    fn note_unsynced(&mut self, start: usize, end: usize) {
-        match self.unsynced.last_mut() {
-            _ if self.forgetful => {}
-            Some((_, last)) if *last == start => *last = end,
-            _ => self.unsynced.push((start, end)),
-        }
-    }
-}
-
-#[derive(Debug, Default)]
-struct Directory {
-    live: BTreeMap<String, Arc<RwLock<Content>>>,
-    durable: BTreeMap<String, Arc<RwLock<Content>>>,
-}
 
 #[derive(Debug, Default)]
 struct Totals {
@@ -53,18 +21,21 @@ struct Totals {
     read: AtomicU64,
 }
 
-/// Which unsynced bytes a crash leaves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CrashKeeps {
-    /// Only what was synced.
-    Synced,
-    /// Everything that was written.
-    Everything,
-    /// Each unsynced sector by the toss of a coin from this seed: torn and reordered writes.
-    Random {
-        /// Seed of the coin.
-        seed: u64,
-    },
+/// The order of changes, unless no crash will ask for it.
+#[derive(Debug, Clone)]
+enum Memory {
+    Forgetful,
+    Ordered(Arc<AtomicU64>),
+}
+
+impl Memory {
+    /// The place of a change that is made now.
+    fn next_place(&self) -> Option<u64> {
+        match self {
+            Self::Forgetful => None,
+            Self::Ordered(places) => Some(places.fetch_add(1, Ordering::Relaxed)),
+        }
+    }
 }
 
 /// A directory in memory.
@@ -73,44 +44,43 @@ pub struct MemoryStorage {
     directory: Arc<Mutex<Directory>>,
     meters: Arc<Meters>,
     totals: Arc<Totals>,
-    forgetful: bool,
+    memory: Memory,
 }
 
 impl MemoryStorage {
     /// An empty directory.
     pub fn new(meters: Arc<Meters>) -> Self {
-        Self { directory: Arc::default(), meters, totals: Arc::default(), forgetful: false }
+        let memory = Memory::Ordered(Arc::default());
+        Self { directory: Arc::default(), meters, totals: Arc::default(), memory }
     }
 
     /// An empty directory that keeps no durable images: half the memory, but no [`MemoryStorage::crash_clone`].
     #[must_use]
     pub fn forgetful(meters: Arc<Meters>) -> Self {
-        Self { forgetful: true, ..Self::new(meters) }
+        Self { memory: Memory::Forgetful, ..Self::new(meters) }
     }
 
-    /// What a power failure now would leave, as a directory of its own with fresh meters.
+    /// What a power failure now would leave, as a directory of its own with fresh meters. Nothing else happens meanwhile.
     #[must_use]
     pub fn crash_clone(&self, keeps: CrashKeeps) -> Self {
-        let directory = self.directory.lock();
-        let names = if keeps == CrashKeeps::Everything { &directory.live } else { &directory.durable };
-        let mut coin = match keeps {
-            CrashKeeps::Random { seed } => Some(Xoshiro256PlusPlus::seed_from_u64(seed)),
-            _ => None,
-        };
-        let mut files = BTreeMap::new();
-        for (name, content) in names {
-            let content = content.read();
-            let left = match (&mut coin, keeps) {
-                (Some(coin), _) => torn(&content, coin),
-                (None, CrashKeeps::Everything) => content.live.clone(),
-                (None, _) => content.durable.clone(),
-            };
-            let content = Content { durable: left.clone(), live: left, ..Content::default() };
-            files.insert(name.clone(), Arc::new(RwLock::new(content)));
-        }
+        let left = self.directory.lock().survivors(keeps).into_iter().map(|(name, bytes)| {
+            let content = Content { durable: bytes.clone(), live: bytes, ..Content::default() };
+            (name, Arc::new(RwLock::new(content)))
+        });
         let clone = Self::new(Arc::default());
-        *clone.directory.lock() = Directory { live: files.clone(), durable: files };
+        {
+            let mut directory = clone.directory.lock();
+            directory.live = left.collect();
+            directory.sync();
+        }
         clone
+    }
+
+    /// What a failed sync does to a file: its pages count as clean from then on, so that no later sync writes them.
+    pub fn lose_unsynced(&self, name: &str) {
+        if let Ok(content) = self.find(name) {
+            content.write().unsynced.clear();
+        }
     }
 
     /// Flips one bit of a file, at rest.
@@ -125,20 +95,28 @@ impl MemoryStorage {
         Ok(())
     }
 
-    fn find(&self, name: &str) -> Result<Arc<RwLock<Content>>> {
+    fn find(&self, name: &str) -> Result<Shared> {
         let missing = || Error::io(name, "open", io::Error::from(io::ErrorKind::NotFound));
         self.directory.lock().live.get(name).cloned().ok_or_else(missing)
     }
 
-    fn handle(&self, name: &str, content: Arc<RwLock<Content>>) -> MemoryFile {
-        MemoryFile { name: name.to_owned(), content, meters: self.meters.clone(), totals: self.totals.clone() }
+    fn change_entries(&self, change: EntryChange) {
+        let mut directory = self.directory.lock();
+        match self.memory.next_place() {
+            Some(place) => directory.change(place, change),
+            None => change.apply(&mut directory.live),
+        }
+    }
+
+    fn handle(&self, name: &str, content: Shared) -> MemoryFile {
+        let (meters, totals, memory) = (self.meters.clone(), self.totals.clone(), self.memory.clone());
+        MemoryFile { name: name.to_owned(), content, meters, totals, memory }
     }
 
     /// Creates a file, as [`Storage::create`] does.
     pub(super) fn create_file(&self, name: &str) -> MemoryFile {
-        let content = Content { forgetful: self.forgetful, ..Content::default() };
-        let content = Arc::new(RwLock::new(content));
-        self.directory.lock().live.insert(name.to_owned(), content.clone());
+        let content = Shared::default();
+        self.change_entries(EntryChange::Create { name: name.to_owned(), content: content.clone() });
         self.handle(name, content)
     }
 
@@ -146,28 +124,6 @@ impl MemoryStorage {
     pub(super) fn open_file(&self, name: &str) -> Result<MemoryFile> {
         Ok(self.handle(name, self.find(name)?))
     }
-}
-
-/// The durable image, with each sector written since by the toss of a coin.
-fn torn(content: &Content, coin: &mut impl Rng) -> Vec<u8> {
-    let mut left = content.durable.clone();
-    for &(start, end) in &content.unsynced {
-        let mut at = start;
-        while at < end {
-            let stop = end.min((at / SECTOR_BYTES + 1) * SECTOR_BYTES);
-            if coin.random::<bool>() {
-                let stop = stop.min(content.live.len());
-                if left.len() < stop {
-                    left.resize(stop, 0);
-                }
-                if at < stop {
-                    left[at..stop].copy_from_slice(&content.live[at..stop]);
-                }
-            }
-            at = (at / SECTOR_BYTES + 1) * SECTOR_BYTES;
-        }
-    }
-    left
 }
 
 impl Storage for MemoryStorage {
@@ -181,15 +137,13 @@ impl Storage for MemoryStorage {
 
     fn remove(&self, _task: &mut Task, name: &str) -> Result<()> {
         self.find(name)?;
-        self.directory.lock().live.remove(name);
+        self.change_entries(EntryChange::Remove { name: name.to_owned() });
         Ok(())
     }
 
     fn rename(&self, _task: &mut Task, from: &str, to: &str) -> Result<()> {
         let content = self.find(from)?;
-        let mut directory = self.directory.lock();
-        directory.live.remove(from);
-        directory.live.insert(to.to_owned(), content);
+        self.change_entries(EntryChange::Rename { from: from.to_owned(), to: to.to_owned(), content });
         Ok(())
     }
 
@@ -199,9 +153,8 @@ impl Storage for MemoryStorage {
 
     fn sync_directory(&self, task: &mut Task) -> Result<()> {
         task.charge(Work::StorageSync, 1);
-        let mut directory = self.directory.lock();
-        if !self.forgetful {
-            directory.durable = directory.live.clone();
+        if matches!(self.memory, Memory::Ordered(_)) {
+            self.directory.lock().sync();
         }
         Ok(())
     }
@@ -232,12 +185,20 @@ impl Storage for MemoryStorage {
 
 pub(super) struct MemoryFile {
     name: String,
-    content: Arc<RwLock<Content>>,
+    content: Shared,
     meters: Arc<Meters>,
     totals: Arc<Totals>,
+    memory: Memory,
 }
 
 impl MemoryFile {
+    /// Notes a change that the next sync makes durable.
+    fn note_unsynced(&self, content: &mut Content, change: impl FnOnce() -> Change) {
+        if let Some(order) = self.memory.next_place() {
+            content.unsynced.push(Unsynced { order, change: change() });
+        }
+    }
+
     /// Fills `buffer` from `offset` without counting the bytes as read from below.
     pub(super) fn copy_out(&self, task: &mut Task, offset: u64, buffer: &mut [u8]) -> Result<()> {
         task.charge(Work::StorageCall, 1);
@@ -279,7 +240,7 @@ impl StorageFile for MemoryFile {
             content.live.resize(end, 0);
         }
         content.live[start..end].copy_from_slice(data);
-        content.note_unsynced(start, end);
+        self.note_unsynced(&mut content, || Change::Write { offset: start, bytes: data.to_vec() });
         if !content.holes.is_empty() {
             for unit in offset / HOLE_UNIT_BYTES..(end as u64).div_ceil(HOLE_UNIT_BYTES) {
                 content.holes.remove(&unit);
@@ -292,18 +253,7 @@ impl StorageFile for MemoryFile {
     fn sync(&self, task: &mut Task, purpose: Purpose) -> Result<()> {
         task.charge(Work::StorageSync, 1);
         self.meters.synced(purpose);
-        let mut guard = self.content.write();
-        let content = &mut *guard;
-        if content.forgetful {
-            return Ok(());
-        }
-        content.durable.resize(content.live.len(), 0);
-        for (start, end) in content.unsynced.drain(..) {
-            let end = end.min(content.live.len());
-            if start < end {
-                content.durable[start..end].copy_from_slice(&content.live[start..end]);
-            }
-        }
+        self.content.write().sync();
         Ok(())
     }
 
@@ -314,6 +264,7 @@ impl StorageFile for MemoryFile {
     fn set_len(&self, _task: &mut Task, bytes: u64) -> Result<()> {
         let mut content = self.content.write();
         content.live.resize(bytes as usize, 0);
+        self.note_unsynced(&mut content, || Change::Resize { bytes: bytes as usize });
         let units = bytes.div_ceil(HOLE_UNIT_BYTES);
         content.holes.retain(|unit| *unit < units);
         Ok(())
@@ -326,7 +277,8 @@ impl StorageFile for MemoryFile {
             let start = (unit * HOLE_UNIT_BYTES) as usize;
             let stop = start + HOLE_UNIT_BYTES as usize;
             content.live[start..stop].fill(0);
-            content.note_unsynced(start, stop);
+            let zeros = || vec![0; HOLE_UNIT_BYTES as usize];
+            self.note_unsynced(&mut content, || Change::Write { offset: start, bytes: zeros() });
             content.holes.insert(unit);
         }
         Ok(())

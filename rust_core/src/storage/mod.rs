@@ -6,6 +6,7 @@ pub mod files;
 pub mod gated;
 pub mod memory;
 pub mod page_cache;
+mod power_cut;
 pub mod run_directory;
 pub mod simulated;
 pub mod space;
