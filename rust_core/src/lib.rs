@@ -3,6 +3,8 @@
 
 pub mod btree;
 pub mod codec;
+#[cfg(test)]
+mod crash_matrix;
 pub mod device;
 pub mod engine;
 pub mod error;

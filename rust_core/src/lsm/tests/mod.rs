@@ -2,6 +2,7 @@
 
 mod crash;
 mod golden;
+mod matrix;
 mod model;
 mod options;
 mod threads;

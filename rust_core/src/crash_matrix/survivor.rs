@@ -1,0 +1,101 @@
+//! What a crash left, held against the model: it opens, it is the state after one batch that it may be, it takes more
+//! writes, and all of them are there after it was closed and its power cut. A crash of its recovery changes nothing.
+
+use super::cuts::Watch;
+use super::history::{self, History, Model};
+use super::script::Life;
+use super::{Commits, Subject, survival};
+use crate::engine::{Commit, Engine, KeyLayout};
+use crate::storage::MemoryStorage;
+use crate::storage::gated::GatedStorage;
+use crate::storage::memory::CrashKeeps;
+use parking_lot::Mutex;
+use std::sync::Arc;
+
+/// Batches that are written after a crash.
+const MORE: u64 = 25;
+/// Among so many of the first changes of a recovery, one is its last.
+const RECOVERY_CHANGES: u64 = 24;
+
+/// Checks what a power cut left of the engine with this history.
+pub fn check<S: Subject>(subject: &Arc<S>, history: &History, memory: &MemoryStorage, keeps: CrashKeeps, seed: u64) {
+    let left = Arc::new(memory.crash_clone(keeps));
+    let interrupted = Arc::<Mutex<Option<Arc<MemoryStorage>>>>::default();
+    let watch = Watch::new({
+        let (left, interrupted, at) = (left.clone(), interrupted.clone(), seed % RECOVERY_CHANGES);
+        move |number| {
+            if number == at {
+                *interrupted.lock() = Some(Arc::new(left.crash_clone(survival(seed / RECOVERY_CHANGES, seed))));
+            }
+        }
+    });
+    let watched = Arc::new(GatedStorage::behind(watch, left.clone()));
+    let mut life = Life::open(&**subject, watched).unwrap_or_else(|error| panic!("it does not open: {error}"));
+    let last = life.last_batch(subject.layout()).unwrap();
+    let (least, most) = (history.least(keeps == CrashKeeps::Everything), history.most());
+    assert!((least..=most).contains(&last), "batch {last} is the last, not one from {least} to {most}");
+    expect_state(subject, &mut life, &history.state_after(last), "after the crash");
+    write_close_and_reopen(subject, life, left, last, seed);
+    if let Some(interrupted) = interrupted.lock().take() {
+        let mut life = Life::open(&**subject, interrupted.clone())
+            .unwrap_or_else(|error| panic!("it does not open after a crash of its recovery: {error}"));
+        let again = life.last_batch(subject.layout()).unwrap();
+        assert_eq!(again, last, "the last batch after a crash of the recovery");
+        expect_state(subject, &mut life, &history.state_after(last), "after a crash of the recovery");
+    }
+}
+
+fn write_close_and_reopen<S: Subject>(
+    subject: &Arc<S>,
+    mut life: Life<S>,
+    memory: Arc<MemoryStorage>,
+    last: u64,
+    seed: u64,
+) {
+    let (layout, history) = (subject.layout(), History::after(&**subject, last));
+    for number in last + 1..=last + MORE {
+        let synced = number.is_multiple_of(7) && subject.commits() != Commits::Unlogged;
+        let commit = if synced { Commit::Synced } else { Commit::Configured };
+        life.write(layout, number, commit).unwrap_or_else(|error| panic!("it takes no writes: {error}"));
+        if number.is_multiple_of(5) {
+            life.pass(50).unwrap();
+        }
+    }
+    life.close().unwrap();
+    drop(life);
+    let left = Arc::new(memory.crash_clone(survival(seed, seed)));
+    let mut life = Life::open(&**subject, left).unwrap_or_else(|error| panic!("it does not open twice: {error}"));
+    expect_state(subject, &mut life, &history.state_after(last + MORE), "after the second power cut");
+}
+
+/// Scans all, reads some keys, and looks at the structure.
+pub fn expect_state<S: Subject>(subject: &Arc<S>, life: &mut Life<S>, expected: &Model, when: &str) {
+    let found = everything(&*life.engine, &mut life.task, subject.layout());
+    if found != *expected {
+        let differs = expected.keys().chain(found.keys()).find(|key| found.get(*key) != expected.get(*key));
+        let key = differs.expect("maps that differ");
+        panic!("{when}, {key:?} is {:?}, not {:?}", found.get(key), expected.get(key));
+    }
+    for number in (0..).step_by(31).take(10) {
+        let key = history::key(subject.layout(), number);
+        assert!(life.get(&key).unwrap().as_ref() == expected.get(&key), "{when}, {key:?}");
+    }
+    subject.inspect(&life.engine, &mut life.task);
+}
+
+fn everything(engine: &dyn Engine, task: &mut crate::runtime::Task, layout: KeyLayout) -> Model {
+    let prefixes = match layout {
+        KeyLayout::Plain => vec![Vec::new()],
+        KeyLayout::Indexed => (0..history::INDEXES).map(|index| index.to_be_bytes().to_vec()).collect(),
+    };
+    let mut found = Model::new();
+    for prefix in prefixes {
+        let mut cursor = engine.iterator(task).unwrap();
+        cursor.seek(task, &prefix).unwrap();
+        while cursor.valid() && cursor.key().starts_with(&prefix) {
+            found.insert(cursor.key().to_vec(), cursor.value().to_vec());
+            cursor.next(task).unwrap();
+        }
+    }
+    found
+}
