@@ -43,10 +43,10 @@ pub fn cut_power_everywhere<S: Subject>(name: &str, subject: S, operations: u64,
         let (accesses, cuts, between) = (accesses.clone(), cuts.clone(), between.clone());
         move |number| {
             accesses.store(number + 1, Ordering::Relaxed);
+            between.fetch_add(u64::from(run.between_halves.load(Ordering::SeqCst) > 0), Ordering::Relaxed);
             for way in (0..SURVIVALS).filter(|way| (number * SURVIVALS + way) % stride == first) {
                 let keeps = survival(way, number);
                 cuts.fetch_add(1, Ordering::Relaxed);
-                between.fetch_add(u64::from(run.between_halves.load(Ordering::SeqCst) > 0), Ordering::Relaxed);
                 let check = || {
                     survivor::check(&run.subject, &run.history, &memory, keeps, number * SURVIVALS + way);
                     Ok(())
@@ -60,9 +60,9 @@ pub fn cut_power_everywhere<S: Subject>(name: &str, subject: S, operations: u64,
     run.go(&storage, operations).unwrap_or_else(|error| panic!("{name}: {error}"));
     let [accesses, cuts, between] = [accesses, cuts, between].map(|count| count.load(Ordering::Relaxed));
     println!(
-        "{name}: {operations} operations, {} batches, {accesses} changes of storage, {cuts} power cuts, {between} between \
-         the halves of a job",
+        "{name}: {operations} operations, {} batches, {accesses} changes of storage ({between} between the halves of a \
+         job), {cuts} power cuts",
         run.history.acknowledged()
     );
-    assert!(cuts > 0 && between > 0, "{name}: {cuts} cuts, {between} between the halves of a job");
+    assert!(cuts > 0 && between > 0, "{name}: {cuts} cuts, {between} changes between the halves of a job");
 }

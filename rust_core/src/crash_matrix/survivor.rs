@@ -31,12 +31,13 @@ pub fn check<S: Subject>(subject: &Arc<S>, history: &History, memory: &MemorySto
     });
     let watched = Arc::new(GatedStorage::behind(watch, left.clone()));
     let mut life = Life::open(&**subject, watched).unwrap_or_else(|error| panic!("it does not open: {error}"));
+    let interrupted = interrupted.lock().take();
     let last = life.last_batch(subject.layout()).unwrap();
     let (least, most) = (history.least(keeps == CrashKeeps::Everything), history.most());
     assert!((least..=most).contains(&last), "batch {last} is the last, not one from {least} to {most}");
     expect_state(subject, &mut life, &history.state_after(last), "after the crash");
     write_close_and_reopen(subject, life, left, last, seed);
-    if let Some(interrupted) = interrupted.lock().take() {
+    if let Some(interrupted) = interrupted {
         let mut life = Life::open(&**subject, interrupted.clone())
             .unwrap_or_else(|error| panic!("it does not open after a crash of its recovery: {error}"));
         let again = life.last_batch(subject.layout()).unwrap();

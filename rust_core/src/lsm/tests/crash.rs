@@ -154,6 +154,23 @@ fn a_crash_during_recovery_changes_nothing() {
 }
 
 #[test]
+fn a_recovery_that_rolls_the_manifest_keeps_the_one_that_current_names() {
+    let options =
+        tiny(&json!({"max_manifest_file_size": 0, "write_buffer_size": 16384, "max_write_buffer_number": 64}));
+    let inner = memory();
+    let lsm = open(&inner, &options).unwrap();
+    for n in 0..1000 {
+        lsm.write(&mut Task::wall(0), &mut batch_of(n), Commit::Synced).unwrap();
+    }
+    let left = Arc::new(inner.crash_clone(CrashKeeps::Synced));
+    for life in 0..3 {
+        let lsm = open(&left, &options).unwrap_or_else(|error| panic!("life {life}: {error}"));
+        assert_eq!(scan(&lsm).unwrap(), state_after(1000).into_iter().collect::<Vec<_>>());
+        lsm.close(&mut Task::wall(0)).unwrap();
+    }
+}
+
+#[test]
 fn a_full_disk_is_an_error_that_lasts_and_loses_nothing() {
     let options = tiny(&json!({}));
     for space in [3_000, 60_000, 150_000, 250_000, 400_000] {
