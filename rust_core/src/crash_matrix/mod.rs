@@ -13,7 +13,7 @@ mod threads;
 
 pub use cuts::cut_power_everywhere;
 pub use faults::fail_each_access_once;
-pub use threads::cut_power_while_threads_run;
+pub use threads::{cut_power_while_threads_run, fail_one_access_while_threads_run};
 
 use crate::engine::{Engine, KeyLayout};
 use crate::error::Result;

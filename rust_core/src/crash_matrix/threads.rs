@@ -1,4 +1,4 @@
-//! Power cuts while threads write and jobs run.
+//! Power cuts and faults while threads write and jobs run.
 
 use super::script::Life;
 use super::{Commits, SURVIVALS, Subject, stride, survival};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 const WRITERS: u32 = 3;
 /// Batches after which a writer ends, if nothing stops it.
-const BATCHES: u32 = 3000;
+const BATCHES: u32 = 1500;
 
 /// Keys of a writer lie in the indexes that the layout has.
 fn key(writer: u32, text: &str) -> Vec<u8> {
@@ -40,7 +40,7 @@ struct Told {
 fn write_until_it_fails(engine: &dyn Engine, signal: &Signal, clock: WallClock, commits: Commits, writer: u32) -> Told {
     let (mut task, mut told) = (Task::wall(writer), Told::default());
     for n in 1..=BATCHES {
-        let synced = n % 20 == 0 && commits != Commits::Unlogged;
+        let synced = n.is_multiple_of(3 + 4 * writer) && commits != Commits::Unlogged;
         let commit = if synced { Commit::Synced } else { Commit::Configured };
         let mut batch = batch_of(writer, n);
         if admit(engine, signal, clock, &mut task, batch.encoded_bytes() as u64, &|| false).is_err() {
@@ -61,6 +61,28 @@ fn write_until_it_fails(engine: &dyn Engine, signal: &Signal, clock: WallClock, 
 /// Cuts the power at some write while three writers and the workers run, `usual_rounds` times (more often if `CRASH_STRIDE`
 /// is 1), and checks what is left in each way in which that survives.
 pub fn cut_power_while_threads_run<S: Subject>(name: &str, subject: S, usual_rounds: u64) {
+    run_threads(name, subject, usual_rounds, |faulty, coin| {
+        let at = coin.random_range(20..1500);
+        faulty.fail_writes_after(at);
+        format!("power cut at write {at}")
+    });
+}
+
+/// Fails one access while three writers and the workers run, and checks as after a power cut.
+pub fn fail_one_access_while_threads_run<S: Subject>(name: &str, subject: S, usual_rounds: u64) {
+    run_threads(name, subject, usual_rounds, |faulty, coin| {
+        let at = coin.random_range(20..1500);
+        faulty.fail_once_at(at);
+        format!("a fault in access {at}")
+    });
+}
+
+fn run_threads<S: Subject>(
+    name: &str,
+    subject: S,
+    usual_rounds: u64,
+    trouble: fn(&FaultyStorage, &mut Xoshiro256PlusPlus) -> String,
+) {
     let subject = Arc::new(subject);
     let rounds = if stride(0) == 1 { 20 * usual_rounds } else { usual_rounds };
     for round in 0..rounds {
@@ -69,8 +91,8 @@ pub fn cut_power_while_threads_run<S: Subject>(name: &str, subject: S, usual_rou
         let (signal, clock) = (Arc::new(Signal::default()), WallClock::default());
         let opened = subject.open(faulty.clone(), signal.clone(), &mut Task::wall(0));
         let engine: Arc<dyn Engine> = opened.unwrap_or_else(|error| panic!("{name}: {error}"));
-        let cut = Xoshiro256PlusPlus::seed_from_u64(round).random_range(20..1500);
-        faulty.fail_writes_after(cut);
+        let seed = u64::from(crc32c::crc32c(name.as_bytes())) + round;
+        let trouble = trouble(&faulty, &mut Xoshiro256PlusPlus::seed_from_u64(seed));
         let workers = Workers::start(&engine, &signal, clock);
         let writers = (0..WRITERS).map(|writer| {
             let (engine, signal, commits) = (engine.clone(), signal.clone(), subject.commits());
@@ -82,7 +104,7 @@ pub fn cut_power_while_threads_run<S: Subject>(name: &str, subject: S, usual_rou
         drop(engine);
         for way in 0..SURVIVALS {
             let keeps = survival(way, round);
-            let what = format!("{name}, round {round}, cut at write {cut}, {keeps:?}");
+            let what = format!("{name}, round {round}, {trouble}, {keeps:?}");
             check(&subject, &memory.crash_clone(keeps), keeps, &told, &what);
         }
     }

@@ -166,12 +166,12 @@ impl Core {
         added: &[(usize, Arc<TableFile>)],
         flushed: &[u64],
     ) -> Result<()> {
-        if manifest.is_full(self.options.max_manifest_file_size) {
-            manifest.roll(task, &*self.storage, self.new_file_number(), &self.view.load().version)?;
-        }
+        self.poison.check()?;
         edit.added = added.iter().map(|(level, file)| (*level, (*file.meta).clone())).collect();
-        edit.next_file = Some(self.next_file.load(Ordering::Relaxed));
-        manifest.append(task, &edit)?;
+        let recorded = self.record(task, manifest, &mut edit);
+        // Poisoned before the lock is released: an edit must not follow one that failed, nor go into a manifest that CURRENT
+        // may name no more.
+        self.poisoned(recorded)?;
         let mut control = self.control.lock();
         let view = self.view.load_full();
         let immutables = view.immutables.iter().filter(|memtable| !flushed.contains(&memtable.number));
@@ -182,6 +182,15 @@ impl Core {
         };
         self.show(&mut control, view);
         Ok(())
+    }
+
+    /// Adds an edit to the manifest, which is begun anew before if it is full.
+    fn record(&self, task: &mut Task, manifest: &mut Manifest, edit: &mut VersionEdit) -> Result<()> {
+        if manifest.is_full(self.options.max_manifest_file_size) {
+            manifest.roll(task, &*self.storage, self.new_file_number(), &self.view.load().version)?;
+        }
+        edit.next_file = Some(self.next_file.load(Ordering::Relaxed));
+        manifest.append(task, edit)
     }
 
     /// Makes a view current and follows its consequences for writers and jobs.

@@ -59,6 +59,11 @@ impl Manifest {
         Ok(manifest)
     }
 
+    /// The number in its file's name.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
     /// Adds an edit and makes it durable.
     pub fn append(&mut self, task: &mut Task, edit: &VersionEdit) -> Result<()> {
         let mut bytes = Vec::new();

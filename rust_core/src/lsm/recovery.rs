@@ -156,7 +156,7 @@ pub fn open(storage: Arc<dyn Storage>, options: &Options, signal: Arc<Signal>, t
     let live_logs = old_logs.iter().copied().filter(|number| *number >= recorded.log_number).collect();
     core.replay_logs(task, live_logs)?;
     core.begin_log(task, wal_number)?;
-    core.remove_orphans(task, manifest_number)?;
+    core.remove_orphans(task)?;
     Ok(core)
 }
 
@@ -231,10 +231,12 @@ impl Core {
     }
 
     /// Removes files that a crash left behind, and logs that were replayed.
-    fn remove_orphans(&self, task: &mut Task, manifest_number: u64) -> Result<()> {
+    fn remove_orphans(&self, task: &mut Task) -> Result<()> {
         let view = self.view.load_full();
+        // The replay may have rolled the manifest.
+        let manifest = manifest_name(self.manifest.lock().number());
         let mut live = view.version.all_files().map(|file| table_name(file.meta.number)).collect::<BTreeSet<_>>();
-        live.extend([CURRENT.to_owned(), manifest_name(manifest_number), log_name(view.memtable.wal_number)]);
+        live.extend([CURRENT.to_owned(), manifest, log_name(view.memtable.wal_number)]);
         let is_ours = |name: &str| {
             [".sst", ".log", ".tmp"].iter().any(|end| name.ends_with(end)) || name.starts_with("MANIFEST-")
         };

@@ -22,17 +22,21 @@ impl Core {
         }
         task.charge(Work::Call, 1);
         let position = synced.then(Arc::<AtomicU64>::default);
-        let result = self.writer.with(task, |task, memtable| self.write_alone(task, memtable, batch, position.clone()));
-        self.poisoned(result)?;
+        // Poisoned before the lock is released: a record must not follow one that failed.
+        self.writer.with(task, |task, memtable| {
+            let written = self.write_alone(task, memtable, batch, position.clone());
+            self.poisoned(written)
+        })?;
         if let Some(position) = position {
             let core = self.clone();
             task.then(move |task| {
-                let result = core.group.sync_to(task, position.load(Ordering::Relaxed), |task| {
+                core.group.sync_to(task, position.load(Ordering::Relaxed), |task| {
+                    // After a sync that failed, the next one says nothing about the bytes that were to be synced then.
+                    core.poison.check()?;
                     let covers = core.logs.written();
-                    core.logs.sync(task, &*core.storage)?;
-                    Ok(covers)
-                });
-                core.poisoned(result)
+                    let synced = core.logs.sync(task, &*core.storage);
+                    core.poisoned(synced.map(|()| covers))
+                })
             })?;
         }
         self.counters.user_bytes.fetch_add(batch.user_bytes(), Ordering::Relaxed);
@@ -47,7 +51,6 @@ impl Core {
         batch: &mut WriteBatch,
         synced: Option<Arc<AtomicU64>>,
     ) -> Result<()> {
-        // A write that waited for the lock must not follow one that failed: its record would lie behind a torn one.
         self.poison.check()?;
         let first = self.sequence.load(Ordering::Relaxed) + 1;
         if !self.options.disable_wal {
@@ -55,7 +58,8 @@ impl Core {
             let keep_back = self.options.manual_wal_flush && synced.is_none();
             task.then_with(batch.encode(first), move |task, record| {
                 if let Some(log) = &mut *core.log.lock() {
-                    log.append(task, record, keep_back)?;
+                    let appended = log.append(task, record, keep_back);
+                    core.poisoned(appended)?;
                 }
                 let position = core.logs.note_written();
                 if let Some(synced) = synced {

@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::crash_matrix::fail_each_access_once;
-use crate::crash_matrix::{Commits, Cursors, Subject, cut_power_everywhere, cut_power_while_threads_run};
+use crate::crash_matrix::{
+    Commits, Cursors, Subject, cut_power_everywhere, cut_power_while_threads_run, fail_one_access_while_threads_run,
+};
 use crate::engine::KeyLayout;
 use serde_json::json;
 
@@ -118,5 +120,12 @@ fn one_fault_anywhere_loses_nothing_that_was_acknowledged() {
 fn a_power_cut_while_threads_run_leaves_a_prefix_of_each_writer() {
     for (name, settings) in option_sets() {
         cut_power_while_threads_run(name, subject(&settings), 1);
+    }
+}
+
+#[test]
+fn one_fault_while_threads_run_loses_nothing_that_was_acknowledged() {
+    for (name, settings) in option_sets() {
+        fail_one_access_while_threads_run(name, subject(&settings), 40);
     }
 }
