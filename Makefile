@@ -56,10 +56,10 @@ scorecard: setup  ## replays all published experiments and writes what README an
 	$(BIN)/tunebench published --all -o datasets/published/SCORECARD.md --force
 	$(BIN)/python -m tests.support.readme_scorecard
 
-soak: soak-core soak-threads soak-quits soak-readers  ## what takes hours: more property cases, hundreds of studies on threads
+soak: soak-core soak-threads soak-quits soak-readers  ## what takes hours: all cases of the core's tests, hundreds of studies, mutated files
 
-soak-core:  ## the property tests of the core, 50 times as many cases
-	PROPTEST_CASES=12800 $(CARGO) test --release --manifest-path $(CORE)
+soak-core:  ## the tests of the core with 50 times as many property cases, every power cut and fault of the crash matrix
+	PROPTEST_CASES=12800 CRASH_STRIDE=1 $(CARGO) test --release --manifest-path $(CORE)
 
 soak-threads: $(VENV)/.developer  ## 500 studies on threads that begin and end, two at a time
 	TUNEBENCH_THREAD_STUDIES=500 $(BIN)/python -m pytest tests/integration/test_core_threads.py

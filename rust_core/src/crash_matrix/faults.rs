@@ -22,7 +22,7 @@ pub fn fail_each_access_once<S: Subject>(name: &str, subject: S, operations: u64
     let (.., result, accesses) = attempt(u64::MAX);
     result.unwrap_or_else(|error| panic!("{name}: {error}"));
     let (mut faults, mut stopped) = (0, 0);
-    for number in (first_case(name, stride)..accesses).step_by(stride as usize) {
+    for number in (first_case(name, stride.min(accesses))..accesses).step_by(stride as usize) {
         let check = || {
             let (memory, run, result, _) = attempt(number);
             for way in 0..SURVIVALS {

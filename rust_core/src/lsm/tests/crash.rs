@@ -76,16 +76,22 @@ fn script(storage: Arc<dyn Storage>, options: &Options) -> (Progress, Result<()>
     (progress, result)
 }
 
-/// Opens what a crash left and returns the number of batches in it, after checking that they are whole and the first.
+/// Opens what a crash left and returns the number of batches in it, after checking that they are whole and the first. Then it
+/// writes more, closes, cuts the power and opens once more.
 fn survivors(storage: MemoryStorage, options: &Options) -> u32 {
-    let lsm = open_on(Arc::new(storage), options).unwrap();
+    let storage = Arc::new(storage);
+    let lsm = open(&storage, options).unwrap();
     let found = scan(&lsm).unwrap();
     let last = found.iter().find(|(key, _)| key == b"last");
     let batches = last.map_or(0, |(_, value)| u32::from_be_bytes(value[..].try_into().unwrap()) + 1);
     assert_eq!(found, state_after(batches).into_iter().collect::<Vec<_>>(), "{batches} batches, but not just those");
     run_jobs(&lsm).unwrap();
-    put(&lsm, b"after", b"1").unwrap();
-    assert_eq!(get(&lsm, b"after").unwrap(), Some(b"1".to_vec()));
+    write(&lsm, &mut batch_of(batches), Commit::Configured).unwrap();
+    run_jobs(&lsm).unwrap();
+    lsm.close(&mut Task::wall(0)).unwrap();
+    let again = open(&Arc::new(storage.crash_clone(CrashKeeps::Synced)), options).unwrap();
+    let more = state_after(batches + 1).into_iter().collect::<Vec<_>>();
+    assert_eq!(scan(&again).unwrap(), more, "after the second power cut");
     batches
 }
 

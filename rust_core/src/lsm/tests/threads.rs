@@ -1,8 +1,12 @@
 //! The engine under real threads: whatever they do to each other, batches are whole and the end is what was written.
 
 use super::*;
+use crate::error::Error;
 use crate::runtime::threads::{WallClock, Workers, admit, settle, spawn};
+use crate::storage::gated::{Gate, GatedStorage, Operation, Pass};
+use crate::storage::memory::CrashKeeps;
 use serde_json::json;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 const WRITERS: u32 = 3;
 const BATCHES: u32 = 1500;
@@ -82,6 +86,58 @@ fn a_failing_job_poisons_the_engine_and_frees_waiting_writers() {
         let admitted = admit(&*engine, &signal, clock, &mut task, 200, &|| false);
         admitted.and_then(|_| engine.write(&mut task, &mut batch, Commit::Configured)).err()
     });
-    assert!(matches!(error, Some(crate::error::Error::Poisoned { .. })), "{error:?}");
+    assert!(matches!(error, Some(Error::Poisoned { .. })), "{error:?}");
     workers.stop();
+}
+
+/// Fails one sync of a log, once the other writers have written and wait for a sync of theirs; what it was to make durable is
+/// lost, and the next sync succeeds.
+struct OneFailingSync {
+    memory: Arc<MemoryStorage>,
+    armed: AtomicBool,
+    writes: AtomicU32,
+}
+
+impl Gate for OneFailingSync {
+    fn before(&self, operation: Operation, name: &str) -> Result<Pass> {
+        if name.strip_suffix(".log").is_none() {
+            return Ok(Pass::Through);
+        }
+        if matches!(operation, Operation::Write { .. }) {
+            self.writes.fetch_add(1, Ordering::SeqCst);
+        }
+        if operation == Operation::Sync && self.armed.swap(false, Ordering::SeqCst) {
+            while self.writes.load(Ordering::SeqCst) < WRITERS {
+                std::thread::yield_now();
+            }
+            self.memory.lose_unsynced(name);
+            return Err(Error::io(name, "sync", std::io::Error::other("injected fault")));
+        }
+        Ok(Pass::Through)
+    }
+}
+
+#[test]
+fn no_write_is_acknowledged_behind_a_sync_that_failed() {
+    for _ in 0..20 {
+        let memory = memory();
+        let gate = OneFailingSync { memory: memory.clone(), armed: AtomicBool::new(true), writes: AtomicU32::new(0) };
+        let lsm = open_on(Arc::new(GatedStorage::behind(gate, memory.clone())), &tiny(&json!({"sync": true}))).unwrap();
+        let writers = (0..WRITERS).map(|writer| {
+            let lsm = lsm.clone();
+            spawn(format!("writer-{writer}"), move || {
+                let mut batch = WriteBatch::default();
+                batch_of(writer, 0, &mut batch);
+                lsm.write(&mut Task::wall(writer), &mut batch, Commit::Synced).is_ok()
+            })
+        });
+        let writers = writers.collect::<Vec<_>>();
+        let acknowledged = writers.into_iter().map(|writer| writer.join().unwrap()).collect::<Vec<_>>();
+        assert!(matches!(lsm.check(), Err(Error::Poisoned { .. })));
+        let left = open(&Arc::new(memory.crash_clone(CrashKeeps::Synced)), &tiny(&json!({}))).unwrap();
+        for (writer, acknowledged) in acknowledged.into_iter().enumerate() {
+            let survives = get(&left, format!("a{writer}").as_bytes()).unwrap().is_some();
+            assert!(survives || !acknowledged, "writer {writer} was told that its write is durable");
+        }
+    }
 }
