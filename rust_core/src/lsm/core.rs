@@ -70,6 +70,10 @@ pub struct Counters {
     pub compactions: AtomicU64,
     /// Compactions that only moved files.
     pub trivial_moves: AtomicU64,
+    /// Bytes of logs that the replay left out.
+    pub wal_dropped_bytes: AtomicU64,
+    /// Records among them that begin intact.
+    pub wal_dropped_records: AtomicU64,
 }
 
 /// The state of an open engine.
@@ -248,6 +252,8 @@ impl Core {
             ("flushes".to_owned(), load(&counters.flushes) as f64),
             ("compactions".to_owned(), load(&counters.compactions) as f64),
             ("trivial_moves".to_owned(), load(&counters.trivial_moves) as f64),
+            ("wal_dropped_bytes".to_owned(), load(&counters.wal_dropped_bytes) as f64),
+            ("wal_dropped_records".to_owned(), load(&counters.wal_dropped_records) as f64),
         ];
         let levels = level_bytes.iter().enumerate();
         details.extend(levels.map(|(level, bytes)| (format!("level_{level}_bytes"), *bytes as f64)));

@@ -1,6 +1,6 @@
 //! The manifest: a log of version edits, named by the file `CURRENT`. Every edit is synced before it counts.
 
-use super::log::{Framer, Reader, Record, read_all};
+use super::log::{Break, Framer, Reader, Record, read_all};
 use super::version::Version;
 use super::version_edit::VersionEdit;
 use crate::error::{Error, Result};
@@ -40,7 +40,7 @@ impl Manifest {
         let name = manifest_name(number);
         let mut manifest = Self {
             file: storage.create(task, &name)?,
-            framer: Framer::default(),
+            framer: Framer::new(number),
             number,
             offset: 0,
             snapshot_bytes: 0,
@@ -67,7 +67,7 @@ impl Manifest {
     /// Adds an edit and makes it durable.
     pub fn append(&mut self, task: &mut Task, edit: &VersionEdit) -> Result<()> {
         let mut bytes = Vec::new();
-        self.framer.frame(&edit.encode(), &mut bytes);
+        self.framer.frame(&edit.encode(), None, &mut bytes);
         self.file.write_at(task, Purpose::Manifest, self.offset, &bytes)?;
         self.offset += bytes.len() as u64;
         self.log_number = edit.log_number.or(self.log_number);
@@ -98,35 +98,37 @@ impl Manifest {
 pub fn read_manifest(task: &mut Task, storage: &dyn Storage) -> Result<Vec<VersionEdit>> {
     let current = storage.open(task, CURRENT)?;
     let current = read_all(task, &*current)?;
-    let name = std::str::from_utf8(&current)
+    let (name, number) = std::str::from_utf8(&current)
         .ok()
         .and_then(|text| text.strip_suffix('\n'))
-        .filter(|name| {
-            name.strip_prefix("MANIFEST-").is_some_and(|n| n.parse().is_ok_and(|n| manifest_name(n) == *name))
-        })
+        .and_then(|name| Some((name, name.strip_prefix("MANIFEST-")?.parse().ok()?)))
+        .filter(|(name, number)| manifest_name(*number) == *name)
         .ok_or_else(|| Error::corruption(CURRENT, 0, "does not name a manifest"))?;
     let file = storage.open(task, name).map_err(|_| Error::corruption(CURRENT, 0, format!("{name} is missing")))?;
     let bytes = read_all(task, &*file)?;
-    let mut reader = Reader::new(name, &bytes);
+    let mut reader = Reader::new(number, &bytes);
     let mut edits = Vec::new();
-    let torn = loop {
-        match reader.next_record()? {
+    let broken = loop {
+        match reader.next_record() {
             Record::Whole { payload, offset } => {
                 let edit = VersionEdit::decode(payload)
                     .ok_or_else(|| Error::corruption(name, offset as u64, "not a version edit"))?;
                 edits.push(edit);
             }
             Record::End => break None,
-            Record::Torn { offset } => break Some(offset),
+            Record::Broken(broken) => break Some(broken),
         }
     };
     // Each record was synced before the next was begun, so only the last can be torn, and never the first, since CURRENT
     // came after it.
-    match torn {
-        Some(offset) if edits.is_empty() || reader.is_followed(offset) => {
-            Err(Error::corruption(name, offset as u64, "a record in the middle is torn"))
+    match broken {
+        Some(Break { offset, what, may_be_torn }) => {
+            if may_be_torn && !edits.is_empty() && reader.skip_behind(offset).is_none() {
+                return Ok(edits);
+            }
+            Err(Error::corruption(name, offset as u64, what))
         }
-        _ if edits.is_empty() => Err(Error::corruption(name, 0, "there is no record")),
-        _ => Ok(edits),
+        None if edits.is_empty() => Err(Error::corruption(name, 0, "there is no record")),
+        None => Ok(edits),
     }
 }

@@ -23,6 +23,7 @@ pub mod policy;
 mod prefetch;
 mod prefix;
 mod recovery;
+mod replay;
 mod skiplist;
 mod sorted_keys;
 mod table;

@@ -16,6 +16,8 @@ const GIB: u64 = 1 << 30;
 
 const PRIORITIES: &[&str] =
     &["kMinOverlappingRatio", "kByCompensatedSize", "kOldestLargestSeqFirst", "kOldestSmallestSeqFirst"];
+const WAL_RECOVERY_MODES: &[&str] =
+    &["kTolerateCorruptedTailRecords", "kAbsoluteConsistency", "kPointInTimeRecovery", "kSkipAnyCorruptedRecords"];
 const COMPRESSIONS: &[&str] = &["kNoCompression", "kSnappyCompression", "kZlibCompression", "kLZ4Compression", "kZSTD"];
 const BOTTOMMOST: &[&str] = &[
     "kDisableCompressionOption",
@@ -78,6 +80,7 @@ engine_options! {
         sync: bool = false, Accepts::Switch, "Sync the write-ahead log before a write returns (WriteOptions.sync).";
         disable_wal: bool = false, Accepts::Switch, "Write no write-ahead log (WriteOptions.disableWAL).";
         manual_wal_flush: bool = false, Accepts::Switch, "Keep the log in a buffer until it is full, synced or switched.";
+        wal_recovery_mode: String = "kTolerateCorruptedTailRecords", Accepts::Words(WAL_RECOVERY_MODES), "What becomes of a log that breaks off: an error unless it is an end that was never synced (kTolerateCorruptedTailRecords), always an error (kAbsoluteConsistency), all before it (kPointInTimeRecovery), all that is whole (kSkipAnyCorruptedRecords).";
         max_manifest_file_size: u64 = GIB, bytes(0), "Bytes at which the manifest is begun anew, with the files that there are then; not below six times those bytes.";
         disable_auto_compactions: bool = false, Accepts::Switch, "Start no compaction.";
     }
@@ -96,6 +99,19 @@ pub enum CompactionPri {
     OldestSmallestSeqFirst,
 }
 
+/// What becomes of a log that breaks off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WalRecoveryMode {
+    /// It may end where nothing was known to be synced; anything else is an error.
+    TolerateCorruptedTailRecords,
+    /// Any break is an error.
+    AbsoluteConsistency,
+    /// All before it is taken.
+    PointInTimeRecovery,
+    /// All whole records are taken.
+    SkipAnyCorruptedRecords,
+}
+
 /// The options that are words or texts, parsed.
 #[derive(Debug, Clone)]
 pub struct Parsed {
@@ -105,6 +121,8 @@ pub struct Parsed {
     pub compression_level: Option<i32>,
     /// Order of files in a level.
     pub priority: CompactionPri,
+    /// What becomes of a log that breaks off.
+    pub wal_recovery_mode: WalRecoveryMode,
     /// Bloom filter, if any.
     pub bloom: Option<BloomPolicy>,
     /// Prefix that enters the filters, if any.
@@ -128,6 +146,16 @@ fn priority(word: &str) -> Option<CompactionPri> {
         "kByCompensatedSize" => Some(CompactionPri::ByCompensatedSize),
         "kOldestLargestSeqFirst" => Some(CompactionPri::OldestLargestSeqFirst),
         "kOldestSmallestSeqFirst" => Some(CompactionPri::OldestSmallestSeqFirst),
+        _ => None,
+    }
+}
+
+fn wal_recovery_mode(word: &str) -> Option<WalRecoveryMode> {
+    match word {
+        "kTolerateCorruptedTailRecords" => Some(WalRecoveryMode::TolerateCorruptedTailRecords),
+        "kAbsoluteConsistency" => Some(WalRecoveryMode::AbsoluteConsistency),
+        "kPointInTimeRecovery" => Some(WalRecoveryMode::PointInTimeRecovery),
+        "kSkipAnyCorruptedRecords" => Some(WalRecoveryMode::SkipAnyCorruptedRecords),
         _ => None,
     }
 }
@@ -186,6 +214,8 @@ impl Options {
                 .map(|level| level as i32),
             priority: priority(&self.compaction_pri)
                 .ok_or_else(|| refuse("compaction_pri", &self.compaction_pri, &one_of(PRIORITIES)))?,
+            wal_recovery_mode: wal_recovery_mode(&self.wal_recovery_mode)
+                .ok_or_else(|| refuse("wal_recovery_mode", &self.wal_recovery_mode, &one_of(WAL_RECOVERY_MODES)))?,
             bloom: match self.filter_policy.as_str() {
                 "nullptr" => None,
                 text => Some(BloomPolicy::parse(text).ok_or_else(|| {

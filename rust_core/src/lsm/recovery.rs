@@ -2,7 +2,6 @@
 
 use super::cache::BlockCache;
 use super::core::{Control, Core, Counters, View};
-use super::log::{Reader, Record, read_all};
 use super::manifest::{CURRENT, Manifest, manifest_name, read_manifest};
 use super::memtable::Memtable;
 use super::options::Options;
@@ -12,7 +11,6 @@ use super::table::{Table, TableContext, table_name};
 use super::version::{TableFile, Version};
 use super::version_edit::VersionEdit;
 use super::wal::{Logs, log_name};
-use crate::engine::WriteBatch;
 use crate::error::{Error, Result};
 use crate::runtime::{GroupSync, Serial, Signal, Task};
 use crate::storage::Storage;
@@ -161,62 +159,6 @@ pub fn open(storage: Arc<dyn Storage>, options: &Options, signal: Arc<Signal>, t
 }
 
 impl Core {
-    /// Puts the entries of logs, oldest first, into tables of level 0. Replay ends where a record is torn or where the
-    /// sequence numbers leave a gap: nothing behind that was ever synced.
-    fn replay_logs(self: &Arc<Self>, task: &mut Task, mut logs: Vec<u64>) -> Result<()> {
-        logs.sort_unstable();
-        let block = self.options.arena_block_bytes();
-        let mut memtable = Memtable::new(0, 0, block);
-        let in_tables = self.sequence.load(Ordering::Relaxed);
-        let mut last = in_tables;
-        'logs: for number in logs {
-            let name = log_name(number);
-            let file = self.storage.open(task, &name)?;
-            let bytes = read_all(task, &*file)?;
-            let mut reader = Reader::new(&name, &bytes);
-            loop {
-                let (payload, offset) = match reader.next_record()? {
-                    Record::Whole { payload, offset } => (payload, offset),
-                    Record::End => break,
-                    Record::Torn { .. } => break 'logs,
-                };
-                let (sequence, batch) = WriteBatch::decode(payload)
-                    .ok_or_else(|| Error::corruption(&*name, offset as u64, "not a write batch"))?;
-                let end = sequence + batch.len() as u64 - 1;
-                if end <= in_tables {
-                    continue;
-                }
-                match sequence.cmp(&(last + 1)) {
-                    std::cmp::Ordering::Less => {
-                        return Err(Error::corruption(&*name, offset as u64, "a sequence number that was used before"));
-                    }
-                    std::cmp::Ordering::Equal => last = end,
-                    std::cmp::Ordering::Greater => break 'logs,
-                }
-                if memtable.insert(task, &batch, sequence, block, self.options.write_buffer_size) {
-                    self.install_replayed(task, memtable)?;
-                    memtable = Memtable::new(0, 0, block);
-                }
-            }
-        }
-        if memtable.entries() > 0 {
-            self.install_replayed(task, memtable)?;
-        }
-        Ok(())
-    }
-
-    fn install_replayed(self: &Arc<Self>, task: &mut Task, memtable: Memtable) -> Result<()> {
-        let last = memtable.last_sequence();
-        let file = self.write_level0_table(task, &[Arc::new(memtable)])?;
-        self.storage.sync_directory(task)?;
-        // The log number stays until all logs are replayed; if that is cut short, the next replay passes over the
-        // entries up to `last_sequence`.
-        let edit = VersionEdit { last_sequence: Some(last), ..VersionEdit::default() };
-        self.apply(task, &mut self.manifest.lock(), edit, &[(0, file)], &[])?;
-        self.sequence.store(last, Ordering::Release);
-        Ok(())
-    }
-
     /// Begins the log of the first memtable; from here on older logs are not needed.
     fn begin_log(&self, task: &mut Task, number: u64) -> Result<()> {
         let edit = VersionEdit { log_number: Some(number), ..VersionEdit::default() };

@@ -1,4 +1,5 @@
-//! The write-ahead log: one file for each memtable, written under the write lock, synced outside of it.
+//! The write-ahead log: one file for each memtable, written under the write lock, synced outside of it. Each record tells how
+//! far the log was synced when it was written.
 
 use super::log::Framer;
 use crate::error::Result;
@@ -24,6 +25,22 @@ pub struct LogFile {
     entry_synced: AtomicBool,
     /// No more bytes come, and all are durable.
     finished: AtomicBool,
+    /// Bytes that storage has.
+    written: AtomicU64,
+    /// Bytes up to which this log is durable, with all of the older ones; [`UNKNOWN`] as long as that of those is not.
+    synced: AtomicU64,
+}
+
+const UNKNOWN: u64 = u64::MAX;
+
+impl LogFile {
+    fn synced(&self) -> Option<u64> {
+        Some(self.synced.load(Ordering::Acquire)).filter(|synced| *synced != UNKNOWN)
+    }
+
+    fn is_wholly_synced(&self) -> bool {
+        self.synced() == Some(self.written.load(Ordering::Acquire))
+    }
 }
 
 /// The log that is being written.
@@ -37,7 +54,7 @@ pub struct LogWriter {
 impl LogWriter {
     /// Appends a record. Its bytes go to storage at once with those kept back before, unless they may be kept back too.
     pub fn append(&mut self, task: &mut Task, payload: &[u8], keep_back: bool) -> Result<()> {
-        self.framer.frame(payload, &mut self.buffer);
+        self.framer.frame(payload, self.log.synced(), &mut self.buffer);
         task.charge(Work::CopyByte, payload.len() as u64);
         task.charge(Work::ChecksumByte, payload.len() as u64);
         if keep_back && self.buffer.len() < BUFFER_BYTES { Ok(()) } else { self.flush(task) }
@@ -48,6 +65,7 @@ impl LogWriter {
         if !self.buffer.is_empty() {
             self.log.file.write_at(task, Purpose::Wal, self.offset, &self.buffer)?;
             self.offset += self.buffer.len() as u64;
+            self.log.written.store(self.offset, Ordering::Release);
             self.buffer.clear();
         }
         Ok(())
@@ -72,10 +90,18 @@ impl Logs {
     /// Creates a log file and makes it the newest.
     pub fn create(&self, task: &mut Task, storage: &dyn Storage, number: u64) -> Result<LogWriter> {
         let file = storage.create(task, &log_name(number))?;
-        let (entry_synced, finished) = (AtomicBool::new(false), AtomicBool::new(false));
-        let log = Arc::new(LogFile { number, file, entry_synced, finished });
-        self.files.lock().push(log.clone());
-        Ok(LogWriter { log, framer: Framer::default(), buffer: Vec::new(), offset: 0 })
+        let mut files = self.files.lock();
+        let synced = if files.iter().all(|log| log.is_wholly_synced()) { 0 } else { UNKNOWN };
+        let log = Arc::new(LogFile {
+            number,
+            file,
+            entry_synced: AtomicBool::new(false),
+            finished: AtomicBool::new(false),
+            written: AtomicU64::new(0),
+            synced: AtomicU64::new(synced),
+        });
+        files.push(log.clone());
+        Ok(LogWriter { log, framer: Framer::new(number), buffer: Vec::new(), offset: 0 })
     }
 
     /// Counts a record that was appended, and returns its position. A record that is to be synced has reached storage
@@ -98,7 +124,9 @@ impl Logs {
         for (n, log) in files.iter().enumerate() {
             log.entry_synced.store(true, Ordering::Release);
             if !log.finished.load(Ordering::Acquire) {
+                let written = log.written.load(Ordering::Acquire);
                 log.file.sync(task, Purpose::Wal)?;
+                log.synced.store(written, Ordering::Release);
             }
             // A newer log exists, so this one gets no more bytes.
             log.finished.store(n + 1 < files.len(), Ordering::Release);

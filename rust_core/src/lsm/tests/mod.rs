@@ -1,6 +1,7 @@
 //! Tests of the whole engine, on storage in memory and with jobs run one after the other.
 
 mod crash;
+mod damage;
 mod golden;
 mod matrix;
 mod model;
