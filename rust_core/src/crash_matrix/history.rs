@@ -86,15 +86,6 @@ impl History {
         Self { layout, commits, started, acknowledged, synced, base: Mutex::default() }
     }
 
-    /// The history of an engine in which this batch is the last, and durable.
-    pub fn after(subject: &impl Subject, last: u64) -> Self {
-        let history = Self::new(subject);
-        for progress in [&history.started, &history.acknowledged, &history.synced] {
-            progress.store(last, Ordering::SeqCst);
-        }
-        history
-    }
-
     /// Batch `number` is about to be written.
     pub fn note_started(&self, number: u64) {
         self.started.store(number, Ordering::SeqCst);

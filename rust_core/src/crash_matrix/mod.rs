@@ -86,3 +86,52 @@ fn stride(usual: u64) -> u64 {
 fn first_case(name: &str, stride: u64) -> u64 {
     u64::from(crc32c::crc32c(name.as_bytes())) % stride
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lsm::{Lsm, Options};
+    use crate::workload::halt::HaltingStorage;
+
+    /// An LSM that promises more than it keeps.
+    struct Boasting {
+        leaves_syncs_out: bool,
+        cursors: Cursors,
+    }
+
+    impl Subject for Boasting {
+        type Engine = Lsm;
+
+        fn open(&self, storage: Arc<dyn Storage>, signal: Arc<Signal>, task: &mut Task) -> Result<Arc<Lsm>> {
+            let halting = HaltingStorage::new(storage, Arc::default());
+            halting.skip_syncs(self.leaves_syncs_out);
+            Lsm::open(Arc::new(halting), Options { write_buffer_size: 32768, ..Options::default() }, signal, task)
+        }
+
+        fn layout(&self) -> KeyLayout {
+            KeyLayout::Plain
+        }
+
+        fn commits(&self) -> Commits {
+            Commits::Written
+        }
+
+        fn cursors(&self) -> Cursors {
+            self.cursors
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "after the second power cut")]
+    fn an_engine_that_leaves_syncs_out_is_caught() {
+        let boasting = Boasting { leaves_syncs_out: true, cursors: Cursors::Snapshot };
+        cut_power_everywhere("boasting", boasting, 300, 7);
+    }
+
+    #[test]
+    #[should_panic(expected = "a cursor from")]
+    fn a_cursor_that_shows_an_old_state_is_caught() {
+        let boasting = Boasting { leaves_syncs_out: false, cursors: Cursors::Live };
+        cut_power_everywhere("boasting", boasting, 2000, 1_000_000);
+    }
+}

@@ -145,12 +145,22 @@ impl<'a> Open<'a> {
         assert!(found == expected, "a cursor from {from:?} shows {found:?}, not {expected:?}");
     }
 
+    /// A few steps, as far as there is something.
+    fn steps(&mut self, task: &mut Task, forward: bool, cursors: Cursors, model: &Model) -> Result<()> {
+        for _ in 0..5 {
+            if self.cursor.valid() {
+                self.step(task, forward, cursors, model)?;
+            }
+        }
+        Ok(())
+    }
+
     fn step(&mut self, task: &mut Task, forward: bool, cursors: Cursors, model: &Model) -> Result<()> {
         let from = self.cursor.key().to_vec();
         if forward {
-            self.cursor.next(task)?
+            self.cursor.next(task)?;
         } else {
-            self.cursor.prev(task)?
+            self.cursor.prev(task)?;
         }
         let shown = if cursors == Cursors::Snapshot { &self.snapshot } else { model };
         let expected = if forward {
@@ -208,10 +218,9 @@ impl<S: Subject> Run<S> {
                     let forward = coin.random_range(0..4) > 0;
                     let key = history::key(self.subject.layout(), history::some_key(coin));
                     let stepped = match &mut open {
-                        Some(open) if open.cursor.valid() => (0..5).try_for_each(|_| match open.cursor.valid() {
-                            true => open.step(&mut life.task, forward, self.subject.cursors(), &model),
-                            false => Ok(()),
-                        }),
+                        Some(open) if open.cursor.valid() => {
+                            open.steps(&mut life.task, forward, self.subject.cursors(), &model)
+                        }
                         _ => Open::at(&*engine, &mut life.task, &key, &model).map(|at| open = Some(at)),
                     };
                     if let Err(error) = stepped {

@@ -35,28 +35,30 @@ pub fn check<S: Subject>(subject: &Arc<S>, history: &History, memory: &MemorySto
     let last = life.last_batch(subject.layout()).unwrap();
     let (least, most) = (history.least(keeps == CrashKeeps::Everything), history.most());
     assert!((least..=most).contains(&last), "batch {last} is the last, not one from {least} to {most}");
-    expect_state(subject, &mut life, &history.state_after(last), "after the crash");
-    write_close_and_reopen(subject, life, left, last, seed);
+    let state = history.state_after(last);
+    expect_state(subject, &mut life, &state, "after the crash");
     if let Some(interrupted) = interrupted {
         let mut life = Life::open(&**subject, interrupted.clone())
             .unwrap_or_else(|error| panic!("it does not open after a crash of its recovery: {error}"));
         let again = life.last_batch(subject.layout()).unwrap();
         assert_eq!(again, last, "the last batch after a crash of the recovery");
-        expect_state(subject, &mut life, &history.state_after(last), "after a crash of the recovery");
+        expect_state(subject, &mut life, &state, "after a crash of the recovery");
     }
+    write_close_and_reopen(subject, life, left, (last, state), seed);
 }
 
 fn write_close_and_reopen<S: Subject>(
     subject: &Arc<S>,
     mut life: Life<S>,
     memory: Arc<MemoryStorage>,
-    last: u64,
+    (last, mut state): (u64, Model),
     seed: u64,
 ) {
-    let (layout, history) = (subject.layout(), History::after(&**subject, last));
+    let layout = subject.layout();
     for number in last + 1..=last + MORE {
         let synced = number.is_multiple_of(7) && subject.commits() != Commits::Unlogged;
         let commit = if synced { Commit::Synced } else { Commit::Configured };
+        history::apply(&mut state, &history::batch(layout, number));
         life.write(layout, number, commit).unwrap_or_else(|error| panic!("it takes no writes: {error}"));
         if number.is_multiple_of(5) {
             life.pass(50).unwrap();
@@ -66,7 +68,7 @@ fn write_close_and_reopen<S: Subject>(
     drop(life);
     let left = Arc::new(memory.crash_clone(survival(seed, seed)));
     let mut life = Life::open(&**subject, left).unwrap_or_else(|error| panic!("it does not open twice: {error}"));
-    expect_state(subject, &mut life, &history.state_after(last + MORE), "after the second power cut");
+    expect_state(subject, &mut life, &state, "after the second power cut");
 }
 
 /// Scans all, reads some keys, and looks at the structure.
@@ -75,7 +77,10 @@ pub fn expect_state<S: Subject>(subject: &Arc<S>, life: &mut Life<S>, expected: 
     if found != *expected {
         let differs = expected.keys().chain(found.keys()).find(|key| found.get(*key) != expected.get(*key));
         let key = differs.expect("maps that differ");
-        panic!("{when}, {key:?} is {:?}, not {:?}", found.get(key), expected.get(key));
+        let short = |state: &Model| {
+            state.get(key).map(|value| (value.len(), value.iter().take(8).copied().collect::<Vec<_>>()))
+        };
+        panic!("{when}, {:?} is {:?}, not {:?}", key.escape_ascii().to_string(), short(&found), short(expected));
     }
     for number in (0..).step_by(31).take(10) {
         let key = history::key(subject.layout(), number);

@@ -69,12 +69,12 @@ impl Lsm {
     /// Makes the memtable immutable if it holds anything, and has all of them flushed.
     fn begin_flush(&self, task: &mut Task) -> Result<()> {
         let core = &self.core;
-        core.writer.with(task, |task, memtable| match memtable.entries() {
-            0 => Ok(()),
-            _ => {
-                let switched = core.switch_memtable(task, memtable);
-                core.poisoned(switched)
+        core.writer.with(task, |task, memtable| {
+            if memtable.entries() == 0 {
+                return Ok(());
             }
+            let switched = core.switch_memtable(task, memtable);
+            core.poisoned(switched)
         })?;
         let mut control = core.control.lock();
         control.flush_all = !core.view.load().immutables.is_empty();
