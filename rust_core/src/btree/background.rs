@@ -481,7 +481,7 @@ impl Job for CheckpointJob {
 
     fn run(&mut self, task: &mut Task) -> Result<()> {
         let pool = &self.slot.background.pool;
-        pool.redo.write_checkpoint(task, pool.checkpoint_target())
+        pool.write_checkpoint(task)
     }
 
     fn install(self: Box<Self>, _task: &mut Task) -> Result<()> {

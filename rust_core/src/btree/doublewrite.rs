@@ -2,6 +2,7 @@
 //! crash has a whole copy. A page takes a full slot whatever it is compressed to, as in InnoDB, which
 //! also fills the slots of compressed tables' pages up.
 
+use super::durable_file::DurableFile;
 use super::options::Options;
 use super::page::View;
 use super::redo::read_padded;
@@ -23,7 +24,7 @@ pub const REGION_PAGES: usize = 128;
 
 /// The area. A batch takes adjacent slots, the first that are free, so that the area is as large as what is in flight.
 pub struct Doublewrite {
-    file: Arc<dyn StorageFile>,
+    file: DurableFile,
     page_bytes: usize,
     taken: Mutex<Vec<bool>>,
     batches: Line,
@@ -46,11 +47,12 @@ impl Doublewrite {
     pub fn new(file: Arc<dyn StorageFile>, options: &Options) -> Self {
         options.set_syncs(&*file);
         let (page_bytes, batches) = (options.innodb_page_size as usize, options.innodb_doublewrite_files as usize);
+        let file = DurableFile::new(file);
         Self { file, page_bytes, taken: Mutex::default(), batches: Line::new(batches) }
     }
 
     /// Writes these packed pages and their images to slots of their own, syncs them, and keeps the slots until `in_place` is
-    /// done.
+    /// done. Slots of pages that could not be written in place are kept for good: recovery may need them.
     pub fn guard(
         &self,
         task: &mut Task,
@@ -67,7 +69,9 @@ impl Doublewrite {
                 .and_then(|()| self.file.sync(task, Purpose::Doublewrite))
                 .and_then(|()| in_place(task))
         });
-        self.taken.lock()[slots].fill(false);
+        if result.is_ok() {
+            self.taken.lock()[slots].fill(false);
+        }
         result
     }
 
@@ -96,11 +100,14 @@ impl Doublewrite {
 
     /// Repairs pages that are torn in their file and whole here. A copy counts only if its page was being written
     /// after the checkpoint: then the log brings it up to date. An older copy would bring back old data.
-    pub fn repair(&self, task: &mut Task, files: &Tablespaces, checkpoint_lsn: u64) -> Result<usize> {
+    ///
+    /// Returns the newest LSN of a copy, at least that of the checkpoint: before the copy was written, the log was durable to
+    /// there.
+    pub fn repair(&self, task: &mut Task, files: &Tablespaces, checkpoint_lsn: u64) -> Result<u64> {
         let mut newest = BTreeMap::<u32, (u64, Vec<u8>)>::new();
         let mut slot_image = vec![0; files.system().slot_bytes()];
         for slot in 0..self.file.len() / self.page_bytes as u64 {
-            read_padded(&*self.file, task, Purpose::Recovery, slot * self.page_bytes as u64, &mut slot_image)?;
+            read_padded(self.file.inner(), task, Purpose::Recovery, slot * self.page_bytes as u64, &mut slot_image)?;
             let (page_no, lsn) = (View(&slot_image).page_no(), View(&slot_image).lsn());
             let file = files.of_page(page_no);
             let image = &slot_image[..file.slot_bytes()];
@@ -109,6 +116,7 @@ impl Doublewrite {
                 newest.insert(page_no, (lsn, image.to_vec()));
             }
         }
+        let reached = newest.values().map(|(lsn, _)| *lsn).max().unwrap_or(checkpoint_lsn);
         let mut repaired = Vec::new();
         for (page_no, (_, copy)) in newest {
             let file = files.of_page(page_no);
@@ -120,7 +128,7 @@ impl Doublewrite {
             }
         }
         files.sync(task, &repaired)?;
-        Ok(repaired.len())
+        Ok(reached)
     }
 }
 

@@ -161,7 +161,8 @@ impl Btree {
         let mut rounds = 0;
         while need <= redo.usable_bytes() && rounds < ROOM_ROUNDS {
             let others = self.forest.reserved.load(Ordering::Acquire);
-            let limit = if others == 0 { redo.usable_bytes() } else { redo.thresholds.hard };
+            let usable = redo.usable_bytes();
+            let limit = if others == 0 { usable } else { redo.thresholds.hard.min(usable) };
             if redo.checkpoint_age() + others + need <= limit {
                 let reserved = &self.forest.reserved;
                 let swap = reserved.compare_exchange(others, others + need, Ordering::AcqRel, Ordering::Acquire);

@@ -244,10 +244,16 @@ impl BufferPool {
         end.min(floor).min(self.dirty.oldest().unwrap_or(end))
     }
 
-    /// Writes and adopts a checkpoint as far forward as can be.
-    pub fn checkpoint_now(&self, task: &mut Task) -> Result<()> {
+    /// Writes a checkpoint as far forward as can be.
+    pub fn write_checkpoint(&self, task: &mut Task) -> Result<()> {
+        // In this order: the pages before the target are synced, and so are the lengths of their files.
         let target = self.checkpoint_target();
-        self.redo.write_checkpoint(task, target)?;
+        self.redo.write_checkpoint(task, target, self.files.durable_bytes())
+    }
+
+    /// Writes and adopts a checkpoint.
+    pub fn checkpoint_now(&self, task: &mut Task) -> Result<()> {
+        self.write_checkpoint(task)?;
         self.redo.adopt_checkpoint();
         Ok(())
     }

@@ -2,16 +2,17 @@
 //! differs from InnoDB.
 //!
 //! Reading order: `page`, `page_edit` (slotted pages), `packed_page`, `packing`, `packed_split`, `padding`,
-//! `packed_pool` (compressed tables), `tablespaces`, `page_file`, `space` (what lies where), `pool`, `lru`, `flush_list`,
-//! `flush` (buffer pool and write-back), `redo`, `redo_op`, `mtr`, `intent`, `undo` (logs), `forest`, `insert`, `merge`,
-//! `cursor` (trees), `change_buffer`, `change_merge` (buffered changes), `pace`, `thresholds`, `background` (policies),
-//! `recovery`.
+//! `packed_pool` (compressed tables), `durable_file`, `tablespaces`, `page_file`, `space` (what lies where), `pool`, `lru`,
+//! `flush_list`, `flush` (buffer pool and write-back), `redo`, `redo_block`, `redo_op`, `mtr`, `intent`, `undo` (logs),
+//! `forest`, `insert`, `merge`, `cursor` (trees), `change_buffer`, `change_merge` (buffered changes), `pace`, `thresholds`,
+//! `background` (policies), `recovery`.
 
 mod background;
 mod change_buffer;
 mod change_merge;
 mod cursor;
 mod doublewrite;
+mod durable_file;
 mod engine;
 mod flush;
 mod flush_list;
@@ -38,6 +39,7 @@ mod range_count;
 mod read_ahead;
 mod recovery;
 mod redo;
+mod redo_block;
 mod redo_op;
 mod space;
 mod tablespaces;

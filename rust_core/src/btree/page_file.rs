@@ -1,5 +1,6 @@
 //! The file of a tablespace: checksums, page compression with holes, and what a page looks like on storage.
 
+use super::durable_file::DurableFile;
 use super::options::Options;
 use super::packed_page::Packed;
 use super::page::{AT_ALGORITHM, AT_CHECKSUM, AT_STORED, HEADER_BYTES, Kind, SLOT_BYTES, View, get_u32, put_u32};
@@ -13,6 +14,7 @@ use crate::storage::StorageFile;
 use parking_lot::Mutex;
 use std::cell::RefCell;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Unit in which holes give space back.
 pub const BLOCK_BYTES: usize = 4096;
@@ -23,7 +25,7 @@ thread_local! {
 
 /// The file and how its pages are packed. With `key_block_size` the pool packs them, and this sees slots only.
 pub struct PageFile {
-    file: Arc<dyn StorageFile>,
+    file: DurableFile,
     tablespace: Tablespace,
     /// Bytes of a page in the file: those of the page, or `key_block_size`.
     slot_bytes: usize,
@@ -33,6 +35,8 @@ pub struct PageFile {
     level: Option<i32>,
     /// Held while the file grows: a length that was looked up before another write grew the file would cut that off.
     growing: Mutex<()>,
+    /// Bytes that the file is known to keep.
+    durable_bytes: AtomicU64,
 }
 
 impl PageFile {
@@ -42,7 +46,9 @@ impl PageFile {
         let has_level = matches!(compression, Compression::Zlib | Compression::Zstd);
         let level = has_level.then_some(options.innodb_compression_level as i32);
         let (slot_bytes, packed) = (options.slot_bytes(tablespace), options.is_packed_in(tablespace));
-        Self { file, tablespace, slot_bytes, packed, compression, level, growing: Mutex::default() }
+        let (file, growing) = (DurableFile::new(file), Mutex::default());
+        let durable_bytes = AtomicU64::new(0);
+        Self { file, tablespace, slot_bytes, packed, compression, level, growing, durable_bytes }
     }
 
     /// Whose file it is.
@@ -112,20 +118,39 @@ impl PageFile {
             let _growing = self.growing.lock();
             self.file.write_at(task, purpose, offset, &images[..bytes])?;
             if self.file.len() < page_end {
-                self.file.set_len(task, page_end)?;
+                self.file.inner().set_len(task, page_end)?;
             }
         } else {
             self.file.write_at(task, purpose, offset, &images[..bytes])?;
         }
         if stored < self.slot_bytes {
-            self.file.punch_hole(task, offset + bytes as u64, (self.slot_bytes - stored) as u64)?;
+            self.file.inner().punch_hole(task, offset + bytes as u64, (self.slot_bytes - stored) as u64)?;
         }
         Ok(())
     }
 
     /// Makes written pages durable.
     pub fn sync(&self, task: &mut Task) -> Result<()> {
-        self.file.sync(task, Purpose::PageFlush)
+        let bytes = self.file.len();
+        self.file.sync(task, Purpose::PageFlush)?;
+        self.durable_bytes.fetch_max(bytes, Ordering::AcqRel);
+        Ok(())
+    }
+
+    /// Bytes that a power cut leaves of the file at least.
+    pub fn durable_bytes(&self) -> u64 {
+        self.durable_bytes.load(Ordering::Acquire)
+    }
+
+    /// Fails if the file is shorter than it was once known to be.
+    pub fn check_length(&self, durable_bytes: u64) -> Result<()> {
+        let bytes = self.file.len();
+        if bytes < durable_bytes {
+            let what = format!("the file should have {durable_bytes} bytes at least, it has {bytes}");
+            return Err(Error::corruption(self.tablespace.file_name(), bytes, what));
+        }
+        self.durable_bytes.fetch_max(durable_bytes, Ordering::AcqRel);
+        Ok(())
     }
 
     /// Reads and checks a page. `blocks` is what the page takes on storage, if known.
@@ -177,13 +202,13 @@ impl PageFile {
         let there = blocks.map_or(self.slot_bytes, |blocks| blocks * BLOCK_BYTES).min(self.slot_bytes);
         out[there..].fill(0);
         let offset = self.offset(page_no);
-        read_padded(&*self.file, task, purpose, offset, &mut out[..there])
+        read_padded(self.file.inner(), task, purpose, offset, &mut out[..there])
     }
 
     /// Reads pages that lie side by side in one request.
     pub fn read_run(&self, task: &mut Task, purpose: Purpose, page_no: u32, out: &mut [u8]) -> Result<()> {
         let offset = self.offset(page_no);
-        read_padded(&*self.file, task, purpose, offset, out)
+        read_padded(self.file.inner(), task, purpose, offset, out)
     }
 
     /// Checks a page as storage held it, and decompresses it in place.

@@ -1,7 +1,7 @@
 //! Opening: new files, or the way back from a crash.
 //!
 //! 1. Pages torn in their files are repaired from the doublewrite area.
-//! 2. The log is read from the checkpoint on, up to the first frame that is not whole.
+//! 2. The log is read from the checkpoint on, up to the first frame that is not whole. Any that was durable must be.
 //! 3. Every frame is replayed on the pages that are older than it, and all pages are written back.
 //! 4. A new stretch of the log begins, at an LSN that no frame in the file can have. It starts with the batches of which
 //!    only some changes were logged; the engine applies the rest of them.
@@ -11,10 +11,11 @@
 use super::doublewrite::{self, Doublewrite};
 use super::intent::{Intent, Planned};
 use super::options::Options;
-use super::page::{HEADER_BYTES, Kind, Stored, View};
+use super::page::{HEADER_BYTES, Kind, Stored, View, get_u64, put_u64};
 use super::page_edit::{Edit, Payload};
 use super::pool::{BufferPool, WritePage};
 use super::redo::{self, Checkpoint, Header, Redo};
+use super::redo_block::{BLOCK, PAYLOAD, offset_of, read_frames};
 use super::redo_op::{RedoOp, restore_image};
 use super::space::{META_PAGE, Space, Spaces, write_given_back, write_taken};
 use super::split_key;
@@ -26,10 +27,15 @@ use crate::runtime::{Signal, Task, Work};
 use crate::storage::{Storage, StorageFile};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 /// First LSN of a new log.
-const FIRST_LSN: u64 = 4096;
+const FIRST_LSN: u64 = 8 * PAYLOAD;
+/// Pages of a new file: the directory and a map page.
+const FIRST_PAGES: u64 = 2;
+/// Where page 0 has the number of its instance, in a part of the header that other kinds of pages need for keys.
+const AT_INSTANCE: usize = 64;
 
 /// An engine's lower half, ready to work.
 pub struct Recovered {
@@ -53,7 +59,6 @@ struct Opening<'a> {
     layout: KeyLayout,
     signal: &'a Arc<Signal>,
     poison: &'a Arc<Poison>,
-    doublewrite: Option<Arc<dyn StorageFile>>,
 }
 
 /// Opens or makes the files and brings the pages up to date.
@@ -65,17 +70,38 @@ pub fn open(
     poison: &Arc<Poison>,
     task: &mut Task,
 ) -> Result<Recovered> {
-    let is_new = !storage.list()?.iter().any(|name| name == redo::FILE);
-    if is_new {
+    if is_new(storage, options, task)? {
         create(storage, options, layout, task)?;
     }
-    let doublewrite = open_doublewrite(storage, options, task)?;
-    let opening = Opening { storage, options, layout, signal, poison, doublewrite };
+    let opening = Opening { storage, options, layout, signal, poison };
     opening.recover(task)
 }
 
-/// Makes the files of an empty engine. The log comes last: without it, the others count for nothing.
+/// Whether the engine has never been there, or was only about to be made. A folder that has lost its log is no such.
+fn is_new(storage: &dyn Storage, options: &Options, task: &mut Task) -> Result<bool> {
+    let names = storage.list()?;
+    let has = |name: &str| names.iter().any(|other| other == name);
+    if has(redo::FILE) {
+        return Ok(false);
+    }
+    let begun = has(redo::NEW_FILE);
+    let lost = |name: &str| Error::corruption(redo::FILE, 0, format!("missing, though there is {name}"));
+    for tablespace in [Tablespace::System, Tablespace::Compressed] {
+        let name = tablespace.file_name();
+        let most = if tablespace == Tablespace::System { FIRST_PAGES * options.innodb_page_size } else { 0 };
+        if has(name) && !(begun && storage.open(task, name)?.len() <= most) {
+            return Err(lost(name));
+        }
+    }
+    if has(doublewrite::FILE) { Err(lost(doublewrite::FILE)) } else { Ok(true) }
+}
+
+/// Makes the files of an empty engine. A log under its first name comes first, under its last name last: so nobody takes
+/// what a crash leaves in between for pages whose log is lost, nor the other way round.
 fn create(storage: &dyn Storage, options: &Options, layout: KeyLayout, task: &mut Task) -> Result<()> {
+    let header = wanted_header(options, layout, RandomState::new().hash_one(FIRST_LSN));
+    let log = Redo::create(storage, task, header)?;
+    storage.sync_directory(task)?;
     let files = Tablespaces::create(storage, options, task)?;
     let file = files.system();
     let mut space = Space::new(Tablespace::System, options);
@@ -90,27 +116,27 @@ fn create(storage: &dyn Storage, options: &Options, layout: KeyLayout, task: &mu
                 let place = space.place(page);
                 write_taken(&mut image, place.extent_slot, place.bit, 1, 0);
             }
+        } else {
+            put_u64(&mut image, AT_INSTANCE, header.instance);
         }
         let stored = file.pack(task, &mut image)?;
         file.write(task, Purpose::PageFlush, page_no, &image, stored)?;
     }
     file.sync(task)?;
-    let header = wanted_header(options, layout);
-    let first = Checkpoint { sequence: 0, lsn: FIRST_LSN, reach: FIRST_LSN };
-    let log = Redo::new(Redo::create(storage, task, header)?, header, first, BLOCK, BLOCK);
-    log.begin_stretch(task)?;
+    let page_file_bytes = files.durable_bytes();
+    let first = Checkpoint { sequence: 0, lsn: FIRST_LSN, reach: FIRST_LSN, page_file_bytes };
+    Redo::new(log, header, first, BLOCK, BLOCK).begin_stretch(task)?;
     Redo::put_in_place(storage, task)
 }
 
-const BLOCK: u64 = 512;
-
-fn wanted_header(options: &Options, layout: KeyLayout) -> Header {
+fn wanted_header(options: &Options, layout: KeyLayout, instance: u64) -> Header {
     Header {
         page_bytes: options.innodb_page_size,
         key_block_bytes: options.key_block_size,
         mixed: options.is_mixed(),
         indexed: layout == KeyLayout::Indexed,
         capacity: options.innodb_redo_log_capacity / 4096 * 4096,
+        instance,
     }
 }
 
@@ -127,13 +153,13 @@ fn open_doublewrite(storage: &dyn Storage, options: &Options, task: &mut Task) -
 }
 
 impl Opening<'_> {
-    fn doublewrite(&self) -> Option<Doublewrite> {
-        let file = self.doublewrite.clone()?;
-        Some(Doublewrite::new(file, self.options))
+    /// The area for the pages that are written, if there is one.
+    fn doublewrite(&self, file: Option<&Arc<dyn StorageFile>>) -> Option<Doublewrite> {
+        let file = file.filter(|_| self.options.innodb_doublewrite)?;
+        Some(Doublewrite::new(file.clone(), self.options))
     }
 
-    fn pool(&self, files: &Arc<Tablespaces>, redo: &Arc<Redo>) -> BufferPool {
-        let area = if self.options.innodb_doublewrite { self.doublewrite() } else { None };
+    fn pool(&self, files: &Arc<Tablespaces>, area: Option<Doublewrite>, redo: &Arc<Redo>) -> BufferPool {
         let (poison, signal) = (self.poison.clone(), self.signal.clone());
         BufferPool::new(self.options.clone(), files.clone(), area, redo.clone(), poison, signal)
     }
@@ -144,7 +170,7 @@ impl Opening<'_> {
     }
 
     fn check_header(&self, header: Header) -> Result<()> {
-        let wanted = wanted_header(self.options, self.layout);
+        let wanted = wanted_header(self.options, self.layout, header.instance);
         if header.page_bytes != wanted.page_bytes {
             let accepted = format!("{}, with which the files were made", header.page_bytes);
             return Err(Error::invalid("options.innodb_page_size", wanted.page_bytes, accepted));
@@ -171,21 +197,24 @@ impl Opening<'_> {
         let (header, checkpoint) = redo::read_header(&*file, task)?;
         self.check_header(header)?;
         let files = Arc::new(Tablespaces::open(self.storage, self.options, task)?);
-        if let Some(area) = self.doublewrite() {
-            area.repair(task, &files, checkpoint.lsn)?;
-        }
-        let bytes = redo::read_frames(&*file, task, header, checkpoint.lsn)?;
+        let doublewrite = open_doublewrite(self.storage, self.options, task)?;
+        let copied_to = match &doublewrite {
+            Some(area) => Doublewrite::new(area.clone(), self.options).repair(task, &files, checkpoint.lsn)?,
+            None => checkpoint.lsn,
+        };
+        check_pages(&files, header, checkpoint, task)?;
+        let reach = checkpoint.reach.max(copied_to);
+        let bytes = read_frames(&*file, task, header, Checkpoint { reach, ..checkpoint })?;
         task.charge(Work::ChecksumByte, bytes.len() as u64);
         let end = checkpoint.lsn + bytes.len() as u64;
-        if end < checkpoint.reach {
-            let what = format!("the log ends at LSN {end}, but was durable to {}", checkpoint.reach);
-            return Err(Error::corruption(redo::FILE, redo::HEADER_BYTES + end % header.region(), what));
-        }
-        let batches = self.replay(task, &files, (header, &file), (checkpoint.lsn, &bytes))?;
-        let start = Checkpoint { lsn: (end + header.region()).next_multiple_of(BLOCK), ..checkpoint };
+        let area = || self.doublewrite(doublewrite.as_ref());
+        let batches = self.replay(task, (&files, area()), (header, &file), (checkpoint.lsn, &bytes))?;
+        let page_file_bytes = files.durable_bytes();
+        let lsn = (end + header.region()).next_multiple_of(PAYLOAD);
+        let start = Checkpoint { lsn, page_file_bytes, ..checkpoint };
         let (redo, pending) = self.begin(task, file, header, start, (checkpoint.lsn, end), batches)?;
         let redo = Arc::new(redo);
-        let pool = Arc::new(self.pool(&files, &redo));
+        let pool = Arc::new(self.pool(&files, area(), &redo));
         let spaces = self.load_spaces(task, &pool)?;
         Ok(Recovered { pool, redo, spaces: Arc::new(Mutex::new(spaces)), pending })
     }
@@ -194,14 +223,14 @@ impl Opening<'_> {
     fn replay(
         &self,
         task: &mut Task,
-        files: &Arc<Tablespaces>,
+        (files, area): (&Arc<Tablespaces>, Option<Doublewrite>),
         (header, file): (Header, &Arc<dyn StorageFile>),
         (from, bytes): (u64, &[u8]),
     ) -> Result<BTreeMap<u64, Batch>> {
         let end = from + bytes.len() as u64;
-        let log = self.log(file.clone(), header, Checkpoint { sequence: 0, lsn: end, reach: end });
-        let pool = self.pool(files, &Arc::new(log));
-        let mut replay = Replay { pool: &pool, layout: self.layout, batches: BTreeMap::new() };
+        let log = self.log(file.clone(), header, Checkpoint { lsn: end, reach: end, ..Checkpoint::default() });
+        let pool = self.pool(files, area, &Arc::new(log));
+        let mut replay = Replay { header, pool: &pool, layout: self.layout, batches: BTreeMap::new() };
         for (lsn, end, payload) in redo::frames(bytes, from) {
             replay.frame(task, lsn, end, payload)?;
         }
@@ -222,12 +251,12 @@ impl Opening<'_> {
         (from, end): (u64, u64),
         batches: BTreeMap<u64, Batch>,
     ) -> Result<(Redo, Vec<Pending>)> {
-        let wanted = wanted_header(self.options, self.layout);
+        let wanted = wanted_header(self.options, self.layout, header.instance);
         let batch_bytes = batches.values().map(|batch| batch.batch.encoded().len() as u64 + 64).sum::<u64>();
         let slack = 2 * BLOCK + 2 * self.options.innodb_log_write_ahead_size;
         let anew = wanted != header || end - from + batch_bytes + slack > header.region();
         let log = if anew {
-            self.log(Redo::create(self.storage, task, wanted)?, wanted, start)
+            self.log(Redo::create(self.storage, task, wanted)?, wanted, Checkpoint { sequence: 0, ..start })
         } else {
             self.log(file, header, start)
         };
@@ -241,6 +270,8 @@ impl Opening<'_> {
         log.begin_stretch(task)?;
         if anew {
             Redo::put_in_place(self.storage, task)?;
+        } else if self.storage.list()?.iter().any(|name| name == redo::NEW_FILE) {
+            self.storage.remove(task, redo::NEW_FILE)?;
         }
         Ok((log, pending))
     }
@@ -262,6 +293,20 @@ impl Opening<'_> {
     }
 }
 
+/// A log replays on the pages that it was written for, as long as they were, and on no others.
+fn check_pages(files: &Tablespaces, header: Header, checkpoint: Checkpoint, task: &mut Task) -> Result<()> {
+    let mut image = vec![0; files.system().slot_bytes()];
+    let read = files.system().read(task, Purpose::Recovery, META_PAGE, None, &mut image);
+    let found = get_u64(&image, AT_INSTANCE);
+    if read.is_ok() && found != header.instance {
+        let (log, pages) = (header.instance, Tablespace::System.file_name());
+        let what = format!("the log of instance {log:016x}, but {pages} is of {found:016x}");
+        return Err(Error::corruption(redo::FILE, 0, what));
+    }
+    files.check_lengths(checkpoint.page_file_bytes)?;
+    read
+}
+
 /// A batch found in the log.
 struct Batch {
     batch: Intent,
@@ -269,6 +314,7 @@ struct Batch {
 }
 
 struct Replay<'a> {
+    header: Header,
     pool: &'a BufferPool,
     layout: KeyLayout,
     batches: BTreeMap<u64, Batch>,
@@ -283,15 +329,15 @@ struct Replayed<'a> {
     repack: Option<u8>,
 }
 
-fn broken(lsn: u64, what: &str) -> Error {
-    Error::corruption(redo::FILE, lsn, format!("the frame with this LSN {what}"))
+fn broken(header: Header, lsn: u64, what: &str) -> Error {
+    Error::corruption(redo::FILE, offset_of(header, lsn), format!("the frame with LSN {lsn} {what}"))
 }
 
 impl<'a> Replay<'a> {
     fn frame(&mut self, task: &mut Task, lsn: u64, end: u64, mut payload: &[u8]) -> Result<()> {
         let mut held = Vec::<Replayed<'a>>::new();
         while !payload.is_empty() {
-            let (op, rest) = RedoOp::decode(payload).ok_or_else(|| broken(lsn, "cannot be decoded"))?;
+            let (op, rest) = RedoOp::decode(payload).ok_or_else(|| broken(self.header, lsn, "cannot be decoded"))?;
             payload = rest;
             task.charge(Work::Record, 1);
             self.note(lsn, &op)?;
@@ -302,7 +348,8 @@ impl<'a> Replay<'a> {
                 held.push(self.fetch(task, page_no, end, &op)?);
             }
             if !held[index].skip {
-                self.apply(task, &mut held[index], &op).ok_or_else(|| broken(lsn, "does not fit its page"))?;
+                self.apply(task, &mut held[index], &op)
+                    .ok_or_else(|| broken(self.header, lsn, "does not fit its page"))?;
             }
         }
         for one in held.iter_mut().filter(|one| !one.skip) {
@@ -316,7 +363,7 @@ impl<'a> Replay<'a> {
     fn note(&mut self, lsn: u64, op: &RedoOp) -> Result<()> {
         match *op {
             RedoOp::Intent { applied, batch } => {
-                let batch = Intent::decode(batch).ok_or_else(|| broken(lsn, "has a broken batch"))?;
+                let batch = Intent::decode(batch).ok_or_else(|| broken(self.header, lsn, "has a broken batch"))?;
                 self.batches.insert(lsn, Batch { batch, applied });
             }
             RedoOp::Applied { intent, index }

@@ -1,9 +1,11 @@
 //! The redo log: one circular file, a buffer in front of it, and the checkpoint in its header.
 //!
-//! A log sequence number (LSN) is a byte position in the endless log; `lsn % region` is its place in the file. A frame is
-//! all that belongs together: it is replayed wholly or not at all. Its checksum is seeded with its own LSN, so what an
-//! earlier round left in the file is never taken for a frame.
+//! A log sequence number (LSN) is a byte position in the endless log, which fills the file's blocks (`redo_block.rs`) round
+//! after round. A frame is all that belongs together: it is replayed wholly or not at all. Its checksum is seeded with its own
+//! LSN, so what an earlier round left in the file is never taken for a frame.
 
+use super::durable_file::DurableFile;
+use super::redo_block::{BLOCK, PAYLOAD, append_blocks};
 use super::thresholds::Thresholds;
 use crate::error::{Error, Result};
 use crate::metrics::Purpose;
@@ -21,9 +23,7 @@ pub const NEW_FILE: &str = "redo.new";
 pub const HEADER_BYTES: u64 = 2048;
 /// Bytes in front of a frame: length and checksum.
 pub const FRAME_HEADER: usize = 8;
-/// Unit in which the log is written.
-const BLOCK: u64 = 512;
-const MAGIC: &[u8; 8] = b"tbredo02";
+const MAGIC: &[u8; 8] = b"tbredo03";
 const CHECKPOINT_AT: [u64; 2] = [512, 1024];
 
 /// What a log file says about itself.
@@ -39,6 +39,8 @@ pub struct Header {
     pub indexed: bool,
     /// Bytes of the file, header included.
     pub capacity: u64,
+    /// A random number that the page file has too: which pages this log is of.
+    pub instance: u64,
 }
 
 /// Where recovery begins.
@@ -50,6 +52,8 @@ pub struct Checkpoint {
     pub lsn: u64,
     /// The log was durable to here when the checkpoint was written: recovery must get at least this far.
     pub reach: u64,
+    /// Bytes that the files of the tablespaces had at least.
+    pub page_file_bytes: [u64; 2],
 }
 
 #[derive(Debug, Default)]
@@ -63,13 +67,14 @@ struct Writer {
     tail: Vec<u8>,
     out: Vec<u8>,
     spare: Vec<u8>,
+    blocks: Vec<u8>,
     /// The write-ahead block up to which the file is padded.
     padded_to: u64,
 }
 
 /// The redo log.
 pub struct Redo {
-    file: Arc<dyn StorageFile>,
+    file: DurableFile,
     header: Header,
     /// Limits on the age of the log.
     pub thresholds: Thresholds,
@@ -127,6 +132,7 @@ impl Header {
         block[32] = u8::from(self.indexed);
         block[33] = u8::from(self.mixed);
         block[40..48].copy_from_slice(&self.key_block_bytes.to_le_bytes());
+        block[48..56].copy_from_slice(&self.instance.to_le_bytes());
         seal(&mut block);
         block
     }
@@ -139,19 +145,26 @@ impl Header {
             indexed: block[32] == 1,
             mixed: block[33] == 1,
             key_block_bytes: field(block, 40),
+            instance: field(block, 48),
         })
     }
 
-    /// Bytes of the circular region.
+    /// Blocks of the circular region.
+    pub fn blocks(&self) -> u64 {
+        (self.capacity - HEADER_BYTES) / BLOCK
+    }
+
+    /// Bytes of the log that the circular region holds.
     pub fn region(&self) -> u64 {
-        self.capacity - HEADER_BYTES
+        self.blocks() * PAYLOAD
     }
 }
 
 impl Checkpoint {
     fn encode(&self) -> [u8; BLOCK as usize] {
         let mut block = [0; BLOCK as usize];
-        for (at, value) in [(8, self.sequence), (16, self.lsn), (24, self.reach)] {
+        let [system, compressed] = self.page_file_bytes;
+        for (at, value) in [(8, self.sequence), (16, self.lsn), (24, self.reach), (32, system), (40, compressed)] {
             block[at..at + 8].copy_from_slice(&value.to_le_bytes());
         }
         seal(&mut block);
@@ -160,50 +173,47 @@ impl Checkpoint {
 
     fn decode(block: &[u8]) -> Option<Self> {
         let sealed = is_sealed(block) && field(block, 8) > 0;
-        sealed.then(|| Self { sequence: field(block, 8), lsn: field(block, 16), reach: field(block, 24) })
+        sealed.then(|| Self {
+            sequence: field(block, 8),
+            lsn: field(block, 16),
+            reach: field(block, 24),
+            page_file_bytes: [field(block, 32), field(block, 40)],
+        })
     }
+}
+
+/// The newest checkpoint, if its slot and the other are what they must be: storage writes a slot whole or not at all, and the
+/// one before was durable when the newest was written.
+fn newest_checkpoint(header: &[u8]) -> Result<Checkpoint> {
+    let mut slots = [Checkpoint::default(); 2];
+    for (slot, at) in slots.iter_mut().zip(CHECKPOINT_AT) {
+        let block = &header[at as usize..(at + BLOCK) as usize];
+        if block.iter().any(|byte| *byte != 0) {
+            *slot = Checkpoint::decode(block)
+                .ok_or_else(|| Error::corruption(FILE, at, "the checksum of the checkpoint does not match"))?;
+        }
+    }
+    let newest = usize::from(slots[1].sequence > slots[0].sequence);
+    let [newest, other] = [slots[newest], slots[1 - newest]];
+    if newest.sequence == 0 || other.sequence + 1 != newest.sequence {
+        let missing = CHECKPOINT_AT[(newest.sequence.saturating_sub(1) % 2) as usize];
+        let what = format!("the checkpoint before number {} is missing", newest.sequence);
+        return Err(Error::corruption(FILE, missing, what));
+    }
+    Ok(newest)
 }
 
 /// Reads a log's header and its newest checkpoint.
 pub fn read_header(file: &dyn StorageFile, task: &mut Task) -> Result<(Header, Checkpoint)> {
     let mut bytes = vec![0; HEADER_BYTES as usize];
     read_padded(file, task, Purpose::Recovery, 0, &mut bytes)?;
+    if file.len() < HEADER_BYTES {
+        let what = format!("the file has {} bytes, the header of a log {HEADER_BYTES}", file.len());
+        return Err(Error::corruption(FILE, file.len(), what));
+    }
     let header = Header::decode(&bytes[..BLOCK as usize])
         .ok_or_else(|| Error::corruption(FILE, 0, "the header's checksum does not match"))?;
-    let newest = CHECKPOINT_AT
-        .iter()
-        .filter_map(|at| Checkpoint::decode(&bytes[*at as usize..(*at + BLOCK) as usize]))
-        .max_by_key(|checkpoint| checkpoint.sequence)
-        .ok_or_else(|| Error::corruption(FILE, CHECKPOINT_AT[0], "no checkpoint has a matching checksum"))?;
-    Ok((header, newest))
-}
-
-/// Reads the log from a checkpoint on: the frames' bytes up to the first that is not whole.
-pub fn read_frames(file: &dyn StorageFile, task: &mut Task, header: Header, from: u64) -> Result<Vec<u8>> {
-    const CHUNK: u64 = 1 << 20;
-    let region = header.region();
-    let mut bytes = Vec::new();
-    let mut valid = 0;
-    while (bytes.len() as u64) < region {
-        let at = from + bytes.len() as u64;
-        let offset = at % region;
-        let len = CHUNK.min(region - offset).min(region - bytes.len() as u64) as usize;
-        let start = bytes.len();
-        bytes.resize(start + len, 0);
-        read_padded(file, task, Purpose::Recovery, HEADER_BYTES + offset, &mut bytes[start..])?;
-        while let Some(len) = whole_frame(&bytes[valid..], from + valid as u64) {
-            valid += len;
-        }
-        // A frame that continues in the next chunk is not yet refuted; a length beyond the region is.
-        let rest = &bytes[valid..];
-        let wanted =
-            rest.get(..4).map_or(u64::MAX, |len| u64::from(u32::from_le_bytes([len[0], len[1], len[2], len[3]])));
-        if rest.len() >= FRAME_HEADER && (wanted == 0 || wanted + FRAME_HEADER as u64 <= rest.len() as u64) {
-            break;
-        }
-    }
-    bytes.truncate(valid);
-    Ok(bytes)
+    Ok((header, newest_checkpoint(&bytes)?))
 }
 
 fn checksum(lsn: u64, payload: &[u8]) -> u32 {
@@ -211,14 +221,14 @@ fn checksum(lsn: u64, payload: &[u8]) -> u32 {
 }
 
 /// Length of the frame that begins here, if it is whole.
-fn whole_frame(bytes: &[u8], lsn: u64) -> Option<usize> {
+pub fn whole_frame(bytes: &[u8], lsn: u64) -> Option<usize> {
     let len = u32::from_le_bytes(bytes.get(..4)?.try_into().ok()?) as usize;
     let sum = u32::from_le_bytes(bytes.get(4..FRAME_HEADER)?.try_into().ok()?);
     let payload = bytes.get(FRAME_HEADER..FRAME_HEADER.checked_add(len)?)?;
     (len > 0 && sum == checksum(lsn, payload)).then_some(FRAME_HEADER + len)
 }
 
-/// The frames in bytes that [`read_frames`] has checked: LSN, end LSN and payload of each.
+/// The frames in bytes that `read_frames` has checked: LSN, end LSN and payload of each.
 pub fn frames(bytes: &[u8], from: u64) -> impl Iterator<Item = (u64, u64, &[u8])> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -240,7 +250,7 @@ impl Redo {
     ) -> Self {
         let lsn = checkpoint.lsn;
         let redo = Self {
-            file,
+            file: DurableFile::new(file),
             header,
             thresholds: Thresholds::new(header.capacity, header.page_bytes),
             write_ahead,
@@ -277,7 +287,9 @@ impl Redo {
     /// Makes a log file beside the one in use, with a header and no checkpoint yet.
     pub fn create(storage: &dyn Storage, task: &mut Task, header: Header) -> Result<Arc<dyn StorageFile>> {
         let file = storage.create(task, NEW_FILE)?;
-        file.write_at(task, Purpose::Redo, 0, &header.encode())?;
+        let mut bytes = [0; HEADER_BYTES as usize];
+        bytes[..BLOCK as usize].copy_from_slice(&header.encode());
+        file.write_at(task, Purpose::Redo, 0, &bytes)?;
         Ok(file)
     }
 
@@ -328,8 +340,9 @@ impl Redo {
     /// Bytes of memory.
     pub fn memory_bytes(&self) -> u64 {
         let buffered = self.buffer.lock().bytes.capacity();
-        let writer =
-            self.writer.peek(|writer| writer.tail.capacity() + writer.out.capacity() + writer.spare.capacity());
+        let writer = self.writer.peek(|Writer { tail, out, spare, blocks, .. }| {
+            tail.capacity() + out.capacity() + spare.capacity() + blocks.capacity()
+        });
         (buffered + writer) as u64
     }
 
@@ -404,20 +417,22 @@ impl Redo {
             buffer.bytes.truncate((end - start) as usize);
             (std::mem::replace(&mut buffer.bytes, rest), end)
         };
-        let from = (end - taken.len() as u64) / BLOCK * BLOCK;
+        let from = (end - taken.len() as u64) / PAYLOAD * PAYLOAD;
         let start_in_block = (end - taken.len() as u64 - from) as usize;
         let mut out = std::mem::take(&mut writer.out);
         out.clear();
         writer.tail.resize(start_in_block, 0);
         out.extend_from_slice(&writer.tail);
         out.extend_from_slice(&taken);
-        let kept = (end / BLOCK * BLOCK).saturating_sub(from) as usize;
+        let kept = (end / PAYLOAD * PAYLOAD).saturating_sub(from) as usize;
         writer.tail.clear();
         writer.tail.extend_from_slice(&out[kept..]);
         let padded = self.padded_end(writer.padded_to, end);
         writer.padded_to = writer.padded_to.max(padded);
         out.resize((padded - from) as usize, 0);
-        let written = if out.is_empty() { Ok(()) } else { self.write_circular(task, from, &out) };
+        writer.blocks.clear();
+        append_blocks(&mut writer.blocks, from, &out, self.durable_lsn());
+        let written = if out.is_empty() { Ok(()) } else { self.write_circular(task, from, &writer.blocks) };
         writer.out = out;
         writer.spare = taken;
         writer.spare.clear();
@@ -428,13 +443,14 @@ impl Redo {
 
     /// Where a write that ends at `end` is padded to: its block, or the end of a write-ahead block that it is first in.
     fn padded_end(&self, padded_to: u64, end: u64) -> u64 {
-        let block_end = end.next_multiple_of(BLOCK);
-        if block_end > padded_to { end.next_multiple_of(self.write_ahead) } else { block_end }
+        let block_end = end.next_multiple_of(PAYLOAD);
+        if block_end > padded_to { end.next_multiple_of(self.write_ahead / BLOCK * PAYLOAD) } else { block_end }
     }
 
     fn write_circular(&self, task: &mut Task, from: u64, bytes: &[u8]) -> Result<()> {
-        let region = self.header.region();
-        let offset = from % region;
+        task.charge(Work::ChecksumByte, bytes.len() as u64);
+        let region = self.header.blocks() * BLOCK;
+        let offset = from / PAYLOAD * BLOCK % region;
         let first = bytes.len().min((region - offset) as usize);
         self.file.write_at(task, Purpose::Redo, HEADER_BYTES + offset, &bytes[..first])?;
         if first < bytes.len() {
@@ -461,15 +477,16 @@ impl Redo {
         if self.durable_lsn() >= lsn { Ok(()) } else { self.sync_to(task, lsn) }
     }
 
-    /// Writes a checkpoint at `lsn`: all changes before are in the synced page file. The log before it is free after
-    /// [`Redo::adopt_checkpoint`].
-    pub fn write_checkpoint(&self, task: &mut Task, lsn: u64) -> Result<()> {
+    /// Writes a checkpoint at `lsn`: all changes before are in the synced page files, of this length at least. The log before
+    /// it is free after [`Redo::adopt_checkpoint`].
+    pub fn write_checkpoint(&self, task: &mut Task, lsn: u64, page_file_bytes: [u64; 2]) -> Result<()> {
         self.ensure_durable(task, lsn)?;
         self.checkpointing.with(task, |task, last| {
             if lsn <= last.lsn {
                 return Ok(());
             }
-            let next = Checkpoint { sequence: last.sequence + 1, lsn, reach: self.durable_lsn().max(lsn) };
+            let reach = self.durable_lsn().max(lsn);
+            let next = Checkpoint { sequence: last.sequence + 1, lsn, reach, page_file_bytes };
             self.write_checkpoint_block(task, &next)?;
             *last = next;
             Ok(())
@@ -505,14 +522,18 @@ impl Redo {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::btree::redo_block::read_frames;
     use crate::storage::MemoryStorage;
 
+    /// Two blocks into one of the write-ahead blocks.
+    const FIRST: u64 = 10 * PAYLOAD;
+
     fn header() -> Header {
-        Header { page_bytes: 4096, key_block_bytes: 0, mixed: false, indexed: false, capacity: 256 << 10 }
+        Header { page_bytes: 4096, key_block_bytes: 0, mixed: false, indexed: false, capacity: 256 << 10, instance: 7 }
     }
 
     fn log(storage: &MemoryStorage, task: &mut Task) -> Redo {
-        let first = Checkpoint { sequence: 0, lsn: 5120, reach: 5120 };
+        let first = Checkpoint { sequence: 0, lsn: FIRST, reach: FIRST, page_file_bytes: [0; 2] };
         let file = Redo::create(storage, task, header()).unwrap();
         let redo = Redo::new(file, header(), first, 4096, 1 << 20);
         redo.begin_stretch(task).unwrap();
@@ -523,7 +544,7 @@ mod tests {
     fn read_back(storage: &MemoryStorage, task: &mut Task) -> Vec<Vec<u8>> {
         let file = storage.open(task, FILE).unwrap();
         let (header, checkpoint) = read_header(&*file, task).unwrap();
-        let bytes = read_frames(&*file, task, header, checkpoint.lsn).unwrap();
+        let bytes = read_frames(&*file, task, header, checkpoint).unwrap();
         frames(&bytes, checkpoint.lsn).map(|(_, _, payload)| payload.to_vec()).collect()
     }
 
@@ -534,7 +555,7 @@ mod tests {
         for round in 0..200u32 {
             let payloads: Vec<Vec<u8>> =
                 (0..20).map(|n| vec![(round + n) as u8; (n * 37 % 900 + 1) as usize]).collect();
-            redo.write_checkpoint(&mut task, redo.lsn()).unwrap();
+            redo.write_checkpoint(&mut task, redo.lsn(), [0; 2]).unwrap();
             redo.adopt_checkpoint();
             for payload in &payloads {
                 let (_, end) = redo.append(&mut task, |out| out.extend_from_slice(payload)).unwrap();
@@ -590,7 +611,6 @@ mod tests {
             redo.write_to(&mut task, end).unwrap();
             grown.push(storage.written_bytes() - before);
         }
-        // LSN 5120 lies 1024 bytes into a block of 4096.
         assert_eq!(grown, [3072, 512, 512]);
     }
 }

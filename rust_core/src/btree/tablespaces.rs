@@ -8,7 +8,8 @@
 use super::options::Options;
 use super::page_file::PageFile;
 use super::page_table::PageTable;
-use crate::error::Result;
+use super::redo;
+use crate::error::{Error, Result};
 use crate::runtime::Task;
 use crate::storage::Storage;
 use std::ops::Range;
@@ -73,8 +74,13 @@ impl Tablespaces {
 
     /// Opens the files.
     pub fn open(storage: &dyn Storage, options: &Options, task: &mut Task) -> Result<Self> {
+        let names = storage.list()?;
         let mut open = |tablespace: Tablespace| {
-            Ok(PageFile::new(storage.open(task, tablespace.file_name())?, tablespace, options))
+            let name = tablespace.file_name();
+            if !names.iter().any(|other| other == name) {
+                return Err(Error::corruption(name, 0, format!("missing, though there is {}", redo::FILE)));
+            }
+            Ok(PageFile::new(storage.open(task, name)?, tablespace, options))
         };
         let system = open(Tablespace::System)?;
         let compressed = options.is_mixed().then(|| open(Tablespace::Compressed)).transpose()?;
@@ -103,6 +109,17 @@ impl Tablespaces {
     /// The file of the system tablespace. No pages are larger than its own: where there are two, they are not compressed.
     pub fn system(&self) -> &PageFile {
         &self.system
+    }
+
+    /// Bytes that a power cut leaves of each file at least; of one that does not exist, 0.
+    pub fn durable_bytes(&self) -> [u64; 2] {
+        [self.system.durable_bytes(), self.compressed.as_ref().map_or(0, PageFile::durable_bytes)]
+    }
+
+    /// Fails if a file is shorter than it was once known to be.
+    pub fn check_lengths(&self, [system, compressed]: [u64; 2]) -> Result<()> {
+        self.system.check_length(system)?;
+        self.compressed.as_ref().map_or(Ok(()), |file| file.check_length(compressed))
     }
 
     /// Bytes of these pages on storage.

@@ -1,6 +1,7 @@
 //! What a crash leaves: every synced batch, no half batch, whole trees.
 
 use super::{Driven, Model, TINY, file_bytes, noise, options, structure};
+use crate::btree::redo_block::{PAYLOAD, offset_of};
 use crate::btree::tablespaces::Tablespace;
 use crate::engine::{Commit, Engine, KeyLayout, WriteBatch};
 use crate::error::{Error, Result};
@@ -326,20 +327,20 @@ fn a_crash_during_recovery_changes_nothing() {
 }
 
 /// A crash tears a hole into the log and leaves whole frames behind it; the next life writes frames of the same lengths
-/// up to them. They belong to nobody and must stay dead. Frames are 128 bytes and end with their blocks, so that no
+/// up to them. They belong to nobody and must stay dead. Frames are 124 bytes and end with their blocks, so that no
 /// padding overwrites the dead ones.
 #[test]
 fn frames_behind_a_torn_end_never_come_back() {
     let text = format!("{TINY} flush_log_at_trx_commit=2");
     // Keys alone: they have no undo.
-    let frame = |driven: &mut Driven, key: String| driven.put(format!("{key:-<116}").as_bytes(), b"").unwrap();
-    let into_block = |driven: &Driven| driven.detail("lsn") as usize % 512;
+    let frame = |driven: &mut Driven, key: String| driven.put(format!("{key:-<112}").as_bytes(), b"").unwrap();
+    let into_block = |driven: &Driven| driven.detail("lsn") as usize % PAYLOAD as usize;
     let mut torn_early = 0;
     for seed in 0..40 {
         let memory = Arc::new(MemoryStorage::new(Arc::default()));
         let mut driven = Driven::open(memory.clone(), &options(&text), KeyLayout::Plain).unwrap();
         let mut first = WriteBatch::default();
-        let filler = (1024 - into_block(&driven) - 12) % 512;
+        let filler = (2 * PAYLOAD as usize - into_block(&driven) - 12) % PAYLOAD as usize;
         first.put(&vec![b'a'; if filler < 128 { filler } else { filler - 1 }], b"");
         driven.write(&mut first, Commit::Synced).unwrap();
         assert_eq!(into_block(&driven), 0);
@@ -416,13 +417,12 @@ fn interrupt_updates(text: &str) {
     let grown = driven.detail("lsn") - before;
     assert!((6_000.0..14_000.0).contains(&grown), "the log has the changed bytes, and undo their old ones: {grown}");
     let expected = driven.scan(b"").unwrap();
-    let region = driven.engine.forest().redo.header().region();
+    let block = offset_of(driven.engine.forest().redo.header(), before as u64 / PAYLOAD * PAYLOAD) / 512 * 512;
     let (mut old, mut new) = (0, 0);
     for at in 0..30u64 {
         let clone = memory.crash_clone(CrashKeeps::Everything);
         let log = clone.open(&mut driven.task, "redo.log").unwrap();
-        let keep = 2048 + before as u64 % region / 512 * 512 + at * 512;
-        log.set_len(&mut driven.task, keep.min(log.len())).unwrap();
+        log.set_len(&mut driven.task, (block + at * 512).min(log.len())).unwrap();
         let mut again = Driven::open(Arc::new(clone), &options(&text), KeyLayout::Plain).unwrap();
         let found = again.scan(b"").unwrap();
         structure::check(again.engine.forest(), &mut again.task);

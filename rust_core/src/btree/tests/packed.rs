@@ -3,6 +3,7 @@
 use super::{Driven, PACKED, TINY, file_bytes, half_noise, noise, options, spread, structure};
 use crate::btree::page::EXTENT_PAGES;
 use crate::btree::redo;
+use crate::btree::redo_block::read_frames;
 use crate::btree::redo_op::RedoOp;
 use crate::btree::tablespaces::Tablespace;
 use crate::engine::{Commit, Engine, KeyLayout, WriteBatch};
@@ -148,7 +149,7 @@ fn a_change_is_in_the_undo_log_once_though_its_page_is_split_for_it() {
         driven.put(&spread(n), &half_noise(u64::from(n), 200)).unwrap();
     }
     assert!(driven.detail("pack_failures") > 20.0);
-    let bytes = redo::read_frames(&*file, &mut driven.task, header, start.lsn).unwrap();
+    let bytes = read_frames(&*file, &mut driven.task, header, start).unwrap();
     let mut appended = 0;
     for (_, _, mut payload) in redo::frames(&bytes, start.lsn) {
         while let Some((op, rest)) = RedoOp::decode(payload) {
@@ -164,10 +165,13 @@ fn repacks_without_image(storage: &dyn Storage) -> usize {
     let mut task = Task::wall(0);
     let file = storage.open(&mut task, redo::FILE).unwrap();
     let (header, checkpoint) = redo::read_header(&*file, &mut task).unwrap();
-    let bytes = redo::read_frames(&*file, &mut task, header, checkpoint.lsn).unwrap();
+    let bytes = read_frames(&*file, &mut task, header, checkpoint).unwrap();
     let frames = redo::frames(&bytes, checkpoint.lsn).map(|(_, _, payload)| payload);
     frames.filter(|payload| matches!(RedoOp::decode(payload), Some((RedoOp::Repack { .. }, _)))).count()
 }
+
+/// A batch of this many rows and one is nearly as large as the log has room for.
+const LAST_OF_BATCH: u32 = 115;
 
 #[test]
 fn a_log_that_is_nearly_full_takes_records_for_pages_and_recovery_compresses_them() {
@@ -180,7 +184,7 @@ fn a_log_that_is_nearly_full_takes_records_for_pages_and_recovery_compresses_the
     let mut seen = 0;
     for round in 0..10u32 {
         let mut batch = WriteBatch::default();
-        for n in 0..120 {
+        for n in 0..=LAST_OF_BATCH {
             batch.put(&(n * 33 + round).to_be_bytes(), &half_noise(u64::from(round * 100 + n), 210));
         }
         driven.engine.write(&mut driven.task, &mut batch, Commit::Synced).unwrap();
@@ -188,8 +192,8 @@ fn a_log_that_is_nearly_full_takes_records_for_pages_and_recovery_compresses_the
         let left = std::sync::Arc::new(storage.crash_clone(CrashKeeps::Synced));
         let mut again = Driven::open(left, &options(text), KeyLayout::Plain).unwrap();
         assert_eq!(structure::check(again.engine.forest(), &mut again.task).entries, 4000);
-        let found = again.get(&(119 * 33 + round).to_be_bytes()).unwrap();
-        assert_eq!(found, Some(half_noise(u64::from(round * 100 + 119), 210)));
+        let found = again.get(&(LAST_OF_BATCH * 33 + round).to_be_bytes()).unwrap();
+        assert_eq!(found, Some(half_noise(u64::from(round * 100 + LAST_OF_BATCH), 210)));
     }
     assert!(seen > 0, "the log was never nearly full");
 }
