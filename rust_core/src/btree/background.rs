@@ -426,11 +426,9 @@ impl Job for FlushJob {
             self.pages = background.take_due(pool.batch_pages().saturating_sub(frames.len()));
         }
         let oldest = pool.dirty.reserve_oldest(self.pages);
+        self.pages = 0;
         frames.extend(&oldest.frames);
-        let written = pool.write_frames(task, &frames, true);
-        pool.dirty.release(&oldest);
-        self.batches = written?;
-        Ok(())
+        pool.write_frames_into(&mut self.batches, task, &frames, true)
     }
 
     fn install(self: Box<Self>, task: &mut Task) -> Result<()> {
@@ -445,6 +443,15 @@ impl Job for FlushJob {
             state.refill_failed = freed == 0;
         }
         Ok(())
+    }
+}
+
+/// A job that is not installed gives back the pages that it was to write, and counts those that it has written as clean.
+impl Drop for FlushJob {
+    fn drop(&mut self) {
+        let background = &self.slot.background;
+        background.pool.complete_all(&self.batches);
+        background.state.lock().pages_due += self.pages as u64;
     }
 }
 

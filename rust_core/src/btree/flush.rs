@@ -1,6 +1,7 @@
 //! Writing dirty pages back: which go together, the order log - doublewrite - place, and the checkpoint behind them.
 
 use super::doublewrite::REGION_PAGES;
+use super::flush_list::Claims;
 use super::options::Options;
 use super::page::{EXTENT_PAGES, Kind, NO_PAGE, View};
 use super::page_file::BLOCK_BYTES;
@@ -23,9 +24,9 @@ pub struct FlushBatch {
 }
 
 /// Copies of claimed pages, by page number.
-struct Copies {
+struct Copies<'a> {
     pages: Vec<u32>,
-    frames: Vec<u32>,
+    claims: Claims<'a>,
     images: Vec<u8>,
     newest_lsn: u64,
 }
@@ -56,6 +57,18 @@ impl BufferPool {
     /// They count as clean once the batches are completed. `wait` says whether latches are waited for.
     pub fn write_frames(&self, task: &mut Task, frames: &[u32], wait: bool) -> Result<Vec<Arc<FlushBatch>>> {
         let mut batches = Vec::new();
+        self.write_frames_into(&mut batches, task, frames, wait)?;
+        Ok(batches)
+    }
+
+    /// As [`BufferPool::write_frames`]; `batches` has those that were written even if a later one fails.
+    pub fn write_frames_into(
+        &self,
+        batches: &mut Vec<Arc<FlushBatch>>,
+        task: &mut Task,
+        frames: &[u32],
+        wait: bool,
+    ) -> Result<()> {
         for group in frames.chunks(self.batch_pages()) {
             if wait && self.is_full_in_flight() {
                 break;
@@ -68,7 +81,7 @@ impl BufferPool {
                 }
             }
         }
-        Ok(batches)
+        Ok(())
     }
 
     /// The pages of these frames and their dirty neighbours, by page number.
@@ -94,23 +107,22 @@ impl BufferPool {
     /// Claims and copies what it can of the chosen pages, and leaves the others chosen: with `wait`, those whose latch is
     /// taken, unless it has nothing else. While it holds claims, it waits for no latch, because the latch's owner may wait
     /// for one of the claimed frames.
-    fn copy(&self, task: &mut Task, chosen: &mut BTreeMap<u32, u32>, wait: bool) -> Copies {
+    fn copy(&self, task: &mut Task, chosen: &mut BTreeMap<u32, u32>, wait: bool) -> Copies<'_> {
         let images = Vec::with_capacity(chosen.len() * self.files.system().slot_bytes());
-        let mut copies = Copies { pages: Vec::new(), frames: Vec::new(), images, newest_lsn: 0 };
+        let mut copies = Copies { pages: Vec::new(), claims: Claims::new(&self.dirty), images, newest_lsn: 0 };
         let take = |copies: &mut Copies, frame: u32, wait: bool| {
-            if !self.dirty.claim(frame) {
+            if !copies.claims.claim(frame) {
                 return true;
             }
             let copied = self.with_body(frame, wait, |page_no, body| {
                 let start = copies.images.len();
                 copies.pages.push(page_no);
-                copies.frames.push(frame);
                 body.append_stored(&mut copies.images);
                 copies.newest_lsn = copies.newest_lsn.max(View(&copies.images[start..]).lsn());
                 self.dirty.copied(frame);
             });
             if copied.is_none() {
-                self.dirty.unclaim(frame);
+                copies.claims.give_up_last();
             }
             copied.is_some()
         };
@@ -127,16 +139,16 @@ impl BufferPool {
 
     fn write_copies(&self, task: &mut Task, copies: Copies) -> Result<Arc<FlushBatch>> {
         let count = copies.pages.len() as u64;
-        let batch = Arc::new(FlushBatch { frames: copies.frames.clone(), completed: AtomicBool::new(false) });
         self.unzipped.lock().note_io(count);
-        self.write_durably(task, copies).inspect_err(|error| self.poison.set(error))?;
+        let claims = self.write_durably(task, copies).inspect_err(|error| self.poison.set(error))?;
+        let batch = Arc::new(FlushBatch { frames: claims.keep(), completed: AtomicBool::new(false) });
         self.counters.pages_flushed.fetch_add(count, Ordering::Relaxed);
         self.written.lock().push(batch.clone());
         self.batch_written.notify_all();
         Ok(batch)
     }
 
-    fn write_durably(&self, task: &mut Task, mut copies: Copies) -> Result<()> {
+    fn write_durably<'a>(&self, task: &mut Task, mut copies: Copies<'a>) -> Result<Claims<'a>> {
         self.poison.check()?;
         self.redo.ensure_durable(task, copies.newest_lsn)?;
         let mut stored = Vec::with_capacity(copies.pages.len());
@@ -152,7 +164,8 @@ impl BufferPool {
                 self.write_in_place(task, &copies, &stored)
             }),
             None => self.write_in_place(task, &copies, &stored),
-        }
+        }?;
+        Ok(copies.claims)
     }
 
     fn write_in_place(&self, task: &mut Task, copies: &Copies, stored: &[usize]) -> Result<()> {
@@ -259,18 +272,18 @@ impl BufferPool {
     }
 }
 
-impl Copies {
+impl Copies<'_> {
     fn into_regions(self, files: &Tablespaces) -> Vec<Self> {
         if self.pages.len() <= REGION_PAGES {
             return if self.pages.is_empty() { Vec::new() } else { vec![self] };
         }
-        let mut rest = &self.images[..];
-        let parts = self.pages.chunks(REGION_PAGES).zip(self.frames.chunks(REGION_PAGES));
-        let part = |(pages, frames): (&[u32], &[u32])| {
+        let Self { pages, claims, images, newest_lsn } = self;
+        let mut rest = &images[..];
+        let parts = pages.chunks(REGION_PAGES).zip(claims.split(REGION_PAGES));
+        let part = |(pages, claims): (&[u32], _)| {
             let (images, behind) = rest.split_at(files.bytes_of(pages));
             rest = behind;
-            let (pages, frames, images) = (pages.to_vec(), frames.to_vec(), images.to_vec());
-            Self { pages, frames, images, newest_lsn: self.newest_lsn }
+            Self { pages: pages.to_vec(), claims, images: images.to_vec(), newest_lsn }
         };
         parts.map(part).collect()
     }

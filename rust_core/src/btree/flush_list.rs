@@ -24,10 +24,67 @@ struct Inner {
     reservations: u64,
 }
 
-/// Frames that one job is about to write.
-pub struct Reserved {
+/// Frames that one job is about to write, for as long as this lives.
+pub struct Reserved<'a> {
     pub frames: Vec<u32>,
+    list: &'a FlushList,
     number: u64,
+}
+
+impl Drop for Reserved<'_> {
+    fn drop(&mut self) {
+        let mut inner = self.list.inner.lock();
+        for frame in &self.frames {
+            let state = &mut inner.states[*frame as usize];
+            if state.reserved_by == self.number {
+                state.reserved_by = 0;
+            }
+        }
+    }
+}
+
+/// Frames claimed for writing. Those that are not kept until they are written are given up.
+pub struct Claims<'a> {
+    frames: Vec<u32>,
+    list: &'a FlushList,
+}
+
+impl<'a> Claims<'a> {
+    pub fn new(list: &'a FlushList) -> Self {
+        Self { frames: Vec::new(), list }
+    }
+
+    /// Claims a dirty frame; false if it is clean or being written.
+    pub fn claim(&mut self, frame: u32) -> bool {
+        let claimed = self.list.claim(frame);
+        if claimed {
+            self.frames.push(frame);
+        }
+        claimed
+    }
+
+    /// Gives up the claim that was made last.
+    pub fn give_up_last(&mut self) {
+        self.frames.pop().into_iter().for_each(|frame| self.list.unclaim(frame));
+    }
+
+    /// The frames are written; who gets them completes them.
+    pub fn keep(mut self) -> Vec<u32> {
+        std::mem::take(&mut self.frames)
+    }
+
+    /// Claims of `count` frames each, in order.
+    pub fn split(self, count: usize) -> impl Iterator<Item = Self> {
+        let list = self.list;
+        let parts = self.keep().chunks(count).map(<[u32]>::to_vec).collect::<Vec<_>>();
+        parts.into_iter().map(move |frames| Self { frames, list })
+    }
+}
+
+impl Drop for Claims<'_> {
+    fn drop(&mut self) {
+        self.frames.iter().for_each(|frame| self.list.unclaim(*frame));
+    }
 }
 
 /// The list. 0 stands for no LSN.
@@ -96,10 +153,16 @@ impl FlushList {
         true
     }
 
-    /// Gives up a claim without having written.
+    /// Gives up a claim without having written: what a copy has, no page file has.
     pub fn unclaim(&self, frame: u32) {
         let mut inner = self.inner.lock();
-        inner.states[frame as usize].writing = false;
+        let index = frame as usize;
+        let oldest = inner.states[index].oldest;
+        let since = self.since[index].load(Ordering::Acquire);
+        if since == 0 || since > oldest {
+            self.since[index].store(oldest, Ordering::Release);
+        }
+        inner.states[index].writing = false;
         inner.writing -= 1;
     }
 
@@ -161,7 +224,7 @@ impl FlushList {
     /// The oldest dirty frames that are neither being written nor reserved, which are reserved from now on: two jobs that
     /// begin together would both choose the oldest otherwise, and one of them write nothing. Others in need of a clean frame
     /// or of room in the log may claim them all the same.
-    pub fn reserve_oldest(&self, limit: usize) -> Reserved {
+    pub fn reserve_oldest(&self, limit: usize) -> Reserved<'_> {
         let mut inner = self.inner.lock();
         let Inner { order, states, reservations, .. } = &mut *inner;
         *reservations += 1;
@@ -176,18 +239,7 @@ impl FlushList {
                 frames.push(frame);
             }
         }
-        Reserved { frames, number: *reservations }
-    }
-
-    /// Gives up what is still reserved.
-    pub fn release(&self, reserved: &Reserved) {
-        let mut inner = self.inner.lock();
-        for frame in &reserved.frames {
-            let state = &mut inner.states[*frame as usize];
-            if state.reserved_by == reserved.number {
-                state.reserved_by = 0;
-            }
-        }
+        Reserved { frames, list: self, number: *reservations }
     }
 
     /// Bytes of memory.
@@ -243,8 +295,22 @@ mod tests {
         list.mark(0, 20);
         let third = list.reserve_oldest(9);
         assert_eq!(third.frames, [0], "written and dirty again");
-        list.release(&first);
+        drop(first);
         assert_eq!(list.reserve_oldest(9).frames, [1], "but not the one that another has by now");
+    }
+
+    #[test]
+    fn a_page_whose_copy_was_not_written_is_as_dirty_as_before() {
+        let list = FlushList::new(1);
+        list.mark(0, 100);
+        for later in [200, 300] {
+            list.claim(0);
+            list.copied(0);
+            list.mark(0, later);
+            list.unclaim(0);
+            list.mark(0, later + 1);
+            assert_eq!((list.oldest(), list.writing()), (Some(100), 0));
+        }
     }
 
     #[test]

@@ -17,7 +17,7 @@ use super::packed_page::Packed;
 use super::packed_pool::{Unzipped, keep_in};
 use super::page::{EXTENT_PAGES, Kind, NO_PAGE, View};
 use super::page_edit::Edit;
-use super::page_table::PageTable;
+use super::page_table::{Entry, PageTable};
 use super::redo::Redo;
 use super::tablespaces::Tablespaces;
 use crate::engine::Poison;
@@ -447,7 +447,7 @@ impl BufferPool {
         if let Some(arrivals) = &arrivals {
             arrivals.prepare(task)?;
         }
-        let mut page = self.empty_frame(task, page_no)?;
+        let page = self.empty_frame(task, page_no)?;
         if !entry.claim(page.frame) {
             self.give_back(page);
             return Ok(());
@@ -456,13 +456,11 @@ impl BufferPool {
         if self.is_packed() {
             self.unzipped.lock().note_io(1);
         }
-        let result =
-            self.read_into(task, &mut page, page_no, purpose).and_then(|()| self.check_age(page.view(), page_no));
-        if let Err(error) = result {
-            entry.release();
-            self.give_back(page);
-            return Err(error);
-        }
+        let mut reading = Reading { pool: self, entry, page: Some(page) };
+        let Some(page) = &mut reading.page else { return Ok(()) };
+        self.read_into(task, page, page_no, purpose)?;
+        self.check_age(page.view(), page_no)?;
+        let Some(mut page) = reading.page.take() else { return Ok(()) };
         self.admit(&mut page, page_no);
         arrivals.map_or(Ok(()), |arrivals| arrivals.arrive(task, &mut page))
     }
@@ -629,6 +627,22 @@ impl BufferPool {
         if self.knows_leaves && body.has_page() && body.page_no != NO_PAGE {
             let packed = body.has_packed().then_some(Packed(&body.packed));
             self.table.entry(body.page_no).know_leaf(KnownLeaf::of(View(&body.bytes), packed));
+        }
+    }
+}
+
+/// A frame that was claimed for a page, while that is read. It is given back if the page does not come.
+struct Reading<'a> {
+    pool: &'a BufferPool,
+    entry: &'a Entry,
+    page: Option<WritePage<'a>>,
+}
+
+impl Drop for Reading<'_> {
+    fn drop(&mut self) {
+        if let Some(page) = self.page.take() {
+            self.entry.release();
+            self.pool.give_back(page);
         }
     }
 }

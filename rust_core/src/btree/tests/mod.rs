@@ -3,6 +3,7 @@
 mod change_buffer;
 mod concurrent;
 mod crash;
+mod dropped_jobs;
 mod jobs;
 mod lost_files;
 mod mixed;
