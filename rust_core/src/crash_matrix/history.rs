@@ -12,9 +12,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// What an engine should hold.
 pub type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
-const KEYS: u64 = 500;
 /// Keys that half of all changes go to.
 const HOT_KEYS: u64 = 40;
+/// The index whose keys are long and have no values, as those of a secondary index.
+const SECONDARY: u32 = 3;
 /// Indexes under [`KeyLayout::Indexed`], that of the last batch's number included.
 pub const INDEXES: u32 = 4;
 
@@ -26,18 +27,33 @@ pub fn last_key(layout: KeyLayout) -> &'static [u8] {
     }
 }
 
+/// Keys in all: under [`KeyLayout::Indexed`] more than fit the smallest buffer pool.
+fn keys(layout: KeyLayout) -> u64 {
+    if layout == KeyLayout::Plain { 500 } else { 3000 }
+}
+
 /// The key with this number.
 pub fn key(layout: KeyLayout, number: u64) -> Vec<u8> {
     let text = format!("key{number:04}");
-    match layout {
-        KeyLayout::Plain => text.into_bytes(),
-        KeyLayout::Indexed => [&(1 + number as u32 % (INDEXES - 1)).to_be_bytes()[..], text.as_bytes()].concat(),
+    if layout == KeyLayout::Plain {
+        return text.into_bytes();
     }
+    let index = 1 + number as u32 % (INDEXES - 1);
+    let mut key = [&index.to_be_bytes()[..], text.as_bytes()].concat();
+    if index == SECONDARY {
+        let mut coin = Xoshiro256PlusPlus::seed_from_u64(number);
+        key.extend((0..190).map(|_| coin.random::<u8>()));
+    }
+    key
+}
+
+fn has_values(key: &[u8]) -> bool {
+    !key.starts_with(&SECONDARY.to_be_bytes())
 }
 
 /// A number of some key.
-pub fn some_key(coin: &mut impl Rng) -> u64 {
-    if coin.random() { coin.random_range(0..HOT_KEYS) } else { coin.random_range(0..KEYS) }
+pub fn some_key(layout: KeyLayout, coin: &mut impl Rng) -> u64 {
+    if coin.random() { coin.random_range(0..HOT_KEYS) } else { coin.random_range(0..keys(layout)) }
 }
 
 /// Zeros, one byte again and again, or noise.
@@ -61,8 +77,9 @@ pub fn batch(layout: KeyLayout, number: u64) -> WriteBatch {
     let mut batch = WriteBatch::default();
     let changes = if coin.random_range(0..60) == 0 { 40 } else { coin.random_range(1..5) };
     for _ in 0..changes {
-        let key = key(layout, some_key(&mut coin));
-        if coin.random_range(0..5) == 0 { batch.delete(&key) } else { batch.put(&key, &value(&mut coin)) }
+        let key = key(layout, some_key(layout, &mut coin));
+        let value = if has_values(&key) { value(&mut coin) } else { Vec::new() };
+        if coin.random_range(0..5) == 0 { batch.delete(&key) } else { batch.put(&key, &value) }
     }
     batch.put(last_key(layout), &number.to_be_bytes());
     batch

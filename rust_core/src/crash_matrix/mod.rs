@@ -16,7 +16,7 @@ pub use faults::fail_each_access_once;
 pub use threads::{cut_power_while_threads_run, fail_one_access_while_threads_run};
 
 use crate::engine::{Engine, KeyLayout};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::runtime::{Signal, Task};
 use crate::storage::Storage;
 use crate::storage::memory::CrashKeeps;
@@ -38,6 +38,11 @@ pub trait Subject: Send + Sync + 'static {
 
     /// What its cursors show.
     fn cursors(&self) -> Cursors;
+
+    /// Whether a power cut or a fault may leave what the settings cannot repair, so that the engine refuses to open.
+    fn may_refuse(&self, _error: &Error) -> bool {
+        false
+    }
 
     /// Checks the structure of an engine that nobody else uses.
     fn inspect(&self, _engine: &Self::Engine, _task: &mut Task) {}

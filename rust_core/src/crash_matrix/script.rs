@@ -205,7 +205,7 @@ impl<S: Subject> Run<S> {
             match coin.random_range(0..1000) {
                 0..600 => self.write(life, &mut model, coin.random_range(0..8) == 0)?,
                 600..700 => {
-                    let key = history::key(self.subject.layout(), history::some_key(coin));
+                    let key = history::key(self.subject.layout(), history::some_key(self.subject.layout(), coin));
                     let read = life.get(&key);
                     let value = match read {
                         Err(_) if engine.check().is_ok() => life.get(&key)?,
@@ -216,7 +216,7 @@ impl<S: Subject> Run<S> {
                 700..720 => open = None,
                 720..780 => {
                     let forward = coin.random_range(0..4) > 0;
-                    let key = history::key(self.subject.layout(), history::some_key(coin));
+                    let key = history::key(self.subject.layout(), history::some_key(self.subject.layout(), coin));
                     let stepped = match &mut open {
                         Some(open) if open.cursor.valid() => {
                             open.steps(&mut life.task, forward, self.subject.cursors(), &model)

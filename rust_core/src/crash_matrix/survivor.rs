@@ -6,9 +6,9 @@ use super::history::{self, History, Model};
 use super::script::Life;
 use super::{Commits, Subject, survival};
 use crate::engine::{Commit, Engine, KeyLayout};
-use crate::storage::MemoryStorage;
 use crate::storage::gated::GatedStorage;
 use crate::storage::memory::CrashKeeps;
+use crate::storage::{MemoryStorage, Storage};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
@@ -30,21 +30,29 @@ pub fn check<S: Subject>(subject: &Arc<S>, history: &History, memory: &MemorySto
         }
     });
     let watched = Arc::new(GatedStorage::behind(watch, left.clone()));
-    let mut life = Life::open(&**subject, watched).unwrap_or_else(|error| panic!("it does not open: {error}"));
+    let Some(mut life) = open_or_refuse(subject, watched, "it does not open") else { return };
     let interrupted = interrupted.lock().take();
     let last = life.last_batch(subject.layout()).unwrap();
     let (least, most) = (history.least(keeps == CrashKeeps::Everything), history.most());
     assert!((least..=most).contains(&last), "batch {last} is the last, not one from {least} to {most}");
     let state = history.state_after(last);
     expect_state(subject, &mut life, &state, "after the crash");
-    if let Some(interrupted) = interrupted {
-        let mut life = Life::open(&**subject, interrupted.clone())
-            .unwrap_or_else(|error| panic!("it does not open after a crash of its recovery: {error}"));
+    let what = "it does not open after a crash of its recovery";
+    if let Some(mut life) = interrupted.and_then(|interrupted| open_or_refuse(subject, interrupted, what)) {
         let again = life.last_batch(subject.layout()).unwrap();
         assert_eq!(again, last, "the last batch after a crash of the recovery");
         expect_state(subject, &mut life, &state, "after a crash of the recovery");
     }
     write_close_and_reopen(subject, life, left, (last, state), seed);
+}
+
+/// Opens what is left, unless it may be refused.
+pub fn open_or_refuse<S: Subject>(subject: &Arc<S>, left: Arc<dyn Storage>, what: &str) -> Option<Life<S>> {
+    match Life::open(&**subject, left) {
+        Ok(life) => Some(life),
+        Err(error) if subject.may_refuse(&error) => None,
+        Err(error) => panic!("{what}: {error}"),
+    }
 }
 
 fn write_close_and_reopen<S: Subject>(

@@ -1,6 +1,7 @@
 //! Power cuts and faults while threads write and jobs run.
 
 use super::script::Life;
+use super::survivor::open_or_refuse;
 use super::{Commits, SURVIVALS, Subject, stride, survival};
 use crate::engine::{Commit, Engine, WriteBatch};
 use crate::runtime::threads::{WallClock, Workers, admit, spawn};
@@ -112,7 +113,7 @@ fn run_threads<S: Subject>(
 
 fn check<S: Subject>(subject: &Arc<S>, left: &MemoryStorage, keeps: CrashKeeps, told: &[Told], what: &str) {
     let left = Arc::new(left.crash_clone(CrashKeeps::Everything));
-    let mut life = Life::open(&**subject, left.clone()).unwrap_or_else(|error| panic!("{what}: {error}"));
+    let Some(mut life) = open_or_refuse(subject, left.clone(), what) else { return };
     let mut lasts = Vec::new();
     for (writer, told) in told.iter().enumerate() {
         let writer = writer as u32;

@@ -6,6 +6,7 @@ mod crash;
 mod dropped_jobs;
 mod jobs;
 mod lost_files;
+mod matrix;
 mod mixed;
 mod model;
 mod own_keys;
@@ -35,7 +36,7 @@ fn options(text: &str) -> Options {
     for pair in text.split_whitespace() {
         let (name, value) = pair.split_once('=').unwrap();
         let value = serde_json::from_str(value).unwrap_or_else(|_| serde_json::Value::from(value));
-        let plain = ["merge_threshold", "key_block_size", "compressed_indexes"].contains(&name);
+        let plain = ["merge_threshold", "key_block_size", "compressed_indexes", "engine_second_us"].contains(&name);
         let name = if plain { name.to_owned() } else { format!("innodb_{name}") };
         map.insert(name, value);
     }
