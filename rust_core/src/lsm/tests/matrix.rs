@@ -106,14 +106,14 @@ fn subject(settings: &Value) -> LsmSubject {
 #[test]
 fn a_power_cut_anywhere_leaves_a_prefix_with_all_that_was_synced() {
     for (name, settings) in option_sets() {
-        cut_power_everywhere(name, subject(&settings), 2500, 211);
+        cut_power_everywhere(name, subject(&settings), 2500, 89);
     }
 }
 
 #[test]
 fn one_fault_anywhere_loses_nothing_that_was_acknowledged() {
     for (name, settings) in option_sets() {
-        fail_each_access_once(name, subject(&settings), 500, 199);
+        fail_each_access_once(name, subject(&settings), 500, 97);
     }
 }
 
