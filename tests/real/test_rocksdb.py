@@ -34,6 +34,7 @@ SETTINGS: dict[str, Setting] = LSM | {
     "prefix_extractor": "fixed:8",
     "cache_index_and_filter_blocks": True,
     "pin_l0_filter_and_index_blocks_in_cache": True,
+    "wal_recovery_mode": "kAbsoluteConsistency",
 }
 
 
