@@ -10,7 +10,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 CORE := rust_core/Cargo.toml
 CORE_SOURCES := $(shell find rust_core/src -type f) rust_core/Cargo.toml rust_core/Cargo.lock
 
-.PHONY: help setup tune test lint test-rust test-python bench soak soak-core soak-threads soak-quits soak-readers calibrate-check verify scorecard clean
+.PHONY: help setup tune test lint test-rust test-python bench soak soak-core soak-threads soak-quits soak-readers soak-fuzz fuzz-nightly calibrate-check verify scorecard clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -56,7 +56,7 @@ scorecard: setup  ## replays all published experiments and writes what README an
 	$(BIN)/tunebench published --all -o datasets/published/SCORECARD.md --force
 	$(BIN)/python -m tests.support.readme_scorecard
 
-soak: soak-core soak-threads soak-quits soak-readers  ## what takes hours: all cases of the core's tests, hundreds of studies, mutated files
+soak: soak-core soak-fuzz soak-threads soak-quits soak-readers  ## what takes hours: all cases of the core's tests, hundreds of studies, mutated files
 
 soak-core:  ## the tests of the core with 50 times as many property cases, every power cut and fault of the crash matrix
 	PROPTEST_CASES=12800 CRASH_STRIDE=1 $(CARGO) test --release --manifest-path $(CORE)
@@ -69,6 +69,23 @@ soak-quits: $(VENV)/.developer  ## the workbench, left 200 times at any moment o
 
 soak-readers: $(VENV)/.developer  ## every reader of users' files on mutated ones, 10 minutes each
 	FUZZ_SECONDS=600 $(BIN)/python -m pytest tests/fuzz
+
+# Ten minutes for each decoder, one after the other; FUZZ_SECONDS says how many otherwise.
+soak-fuzz:  ## damaged files and specs for every decoder of the core, 10 minutes each
+	CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS=true CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS=true FUZZ_SECONDS=$${FUZZ_SECONDS:-600} \
+		$(CARGO) test --release --manifest-path $(CORE) --target-dir rust_core/target/fuzz --lib fuzz::tests -- \
+		--test-threads=1 --nocapture
+
+# What cargo-fuzz would pass to rustc, for machines without it.
+LIBFUZZER := --cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
+	-Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
+	-Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1
+
+fuzz-nightly:  ## libFuzzer on one decoder for FUZZ_SECONDS: make fuzz-nightly FUZZ_TARGET=redo (needs a nightly compiler)
+	mkdir -p rust_core/fuzz/corpus/$(FUZZ_TARGET)
+	RUSTFLAGS="$(LIBFUZZER)" FUZZ_TARGET=$(FUZZ_TARGET) $(CARGO) +nightly run --release \
+		--manifest-path rust_core/fuzz/Cargo.toml --target $$(rustc -vV | sed -n 's/host: //p') -- \
+		-max_total_time=$${FUZZ_SECONDS:-600} -timeout=60 rust_core/fuzz/corpus/$(FUZZ_TARGET)
 
 calibrate-check: $(VENV)/.developer  ## calibrates, then puts simulated beside measured runs; takes minutes
 	$(BIN)/python -m tests.calibration.compare

@@ -35,19 +35,20 @@ impl Forest {
             let tree = self.create_change_tree(task)?;
             let _ = self.changes.tree.set(tree);
         } else if let Some(tree) = self.changes.tree.get() {
-            self.load_changes(task, tree.root)?;
+            self.load_changes(task, *tree, tree.root, None)?;
         }
         Ok(())
     }
 
-    fn load_changes(&self, task: &mut Task, page_no: u32) -> Result<()> {
+    fn load_changes(&self, task: &mut Task, tree: Tree, page_no: u32, above: Option<u8>) -> Result<()> {
         let page = self.pool.read(task, page_no)?;
         let view = page.view();
+        above.map_or(Ok(()), |level| self.check_child(tree, level, view))?;
         self.changes.note_pages(CHANGE_TREE, true);
         if !view.is_leaf() {
-            let children = (0..view.count()).map(|slot| view.child(slot)).collect::<Vec<_>>();
+            let (children, level) = ((0..view.count()).map(|slot| view.child(slot)).collect::<Vec<_>>(), view.level());
             drop(page);
-            return children.into_iter().try_for_each(|child| self.load_changes(task, child));
+            return children.into_iter().try_for_each(|child| self.load_changes(task, tree, child, Some(level)));
         }
         let mut state = self.changes.state.lock();
         for slot in 0..view.count() {
@@ -55,6 +56,7 @@ impl Forest {
                 Stored::Inline(value) => Change::decode(view.key(slot), value),
                 Stored::Overflow(_) => None,
             };
+            let change = change.filter(|(page_no, _)| self.pool.table.get(*page_no).is_some());
             let Some((page_no, change)) = change else { return Err(self.broken(view.page_no())) };
             self.changes.add(&mut state, page_no, change);
         }

@@ -93,6 +93,14 @@ impl<'a> Cursor<'a> {
             drop(leaf);
             let bound = if find.is_forward() { &self.bounds.upper } else { &self.bounds.lower };
             let Some(bound) = bound.key() else { return Ok(()) };
+            let goes_on = match find {
+                Find::AtOrAfter | Find::After => *bound > *self.target,
+                Find::AtOrBefore => *bound <= *self.target,
+                Find::Before => *bound < *self.target,
+            };
+            if !goes_on {
+                return Err(self.forest.misplaced(tree.root));
+            }
             self.target.clear();
             self.target.extend_from_slice(bound);
             find = if find.is_forward() { Find::AtOrAfter } else { Find::Before };
@@ -153,6 +161,10 @@ impl<'a> Cursor<'a> {
             self.valid = false;
             return Ok(());
         };
+        let key = &self.key[self.prefix_bytes()..];
+        if if find.is_forward() { bound <= key } else { bound > key } {
+            return Err(self.forest.misplaced(self.leaf));
+        }
         self.target.clear();
         self.target.extend_from_slice(bound);
         self.find(task, if find.is_forward() { Find::AtOrAfter } else { Find::Before })

@@ -5,6 +5,7 @@
 use super::durable_file::DurableFile;
 use super::options::Options;
 use super::page::View;
+use super::page_table::PageTable;
 use super::redo::read_padded;
 use super::tablespaces::Tablespaces;
 use crate::error::Result;
@@ -109,6 +110,9 @@ impl Doublewrite {
         for slot in 0..self.file.len() / self.page_bytes as u64 {
             read_padded(self.file.inner(), task, Purpose::Recovery, slot * self.page_bytes as u64, &mut slot_image)?;
             let (page_no, lsn) = (View(&slot_image).page_no(), View(&slot_image).lsn());
+            if page_no as usize >= PageTable::MAX_PAGES {
+                continue;
+            }
             let file = files.of_page(page_no);
             let image = &slot_image[..file.slot_bytes()];
             let newer = newest.get(&page_no).is_none_or(|(known, _)| *known < lsn);

@@ -8,6 +8,7 @@ use super::intent::{Intent, Planned, Span, base_of};
 use super::options::Options;
 use super::page::{Kind, View};
 use super::recovery::{self, Pending, Recovered};
+use super::redo;
 use super::redo_op::RedoOp;
 use super::split_key;
 use super::undo::{UndoLog, changed};
@@ -79,6 +80,9 @@ impl Btree {
             let mut undo = UndoLog::new(&self.forest);
             let planned = batch.changes().zip(&batch.spans).enumerate().skip(applied as usize);
             for (index, (planned, span)) in planned {
+                self.check_change(&planned.change()).map_err(|error| {
+                    Error::corruption(redo::FILE, intent, format!("the batch with this LSN cannot be: {error}"))
+                })?;
                 let origin = Origin::Batch { intent, floor, index: index as u32, span: *span };
                 self.complete(task, planned, origin, &mut undo)?;
             }

@@ -171,6 +171,9 @@ impl Forest {
     /// Reads the directory.
     pub fn load_directory(&self, task: &mut Task) -> Result<()> {
         let page = self.pool.read(task, META_PAGE)?;
+        if page.view().kind() != Kind::Meta {
+            return Err(self.misplaced(META_PAGE));
+        }
         let bytes = page.view().0;
         let count = (get_u32(bytes, AT_TREES) as usize).min(self.max_trees());
         let mut trees = (0..count)
@@ -180,12 +183,20 @@ impl Forest {
             })
             .collect::<Vec<_>>();
         trees.sort_unstable_by_key(|tree| tree.number);
+        drop(page);
         trees.iter().try_for_each(|tree| self.check_tablespace(*tree))?;
+        trees.iter().try_for_each(|tree| self.check_root(task, *tree))?;
         if let Some(changes) = trees.pop_if(|tree| tree.number == CHANGE_TREE) {
             let _ = self.changes.tree.set(changes);
         }
         self.directory.store(Arc::new(trees));
         Ok(())
+    }
+
+    /// A root is a page of its tree, at whatever level.
+    fn check_root(&self, task: &mut Task, tree: Tree) -> Result<()> {
+        let root = self.pool.read(task, tree.root)?;
+        self.check_child(tree, root.view().level() + 1, root.view())
     }
 
     /// A tree stays in the tablespace that it was made in.
@@ -269,6 +280,25 @@ impl Forest {
         Ok(Tree { number, root: page_no })
     }
 
+    /// The child at `slot` of an internal page. A page that is its own child would be waited for without end.
+    #[inline]
+    pub fn child_of(&self, view: View, slot: usize) -> Result<u32> {
+        let child = view.child(slot);
+        if child == view.page_no() { Err(self.misplaced(child)) } else { Ok(child) }
+    }
+
+    /// Checks that a page is one of the tree, a level below its parent; so every descent comes to an end.
+    #[inline]
+    pub fn check_child(&self, tree: Tree, parent_level: u8, view: View) -> Result<()> {
+        let fits = view.kind() == Kind::Tree && view.tree() == tree.number && view.level() + 1 == parent_level;
+        if fits { Ok(()) } else { Err(self.misplaced(view.page_no())) }
+    }
+
+    #[cold]
+    pub fn misplaced(&self, page_no: u32) -> Error {
+        self.pool.files.of_page(page_no).corruption(page_no, format!("page {page_no} is not where its tree has it"))
+    }
+
     fn count_pages(&self, task: &mut Task, depth: u64, misses: u64) {
         task.blocks_asked += depth;
         self.counters.hits.fetch_add(depth.saturating_sub(misses), Ordering::Relaxed);
@@ -296,7 +326,7 @@ impl Forest {
             let mut depth = 1;
             while !page.view().is_leaf() {
                 let slot = choose_child(task, page.view(), toward, bounds.as_deref_mut());
-                let child = page.view().child(slot);
+                let (child, level) = (self.child_of(page.view(), slot)?, page.view().level());
                 page = match self.pool.read_resident(task, child) {
                     Some(child) => child,
                     None if misses < POLITE_ATTEMPTS => {
@@ -310,6 +340,7 @@ impl Forest {
                         self.pool.read(task, child)?
                     }
                 };
+                self.check_child(tree, level, page.view())?;
                 depth += 1;
             }
             self.count_pages(task, depth, misses as u64);
@@ -324,7 +355,9 @@ impl Forest {
         let mut page = self.pool.peek(tree.root)?;
         while !page.view().is_leaf() {
             let slot = page.view().child_slot(&mut uncharged, key);
+            let level = page.view().level();
             page = self.pool.peek(page.view().child(slot))?;
+            self.check_child(tree, level, page.view()).ok()?;
         }
         let (slot, found) = page.view().search(&mut uncharged, key);
         match found.then(|| page.view().value(slot))? {
@@ -357,7 +390,8 @@ impl Forest {
             let mut depth = 1;
             loop {
                 let slot = page.view().child_slot(task, key);
-                let (child, above_leaf) = (page.view().child(slot), page.view().level() == 1);
+                let (child, level) = (self.child_of(page.view(), slot)?, page.view().level());
+                let above_leaf = level == 1;
                 depth += 1;
                 let polite = misses < POLITE_ATTEMPTS;
                 if above_leaf {
@@ -373,14 +407,17 @@ impl Forest {
                         resident => resident,
                     };
                     if let Some(leaf) = leaf {
+                        self.check_child(tree, level, leaf.view())?;
                         self.count_pages(task, depth, misses as u64);
                         return Ok(Reached::Leaf(leaf));
                     }
                 } else if let Some(next) = self.pool.read_resident(task, child) {
+                    self.check_child(tree, level, next.view())?;
                     page = next;
                     continue;
                 } else if !polite {
                     page = self.pool.read(task, child)?;
+                    self.check_child(tree, level, page.view())?;
                     continue;
                 }
                 drop(page);
@@ -430,10 +467,11 @@ impl Forest {
             let slot = view.child_slot(task, key);
             if view.level() == 1 {
                 let beside = [slot.checked_sub(1), Some(slot + 1).filter(|next| *next < view.count())];
-                return Ok(beside.into_iter().flatten().map(|slot| view.child(slot)).collect());
+                return beside.into_iter().flatten().map(|slot| self.child_of(view, slot)).collect();
             }
-            let child = view.child(slot);
+            let (child, level) = (self.child_of(view, slot)?, view.level());
             page = self.pool.read(task, child)?;
+            self.check_child(tree, level, page.view())?;
         }
     }
 
@@ -453,8 +491,12 @@ impl Forest {
                 return Ok(path);
             }
             let slot = view.child_slot(task, key);
-            let child = view.child(slot);
+            let (child, level) = (view.child(slot), view.level());
+            if path.iter().any(|held| held.page_no() == child) {
+                return Err(self.misplaced(child));
+            }
             let page = self.pool.write(task, child, Purpose::UserRead)?;
+            self.check_child(tree, level, page.view())?;
             if is_safe(page.view()) {
                 path.clear();
             }

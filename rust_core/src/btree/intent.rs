@@ -24,6 +24,16 @@ pub enum Planned<'a> {
     Patch { key: &'a [u8], base: u32, at: u32, bytes: &'a [u8] },
 }
 
+impl<'a> Planned<'a> {
+    /// What of it is known without the row: of a patch, the bytes that it writes.
+    pub fn change(self) -> Change<'a> {
+        match self {
+            Self::Put { key, value } | Self::Patch { key, bytes: value, .. } => Change::Put { key, value },
+            Self::Delete { key } => Change::Delete { key },
+        }
+    }
+}
+
 /// Bytes of a value that a patch writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {

@@ -65,6 +65,11 @@ impl Forest {
     fn walk(&self, task: &mut Task, pointer: &[u8], mut visit: impl FnMut(u32, &[u8])) -> Result<()> {
         let mut left = get_u32(pointer, 0) as usize;
         let mut next = get_u32(pointer, 4);
+        // So a chain that bites its tail ends, before it has filled the memory.
+        let page_bytes = self.pool.page_bytes() as u64;
+        if left as u64 > self.spaces.lock().used_pages() * page_bytes {
+            return Err(self.broken_chain(next));
+        }
         while left > 0 {
             let page = self.pool.read(task, next)?;
             task.blocks_asked += 1;

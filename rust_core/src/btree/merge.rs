@@ -122,20 +122,24 @@ impl Shrinking<'_> {
         }
         let slot = self.mtr.view(parent).child_slot(task, key);
         if slot > 0 {
-            let left_no = self.mtr.view(parent).child(slot - 1);
-            let left = self.mtr.latch(task, left_no)?;
+            let left = self.latch_child(task, parent, slot - 1)?;
             if self.absorb(task, parent, slot, left, page)? {
                 return Ok(true);
             }
         }
         if slot + 1 < self.mtr.view(parent).count() {
-            let right_no = self.mtr.view(parent).child(slot + 1);
-            let right = self.mtr.latch(task, right_no)?;
+            let right = self.latch_child(task, parent, slot + 1)?;
             if self.absorb(task, parent, slot + 1, page, right)? {
                 return Ok(true);
             }
         }
         Ok(false)
+    }
+
+    fn latch_child(&mut self, task: &mut Task, parent: usize, slot: usize) -> Result<usize> {
+        let (child, level) = (self.mtr.view(parent).child(slot), self.mtr.view(parent).level());
+        let index = self.mtr.latch(task, child)?;
+        self.forest.check_child(self.tree, level, self.mtr.view(index)).map(|()| index)
     }
 
     fn fit_together(&self, left: usize, right: usize) -> bool {
@@ -181,6 +185,7 @@ impl Shrinking<'_> {
         while !self.mtr.view(0).is_leaf() && self.mtr.view(0).count() == 1 {
             let child_no = self.mtr.view(0).child(0);
             let child = self.mtr.latch_or_held(task, child_no)?;
+            self.forest.check_child(self.tree, self.mtr.view(0).level(), self.mtr.view(child))?;
             let (root_no, tree) = (self.tree.root, self.tree.number);
             self.mtr.rebuild(0, child, |root, child| {
                 root.edit().format(root_no, tree, Kind::Tree, child.level());

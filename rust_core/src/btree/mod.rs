@@ -17,6 +17,8 @@ mod engine;
 mod flush;
 mod flush_list;
 mod forest;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 mod insert;
 mod intent;
 mod long_value;

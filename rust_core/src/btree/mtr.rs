@@ -42,6 +42,10 @@ impl<'a> Mtr<'a> {
 
     /// Latches one more page.
     pub fn latch(&mut self, task: &mut Task, page_no: u32) -> Result<usize> {
+        if self.held.iter().any(|held| held.page.page_no() == page_no) {
+            // Two pages name it, and one of them is wrong. To wait for it would be to wait for oneself.
+            return Err(self.forest.misplaced(page_no));
+        }
         let page = self.forest.pool.write(task, page_no, Purpose::UserRead)?;
         self.held.push(Held { page, changed: false });
         Ok(self.held.len() - 1)
@@ -225,8 +229,22 @@ impl<'a> Mtr<'a> {
         self.free_page(page_no);
     }
 
+    /// Checks that the pages to give back are taken, before anything is logged.
+    fn check_freed(&self) -> Result<()> {
+        if self.freed.is_empty() {
+            return Ok(());
+        }
+        let mut spaces = self.forest.spaces.lock();
+        let wrong =
+            self.freed.iter().enumerate().find(|(n, page_no)| {
+                !spaces.of_page(**page_no).is_taken(**page_no) || self.freed[..*n].contains(page_no)
+            });
+        wrong.map_or(Ok(()), |(_, page_no)| Err(self.forest.misplaced(*page_no)))
+    }
+
     /// Logs everything as one frame and releases the latches. `floor` is where the batch began that this belongs to.
     pub fn commit(mut self, task: &mut Task, floor: Option<u64>) -> Result<u64> {
+        self.check_freed()?;
         self.write_maps(task)?;
         let forest = self.forest;
         let bound = floor.unwrap_or_else(|| forest.redo.lsn());

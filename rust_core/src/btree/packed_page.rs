@@ -163,6 +163,9 @@ impl<'a> Packed<'a> {
                 .decompress(task, &self.0[PACKED_HEADER..stream_end], raw)
                 .map_err(|_| "a compressed page does not decompress")?;
             let records = self.records(raw, is_leaf).ok_or("a compressed page has a broken record")?;
+            if records.len() != numbers {
+                return Err("a compressed page has more or fewer records than numbers");
+            }
             self.lay_out(&records, is_leaf, page).ok_or("the records of a compressed page do not fit the page")
         })
     }

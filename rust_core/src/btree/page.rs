@@ -19,6 +19,8 @@ pub const LEAF_RECORD_HEADER: usize = 14;
 pub const BARE_RECORD_HEADER: usize = 2;
 /// Bytes in front of the key in a record of an internal page.
 pub const NODE_RECORD_HEADER: usize = 6;
+/// More levels than any tree has: two children for each page make as many pages as there can be numbers.
+pub const MAX_LEVEL: u8 = 32;
 /// Pages of one extent.
 pub const EXTENT_PAGES: u32 = 64;
 /// No page.
@@ -180,7 +182,6 @@ impl<'a> View<'a> {
         get_u64(self.0, AT_LSN)
     }
 
-    #[cfg(test)]
     pub fn tree(self) -> u32 {
         get_u32(self.0, AT_TREE)
     }
@@ -272,6 +273,12 @@ impl<'a> View<'a> {
         &self.0[start..start + usize::from(field & !BARE_FLAG)]
     }
 
+    /// The key behind the shared prefix. Keys that are out of order, as only damage makes them, may lack the prefix.
+    #[inline]
+    pub fn suffix(self, slot: usize, prefix_len: usize) -> &'a [u8] {
+        self.key(slot).get(prefix_len..).unwrap_or(&[])
+    }
+
     /// The value of a leaf record.
     #[inline]
     pub fn value(self, slot: usize) -> Stored<'a> {
@@ -353,7 +360,7 @@ impl<'a> View<'a> {
         while low < high {
             let middle = low.midpoint(high);
             steps += 1;
-            let order = self.head(middle).cmp(&head).then_with(|| self.key(middle)[prefix.len()..].cmp(suffix));
+            let order = self.head(middle).cmp(&head).then_with(|| self.suffix(middle, prefix.len()).cmp(suffix));
             match order {
                 Ordering::Less => low = middle + 1,
                 Ordering::Greater => high = middle,
@@ -379,23 +386,54 @@ impl<'a> View<'a> {
         self.search(task, key).0.saturating_sub(1)
     }
 
+    /// Whether a record has the shared prefix, the head that its slot says, and a greater key than the one before.
+    fn is_in_order(self, slot: usize) -> bool {
+        let (key, prefix) = (self.key(slot), self.prefix());
+        let Some(suffix) = key.strip_prefix(prefix) else { return false };
+        let follows = || match (self.head(slot), self.head(slot - 1)) {
+            (head, before) if head == before => key > self.key(slot - 1),
+            (head, before) => head > before,
+        };
+        self.head(slot) == head_of(suffix) && (slot == self.first_compared() || follows())
+    }
+
     /// What a page must satisfy before its records are trusted; the first violation in words.
     pub fn defect(self) -> Option<String> {
         let (count, top) = (self.count(), self.heap_top());
+        let slots = match self.kind() {
+            Kind::Tree => count,
+            Kind::Overflow | Kind::Undo => 0,
+            Kind::Empty | Kind::Meta | Kind::Map => return None,
+        };
+        if top < HEADER_BYTES || top + SLOT_BYTES * slots > self.size() || self.prefix_len() > MAX_PREFIX {
+            return Some(format!("{slots} slots and a heap of {top} bytes do not fit"));
+        }
         if self.kind() != Kind::Tree {
             return None;
         }
-        if top < HEADER_BYTES || top + SLOT_BYTES * count > self.size() || self.prefix_len() > MAX_PREFIX {
-            return Some(format!("{count} slots and a heap of {top} bytes do not fit"));
+        if self.level() > MAX_LEVEL || (count == 0 && !self.is_leaf()) {
+            return Some(format!("a page of level {} with {count} children", self.level()));
         }
-        (0..count).find_map(|slot| {
+        let mut live = 0;
+        for slot in 0..count {
             let at = self.offset(slot);
             let within = |bytes: usize| at + bytes <= top;
             let whole = at >= HEADER_BYTES
                 && within(BARE_RECORD_HEADER)
                 && within(self.header_of(get_u16(self.0, at)))
                 && within(self.record_len_at(at));
-            (!whole).then(|| format!("record {slot} is not inside the page"))
-        })
+            if !whole {
+                return Some(format!("record {slot} is not inside the page"));
+            }
+            if self.is_leaf() && matches!(self.value(slot), Stored::Overflow(p) if p.len() != OVERFLOW_POINTER_BYTES) {
+                return Some(format!("record {slot} has no pointer where its value should be"));
+            }
+            live += self.record_len_at(at);
+            if slot >= self.first_compared() && !self.is_in_order(slot) {
+                return Some(format!("record {slot} is out of order"));
+            }
+        }
+        let heap = HEADER_BYTES + live + self.garbage();
+        (heap != top).then(|| format!("records and garbage end at {heap}, the heap at {top}"))
     }
 }

@@ -155,7 +155,7 @@ impl Edit<'_> {
         let first = self.view().first_compared();
         for slot in 0..self.view().count() {
             let view = self.view();
-            let head = if slot < first { 0 } else { head_of(&view.key(slot)[view.prefix().len()..]) };
+            let head = if slot < first { 0 } else { head_of(view.suffix(slot, view.prefix().len())) };
             self.write_head(slot, head);
         }
     }

@@ -99,6 +99,12 @@ impl PageTable {
         Self { chunks: (0..CHUNKS).map(|_| OnceLock::new()).collect(), allocated: AtomicU64::new(0) }
     }
 
+    /// The entry of a page, if there can be a page of this number.
+    #[inline]
+    pub fn get(&self, page_no: u32) -> Option<&Entry> {
+        ((page_no as usize) < Self::MAX_PAGES).then(|| self.entry(page_no))
+    }
+
     /// The entry of a page below [`PageTable::MAX_PAGES`].
     #[inline]
     pub fn entry(&self, page_no: u32) -> &Entry {

@@ -301,7 +301,7 @@ impl BufferPool {
     /// The page, if it is in a frame.
     #[inline]
     pub fn read_resident(&self, task: &mut Task, page_no: u32) -> Option<ReadPage<'_>> {
-        let entry = self.table.entry(page_no);
+        let entry = self.table.get(page_no)?;
         loop {
             let frame = entry.frame()?;
             let latch = &self.frames[frame as usize].latch;
@@ -318,7 +318,7 @@ impl BufferPool {
 
     /// The page, if it is in a frame and its latch is free, without a trace in the LRU list.
     pub fn peek(&self, page_no: u32) -> Option<ReadPage<'_>> {
-        let frame = self.table.entry(page_no).frame()?;
+        let frame = self.table.get(page_no)?.frame()?;
         let guard = self.frames[frame as usize].latch.try_read()?;
         (guard.page_no == page_no && guard.has_page()).then_some(ReadPage { guard })
     }
@@ -326,7 +326,7 @@ impl BufferPool {
     /// The page under its exclusive latch, if it is in a frame.
     #[inline]
     pub fn write_resident(&self, task: &mut Task, page_no: u32) -> Option<WritePage<'_>> {
-        let entry = self.table.entry(page_no);
+        let entry = self.table.get(page_no)?;
         loop {
             let frame = entry.frame()?;
             let latch = &self.frames[frame as usize].latch;

@@ -11,7 +11,7 @@
 use super::doublewrite::{self, Doublewrite};
 use super::intent::{Intent, Planned};
 use super::options::Options;
-use super::page::{HEADER_BYTES, Kind, Stored, View, get_u64, put_u64};
+use super::page::{HEADER_BYTES, Kind, OVERFLOW_POINTER_BYTES, Stored, View, get_u64, put_u64};
 use super::page_edit::{Edit, Payload};
 use super::pool::{BufferPool, WritePage};
 use super::redo::{self, Checkpoint, Header, Redo};
@@ -286,6 +286,10 @@ impl Opening<'_> {
         let mut map = 0;
         while pool.files.of_page(space.map_page(map)).has(space.map_page(map)) {
             let mut page = pool.write(task, space.map_page(map), Purpose::Recovery)?;
+            if page.view().kind() != Kind::Map {
+                let what = format!("page {} is not a map of extents", space.map_page(map));
+                return Err(pool.files.of_page(space.map_page(map)).corruption(space.map_page(map), what));
+            }
             space.load_map(page.edit().0);
             map += 1;
         }
@@ -353,6 +357,9 @@ impl<'a> Replay<'a> {
             }
         }
         for one in held.iter_mut().filter(|one| !one.skip) {
+            if one.page.view().defect().is_some() {
+                return Err(broken(self.header, lsn, "leaves a page that is none"));
+            }
             one.page.edit().set_lsn(end);
             self.pool.dirty.mark(one.page.frame, lsn);
         }
@@ -371,7 +378,7 @@ impl<'a> Replay<'a> {
             | RedoOp::RemoveOf { intent, index, .. } => {
                 // A batch that is wholly in the page file may have begun before the checkpoint.
                 if let Some(batch) = self.batches.get_mut(&intent) {
-                    batch.applied = batch.applied.max(index + 1);
+                    batch.applied = batch.applied.max(index.saturating_add(1));
                 }
             }
             _ => {}
@@ -417,10 +424,12 @@ impl<'a> Replay<'a> {
                 remove(task, page, split_key(self.layout, key).1)
             }
             RedoOp::Image { page: page_no, heap, directory } => {
-                restore_image(page.edit().0, page_no, heap, directory).then_some(())
+                let restored = restore_image(page.edit().0, page_no, heap, directory);
+                // Pages of trees that have a compressed form are logged in that.
+                (restored && !page.is_packed() && page.view().defect().is_none()).then_some(())
             }
             RedoOp::Packed { page: page_no, front, end } => {
-                page.restore_packed(task, page_no, front, end).then_some(())
+                (page.restore_packed(task, page_no, front, end) && page.view().defect().is_none()).then_some(())
             }
             RedoOp::Repack { level, .. } => {
                 held.repack = Some(level);
@@ -432,7 +441,10 @@ impl<'a> Replay<'a> {
                 (start <= end && end <= page.view().count()).then(|| page.edit().keep(start..end))
             }
             RedoOp::Write { at, bytes, .. } => {
-                let at = at as usize;
+                let (at, is_heap) = (at as usize, matches!(page.view().kind(), Kind::Meta | Kind::Undo));
+                if !is_heap || at < HEADER_BYTES {
+                    return None;
+                }
                 page.edit().0.get_mut(at..at + bytes.len())?.copy_from_slice(bytes);
                 Some(())
             }
@@ -467,6 +479,14 @@ fn put(task: &mut Task, page: &mut WritePage, repack: Option<u8>, key: &[u8], pa
     tree_page(page.view())?;
     let (slot, found) = page.view().search(task, key);
     let view = page.view();
+    let is_sound = match payload {
+        Payload::Child(_) => !view.is_leaf(),
+        Payload::Value(Stored::Overflow(pointer)) => view.is_leaf() && pointer.len() == OVERFLOW_POINTER_BYTES,
+        Payload::Value(Stored::Inline(_)) => view.is_leaf(),
+    };
+    if !is_sound || key.len() > view.size() / 4 {
+        return None;
+    }
     let old = if found { view.record_bytes(slot) } else { 0 };
     let fits = view.free() + old >= payload.record_len(key) + super::page::SLOT_BYTES;
     if let Some(level) = repack.filter(|_| fits) {

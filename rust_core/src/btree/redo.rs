@@ -12,6 +12,7 @@ use crate::metrics::Purpose;
 use crate::runtime::{GroupSync, Serial, Task, Work};
 use crate::storage::{Storage, StorageFile};
 use parking_lot::Mutex;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -25,6 +26,10 @@ pub const HEADER_BYTES: u64 = 2048;
 pub const FRAME_HEADER: usize = 8;
 const MAGIC: &[u8; 8] = b"tbredo03";
 const CHECKPOINT_AT: [u64; 2] = [512, 1024];
+/// What `innodb_redo_log_capacity` may be.
+const CAPACITIES: RangeInclusive<u64> = 256 << 10..=1 << 40;
+/// More than any log reaches.
+const MAX_LSN: u64 = 1 << 62;
 
 /// What a log file says about itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,7 +102,7 @@ pub struct Redo {
     floors: Mutex<Vec<u64>>,
 }
 
-fn seal(block: &mut [u8]) {
+pub(super) fn seal(block: &mut [u8]) {
     let checksum = crc32c::crc32c(&block[4..]);
     block[..4].copy_from_slice(&checksum.to_le_bytes());
 }
@@ -138,10 +143,11 @@ impl Header {
     }
 
     fn decode(block: &[u8]) -> Option<Self> {
-        let known = is_sealed(block) && block[8..16] == *MAGIC;
+        let capacity = field(block, 24);
+        let known = is_sealed(block) && block[8..16] == *MAGIC && CAPACITIES.contains(&capacity);
         known.then(|| Self {
             page_bytes: field(block, 16),
-            capacity: field(block, 24),
+            capacity,
             indexed: block[32] == 1,
             mixed: block[33] == 1,
             key_block_bytes: field(block, 40),
@@ -172,13 +178,14 @@ impl Checkpoint {
     }
 
     fn decode(block: &[u8]) -> Option<Self> {
-        let sealed = is_sealed(block) && field(block, 8) > 0;
-        sealed.then(|| Self {
+        let found = Self {
             sequence: field(block, 8),
             lsn: field(block, 16),
             reach: field(block, 24),
             page_file_bytes: [field(block, 32), field(block, 40)],
-        })
+        };
+        let in_range = found.lsn <= found.reach && found.reach < MAX_LSN && (1..u64::MAX).contains(&found.sequence);
+        (is_sealed(block) && in_range).then_some(found)
     }
 }
 
@@ -216,7 +223,7 @@ pub fn read_header(file: &dyn StorageFile, task: &mut Task) -> Result<(Header, C
     Ok((header, newest_checkpoint(&bytes)?))
 }
 
-fn checksum(lsn: u64, payload: &[u8]) -> u32 {
+pub(super) fn checksum(lsn: u64, payload: &[u8]) -> u32 {
     crc32c::crc32c_append(crc32c::crc32c(&lsn.to_le_bytes()), payload)
 }
 

@@ -114,6 +114,9 @@ impl Space {
 
     /// Adds the extents of the next map page.
     pub fn load_map(&mut self, bytes: &[u8]) {
+        // The last extents of the map page before may be free, and were left out.
+        let before = self.extents.len().next_multiple_of(self.per_map as usize);
+        self.extents.resize(before, Extent::default());
         for slot in 0..self.per_map {
             let at = HEADER_BYTES + slot as usize * DESCRIPTOR_BYTES;
             let used = get_u64(bytes, at);
@@ -255,7 +258,6 @@ impl Space {
     }
 
     /// Whether a page is taken.
-    #[cfg(test)]
     pub fn is_taken(&self, page_no: u32) -> bool {
         let extent = self.extents.get(self.extent_of(page_no) as usize);
         extent.is_some_and(|extent| extent.used >> (page_no % EXTENT_PAGES) & 1 == 1)
@@ -386,6 +388,26 @@ mod tests {
         again.load_map(&map);
         assert_eq!((again.used_pages, again.owner_of(64)), (space.used_pages, Some(3)));
         assert_eq!(again.take(3).unwrap().page_no, space.take(3).unwrap().page_no);
+    }
+
+    #[test]
+    fn free_extents_at_the_end_of_a_map_page_keep_their_place() {
+        let mut space = empty();
+        let per_map = extents_per_map(4096);
+        let maps = [vec![(0, 3)], vec![(0, 2), (1, 1)]].map(|taken| {
+            let mut map = vec![0; 4096];
+            for (slot, bit) in taken {
+                write_taken(&mut map, slot, bit, OWNED, 7);
+            }
+            map
+        });
+        for map in &maps {
+            space.load_map(map);
+        }
+        let first = per_map * EXTENT_PAGES;
+        assert_eq!([3, first + 2, first + EXTENT_PAGES + 1].map(|page_no| space.is_taken(page_no)), [true; 3]);
+        assert_eq!(space.taken_pages(), 3);
+        assert_eq!(space.place(space.pages_of(7)[1]).map_page, first + 1);
     }
 
     #[test]

@@ -201,7 +201,7 @@ impl<'a> UndoLog<'a> {
     }
 
     fn has_room(&self, view: View, bytes: usize) -> bool {
-        self.page_end() - view.heap_top() >= bytes
+        view.kind() == Kind::Undo && self.page_end().saturating_sub(view.heap_top()) >= bytes
     }
 
     /// Appends a record, behind a header if it is the first of the log on its page.

@@ -88,6 +88,24 @@ impl Compression {
         Ok(())
     }
 
+    /// Whether `input` can be so many bytes compressed: a length that was stored is not allocated before. Snappy and zstd
+    /// keep the length themselves; of the others, no input grows more than this.
+    pub fn can_expand_to(self, input: &[u8], len: usize) -> bool {
+        /// Bytes of a block of zstd, and the fewest that one takes.
+        const ZSTD_BLOCK: (usize, usize) = (128 << 10, 4);
+        let grows_at_most = |factor: usize| len <= input.len().saturating_mul(factor);
+        match self {
+            Self::None => len == input.len(),
+            Self::Snappy => snap::raw::decompress_len(input).is_ok_and(|own| own == len) && grows_at_most(64),
+            Self::Lz4 => grows_at_most(255),
+            Self::Zlib => grows_at_most(1032),
+            Self::Zstd => {
+                let own = zstd::zstd_safe::get_frame_content_size(input).ok().flatten();
+                own == Some(len as u64) && len / ZSTD_BLOCK.0 <= input.len() / ZSTD_BLOCK.1
+            }
+        }
+    }
+
     /// Decompresses `input` into `out`, whose length is exactly that of the original.
     pub fn decompress(self, task: &mut Task, input: &[u8], out: &mut [u8]) -> Result<()> {
         let len = match self {

@@ -51,7 +51,7 @@ fn checksum_of_place(log: u64, offset: usize, kind: u8) -> u32 {
     crc32c::crc32c_append(place, &[kind])
 }
 
-fn checksum(log: u64, offset: usize, kind: u8, payload: &[u8]) -> u32 {
+pub(super) fn checksum(log: u64, offset: usize, kind: u8, payload: &[u8]) -> u32 {
     masked(crc32c::crc32c_append(checksum_of_place(log, offset, kind), payload))
 }
 

@@ -11,6 +11,8 @@ mod cache;
 mod compaction;
 mod core;
 mod flush;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 mod index;
 mod iterator;
 mod key;

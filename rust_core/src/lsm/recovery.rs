@@ -86,6 +86,13 @@ fn open_tables(
         let table = Table::open(task, context.clone(), number, level, file, meta.data_bytes)?;
         levels[level].push(Arc::new(TableFile { meta: Arc::new(meta), table: Arc::new(table) }));
     }
+    for files in levels.iter_mut().skip(1) {
+        files.sort_by(|a, b| a.meta.smallest.cmp(&b.meta.smallest));
+        if let Some(pair) = files.windows(2).find(|pair| pair[0].meta.largest > pair[1].meta.smallest) {
+            let (name, before) = (table_name(pair[1].meta.number), table_name(pair[0].meta.number));
+            return Err(Error::corruption(name, 0, format!("its keys overlap those of {before} on the same level")));
+        }
+    }
     Ok(levels)
 }
 

@@ -2,6 +2,7 @@
 //! whether that is an error, the end, or passed over; what is left out is counted.
 
 use super::core::Core;
+use super::key::MAX_SEQUENCE;
 use super::log::{Break, Reader, Record, read_all};
 use super::memtable::Memtable;
 use super::options::WalRecoveryMode;
@@ -115,7 +116,10 @@ impl Replay<'_> {
         let skips = self.core.parsed.wal_recovery_mode == WalRecoveryMode::SkipAnyCorruptedRecords;
         let refused = |what, may_be_torn| Ok(Fate::Refused { what, may_be_torn });
         let Some((sequence, batch)) = WriteBatch::decode(payload) else { return refused("not a write batch", false) };
-        let end = sequence + batch.len() as u64 - 1;
+        let end = sequence.checked_add(batch.len() as u64).and_then(|behind| behind.checked_sub(1));
+        let Some(end) = end.filter(|end| *end <= MAX_SEQUENCE) else {
+            return refused("a sequence number out of range", false);
+        };
         if end <= self.in_tables {
             return Ok(Fate::Taken);
         }

@@ -163,7 +163,7 @@ impl Table {
         let name = table_name(number);
         let corrupt = |offset: u64, what: &str| Error::corruption(&*name, offset, what);
         let bytes = file.len();
-        if data_bytes + FOOTER_BYTES as u64 > bytes {
+        if data_bytes.checked_add(FOOTER_BYTES as u64).is_none_or(|least| least > bytes) {
             return Err(corrupt(bytes, "the file is too short"));
         }
         let mut tail = vec![0; (bytes - data_bytes) as usize];

@@ -37,7 +37,7 @@ impl Handle {
         varint::push_u64(out, self.bytes);
     }
 
-    fn take(bytes: &[u8]) -> Option<(Self, &[u8])> {
+    pub(super) fn take(bytes: &[u8]) -> Option<(Self, &[u8])> {
         let (offset, rest) = varint::take_u64(bytes)?;
         let (bytes, rest) = varint::take_u64(rest)?;
         Some((Self { offset, bytes }, rest))
@@ -50,7 +50,7 @@ impl Handle {
 }
 
 /// The checksum of a block's stored bytes and its compression type.
-fn checksum(stored: &[u8], kind: u8) -> u32 {
+pub(super) fn checksum(stored: &[u8], kind: u8) -> u32 {
     xxh3_64(stored) as u32 ^ u32::from(kind).wrapping_mul(0x6b90_83d9)
 }
 
@@ -104,6 +104,9 @@ pub fn open_block(task: &mut Task, file: &str, offset: u64, mut stored: Vec<u8>)
         return Ok(stored);
     }
     let (len, packed) = varint::take_u32(contents).ok_or_else(|| corrupt("a compressed block without a length"))?;
+    if !algorithm.can_expand_to(packed, len as usize) {
+        return Err(corrupt("a compressed block with a wrong length"));
+    }
     let mut out = vec![0; len as usize];
     algorithm.decompress(task, packed, &mut out).map_err(|error| corrupt(&error.to_string()))?;
     Ok(out)
@@ -289,6 +292,23 @@ mod tests {
                 flipped[bit / 8] ^= 1 << (bit % 8);
                 assert!(open_block(&mut task, "t", 0, flipped).is_err(), "bit {bit}");
             }
+        }
+    }
+
+    #[test]
+    fn a_length_that_a_block_cannot_have_is_refused_before_it_is_allocated() {
+        for compression in [Compression::Snappy, Compression::Zlib, Compression::Lz4, Compression::Zstd] {
+            let mut stored = vec![0xff, 0xff, 0xff, 0xff, 0x0f];
+            let mut packed = Vec::new();
+            compression.compress(&mut Task::wall(0), None, &[7; 4000], &mut packed).unwrap();
+            stored.extend_from_slice(&packed);
+            let sum = checksum(&stored, compression as u8);
+            stored.push(compression as u8);
+            stored.extend_from_slice(&sum.to_le_bytes());
+            let largest = crate::fuzz::allocation::largest_of(|| {
+                assert!(open_block(&mut Task::wall(0), "t", 0, stored).is_err(), "{compression:?}");
+            });
+            assert!(largest < 1 << 20, "{compression:?}: {largest}");
         }
     }
 

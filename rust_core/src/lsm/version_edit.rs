@@ -1,6 +1,7 @@
 //! One change of the set of table files, as the manifest records it: numbered fields, each with its values as varints and
 //! length-prefixed keys.
 
+use super::key::MAX_SEQUENCE;
 use super::policy::FileMeta;
 use crate::codec::varint;
 
@@ -9,6 +10,9 @@ const NEXT_FILE: u64 = 2;
 const LAST_SEQUENCE: u64 = 3;
 const REMOVED: u64 = 4;
 const ADDED: u64 = 5;
+
+/// Numbers of files, and counts of one file, from here on come from no database: sums of them would pass 64 bits.
+const TOO_MANY: u64 = 1 << 48;
 
 /// One change of the set of table files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -56,12 +60,12 @@ impl VersionEdit {
         let mut rest = bytes;
         while !rest.is_empty() {
             match take(&mut rest)? {
-                LOG_NUMBER => edit.log_number = Some(take(&mut rest)?),
-                NEXT_FILE => edit.next_file = Some(take(&mut rest)?),
-                LAST_SEQUENCE => edit.last_sequence = Some(take(&mut rest)?),
-                REMOVED => edit.removed.push((take(&mut rest)? as usize, take(&mut rest)?)),
+                LOG_NUMBER => edit.log_number = Some(take_count(&mut rest)?),
+                NEXT_FILE => edit.next_file = Some(take_count(&mut rest)?),
+                LAST_SEQUENCE => edit.last_sequence = Some(take_sequence(&mut rest)?),
+                REMOVED => edit.removed.push((take_count(&mut rest)? as usize, take_count(&mut rest)?)),
                 ADDED => {
-                    let level = take(&mut rest)? as usize;
+                    let level = take_count(&mut rest)? as usize;
                     edit.added.push((level, take_file(&mut rest)?));
                 }
                 _ => return None,
@@ -83,6 +87,14 @@ fn take(rest: &mut &[u8]) -> Option<u64> {
     Some(value)
 }
 
+fn take_count(rest: &mut &[u8]) -> Option<u64> {
+    take(rest).filter(|count| *count < TOO_MANY)
+}
+
+fn take_sequence(rest: &mut &[u8]) -> Option<u64> {
+    take(rest).filter(|sequence| *sequence <= MAX_SEQUENCE)
+}
+
 fn take_key(rest: &mut &[u8]) -> Option<Vec<u8>> {
     let (key, tail) = varint::take_slice(rest)?;
     *rest = tail;
@@ -90,20 +102,22 @@ fn take_key(rest: &mut &[u8]) -> Option<Vec<u8>> {
 }
 
 fn take_file(rest: &mut &[u8]) -> Option<FileMeta> {
-    Some(FileMeta {
-        number: take(rest)?,
-        bytes: take(rest)?,
-        data_bytes: take(rest)?,
-        entries: take(rest)?,
-        deletions: take(rest)?,
-        raw_key_bytes: take(rest)?,
-        raw_value_bytes: take(rest)?,
-        smallest_sequence: take(rest)?,
-        largest_sequence: take(rest)?,
+    let file = FileMeta {
+        number: take_count(rest)?,
+        bytes: take_count(rest)?,
+        data_bytes: take_count(rest)?,
+        entries: take_count(rest)?,
+        deletions: take_count(rest)?,
+        raw_key_bytes: take_count(rest)?,
+        raw_value_bytes: take_count(rest)?,
+        smallest_sequence: take_sequence(rest)?,
+        largest_sequence: take_sequence(rest)?,
         smallest: take_key(rest)?,
         largest: take_key(rest)?,
         compensated_bytes: 0,
-    })
+    };
+    let is_sound = file.deletions <= file.entries && file.smallest <= file.largest;
+    is_sound.then_some(file)
 }
 
 #[cfg(test)]
@@ -135,6 +149,27 @@ mod tests {
     fn an_edit_comes_back_as_it_was_written() {
         for edit in [VersionEdit::default(), sample()] {
             assert_eq!(VersionEdit::decode(&edit.encode()), Some(edit));
+        }
+    }
+
+    #[test]
+    fn numbers_that_no_database_has_are_refused() {
+        let with = |change: &dyn Fn(&mut VersionEdit)| {
+            let mut edit = sample();
+            change(&mut edit);
+            VersionEdit::decode(&edit.encode())
+        };
+        let wrong: [&dyn Fn(&mut VersionEdit); 7] = [
+            &|edit| edit.next_file = Some(u64::MAX),
+            &|edit| edit.last_sequence = Some(MAX_SEQUENCE + 1),
+            &|edit| edit.removed[0].0 = usize::MAX,
+            &|edit| edit.added[0].1.data_bytes = u64::MAX - 5,
+            &|edit| edit.added[1].1.raw_value_bytes = 1 << 60,
+            &|edit| edit.added[0].1.deletions = 4,
+            &|edit| edit.added[0].1.smallest = vec![0xff; 301],
+        ];
+        for (n, change) in wrong.into_iter().enumerate() {
+            assert_eq!(with(change), None, "change {n}");
         }
     }
 

@@ -17,6 +17,7 @@ mod redo_rot;
 mod shape;
 pub(super) mod slow_storage;
 mod structure;
+mod whole_but_wrong;
 
 use super::tablespaces::Tablespace;
 use super::{Btree, Options};

@@ -42,7 +42,8 @@ impl FileMeta {
     /// entries, each beyond that counts as two values of average size.
     pub fn compensate(&mut self, average_value_bytes: u64) {
         let excess = (2 * self.deletions).saturating_sub(self.entries);
-        self.compensated_bytes = self.bytes + excess * average_value_bytes * 2;
+        let weight = excess.saturating_mul(average_value_bytes).saturating_mul(2);
+        self.compensated_bytes = self.bytes.saturating_add(weight);
     }
 }
 

@@ -7,6 +7,7 @@ mod matrix;
 mod model;
 mod options;
 mod threads;
+mod whole_but_wrong;
 
 use super::{Lsm, Options};
 use crate::engine::{Commit, Engine, WriteBatch};
