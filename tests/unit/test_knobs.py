@@ -1,6 +1,9 @@
+from collections.abc import Iterator
+from dataclasses import replace
+
 import pytest
 
-from advisor import dialects, knobs
+from advisor import dialects, engines, knobs, options
 from advisor.errors import InputError
 from advisor.imports.imported import settle
 from advisor.knobs import ENGINES, Engine
@@ -8,6 +11,16 @@ from advisor.scale import Scale
 
 GIB = 1 << 30
 ALL = [(engine, name) for engine in ENGINES for name in knobs.catalogue(engine)]
+
+
+@pytest.fixture
+def fresh() -> Iterator[None]:
+    """A catalogue that is read anew, in the test and after it."""
+    knobs.catalogue.cache_clear()
+    knobs.dialects.cache_clear()
+    yield
+    knobs.catalogue.cache_clear()
+    knobs.dialects.cache_clear()
 
 
 @pytest.mark.parametrize(("engine", "name"), ALL)
@@ -157,23 +170,50 @@ def test_a_knob_is_searched_after_the_one_that_bounds_it(engine: Engine) -> None
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_memory_budget_bounds_the_cache(engine: Engine) -> None:
-    cache = knobs.CACHE_KNOB[engine]
+    cache = engines.of(engine).cache_knob
     found = knobs.searchable(engine, memory_budget=GIB)[cache]
     assert GIB // 2 < found.high < GIB
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_the_core_has_the_same_knobs_and_defaults(engine: Engine) -> None:
-    core = pytest.importorskip("advisor._core", reason="the Rust core is not built")
-    options = {option["name"]: option for option in core.engine_options(engine)}
-    assert set(options) == set(knobs.catalogue(engine))
+def test_a_knob_is_what_the_core_declares(engine: Engine) -> None:
+    declared = options.engine_options(engine)
+    assert list(knobs.catalogue(engine)) == list(declared)
     for name, knob in knobs.catalogue(engine).items():
-        assert options[name]["default"] == knob.default, name
-        accepts = options[name]["accepts"]
-        if "min" in accepts and knob.low is not None and knob.high is not None:
-            assert accepts["min"] <= knob.low <= knob.high <= accepts["max"], name
-        elif "choices" in accepts and knob.choices is not None:
-            assert set(knob.choices) <= set(accepts["choices"]), name
+        own = {key: vars(knob)[key] for key in vars(declared[name]) if key != "low"}
+        assert own | {"low": declared[name].low} == vars(declared[name])
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("change", ["more", "fewer"])
+def test_the_file_and_the_core_have_the_same_knobs_or_nothing_works(
+    engine: Engine, change: str, fresh: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = knobs._file(engine)
+    name, table = next(iter(file["knobs"].items()))
+    known = {one: row for one, row in file["knobs"].items() if one != name}
+    wrong = {**file["knobs"], "invented": table} if change == "more" else known
+    monkeypatch.setattr(knobs, "_file", lambda engine: {**file, "knobs": wrong})
+    with pytest.raises(ValueError, match="invented" if change == "more" else name):
+        knobs.catalogue(engine)
+
+
+def test_a_dialect_has_the_rows_of_the_one_that_it_is_like(
+    fresh: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = knobs._file("btree")
+    heads = {**file["dialects"], "mysql-9.7": {"like": "mysql-8.4", "version": "9.7"}}
+    rows = dict(file["knobs"])
+    pool, redo = rows["innodb_buffer_pool_size"], rows["innodb_redo_log_capacity"]
+    rows["innodb_redo_log_capacity"] = redo | {"in": redo["in"] | {"mysql-9.7": {"low": "16MiB"}}}
+    monkeypatch.setattr(knobs, "_file", lambda engine: {"dialects": heads, "knobs": rows})
+    old, new = (knobs.dialects("btree")[name] for name in ("mysql-8.4", "mysql-9.7"))
+    assert (new.product, new.version, new.title) == (old.product, "9.7", old.title)
+    catalogue = knobs.catalogue("btree")
+    for name, knob in catalogue.items():
+        like, own = knob.spellings["mysql-8.4"], knob.spellings["mysql-9.7"]
+        assert own == (replace(like, low=16 << 20) if name == "innodb_redo_log_capacity" else like)
+    assert "mysql-9.7" not in pool["in"]
 
 
 PRODUCTS_OWN = {"innodb_io_capacity", "innodb_io_capacity_max", "innodb_lru_scan_depth"}
@@ -190,15 +230,13 @@ FLOORS_OF_SCALE = {
 
 @pytest.mark.parametrize(("engine", "name"), ALL)
 def test_what_the_core_takes_at_its_bounds_the_catalogue_takes(engine: Engine, name: str) -> None:
-    core = pytest.importorskip("advisor._core", reason="the Rust core is not built")
-    options = {option["name"]: option["accepts"] for option in core.engine_options(engine)}
-    accepts, knob = options[name], knobs.catalogue(engine)[name]
-    if "min" not in accepts:
+    declared, knob = options.engine_options(engine)[name], knobs.catalogue(engine)[name]
+    if declared.low is None or declared.high is None:
         return
-    values = {accepts["max"]}
+    values = {declared.high}
     if name not in PRODUCTS_OWN | FLOORS_OF_SCALE:
-        values.add(accepts["min"])
-    if accepts["min"] <= 0:
+        values.add(declared.low)
+    if declared.low <= 0:
         values.add(0)
     refused = [value for value in values if knob.normal(value) is None]
     assert refused == []
