@@ -40,7 +40,8 @@ class Dialect:
     title: str
     """What people call it."""
     product: Product
-    version: str
+    version: str = ""
+    """The exact one, where the product's file states it."""
     like: str | None = None
     """The dialect that it shares all with that is not said of it."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from advisor.engines import lsm
 from advisor.imports.imported import Refused
 from advisor.knobs import Knob, Setting, catalogue
 
@@ -73,7 +74,7 @@ def family_settings(text: str) -> list[tuple[str, str]]:
 def option(name: str, text: str) -> Setting:
     """The value of an LSM knob. Raises `Refused` for what the engine cannot express, and
     `ValueError` for what is no value at all; its text says what is accepted."""
-    knob = catalogue("lsm")[name]
+    knob = catalogue(lsm.NAME)[name]
     if knob.type == "text":
         return _object(knob, text)
     value: object = _scalar(knob, text)

@@ -1,4 +1,3 @@
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -8,19 +7,10 @@ from advisor.errors import InputError
 from advisor.imports.imported import settle
 from advisor.knobs import ENGINES, Engine
 from advisor.scale import Scale
+from tests.unit.conftest import Edit
 
 GIB = 1 << 30
 ALL = [(engine, name) for engine in ENGINES for name in knobs.catalogue(engine)]
-
-
-@pytest.fixture
-def fresh() -> Iterator[None]:
-    """A catalogue that is read anew, in the test and after it."""
-    knobs.catalogue.cache_clear()
-    knobs.dialects.cache_clear()
-    yield
-    knobs.catalogue.cache_clear()
-    knobs.dialects.cache_clear()
 
 
 @pytest.mark.parametrize(("engine", "name"), ALL)
@@ -184,36 +174,37 @@ def test_a_knob_is_what_the_core_declares(engine: Engine) -> None:
         assert own | {"low": declared[name].low} == vars(declared[name])
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("change", ["more", "fewer"])
+@pytest.mark.parametrize(
+    ("old", "new", "named"),
+    [
+        ("[merge_threshold]", "[split_threshold]", "merge_threshold, split_threshold"),
+        ("[merge_threshold]", "[split_threshold]\n[merge_threshold]", "split_threshold"),
+    ],
+)
 def test_the_file_and_the_core_have_the_same_knobs_or_nothing_works(
-    engine: Engine, change: str, fresh: None, monkeypatch: pytest.MonkeyPatch
+    old: str, new: str, named: str, edit: Edit
 ) -> None:
-    file = knobs._file(engine)
-    name, table = next(iter(file["knobs"].items()))
-    known = {one: row for one, row in file["knobs"].items() if one != name}
-    wrong = {**file["knobs"], "invented": table} if change == "more" else known
-    monkeypatch.setattr(knobs, "_file", lambda engine: {**file, "knobs": wrong})
-    with pytest.raises(ValueError, match="invented" if change == "more" else name):
-        knobs.catalogue(engine)
+    edit("btree", old, new)
+    with pytest.raises(ValueError, match=rf"core: {named}$"):
+        knobs.catalogue("btree")
 
 
-def test_a_dialect_has_the_rows_of_the_one_that_it_is_like(
-    fresh: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = knobs._file("btree")
-    heads = {**file["dialects"], "mysql-9.7": {"like": "mysql-8.4", "version": "9.7"}}
-    rows = dict(file["knobs"])
-    pool, redo = rows["innodb_buffer_pool_size"], rows["innodb_redo_log_capacity"]
-    rows["innodb_redo_log_capacity"] = redo | {"in": redo["in"] | {"mysql-9.7": {"low": "16MiB"}}}
-    monkeypatch.setattr(knobs, "_file", lambda engine: {"dialects": heads, "knobs": rows})
+def test_a_dialect_has_the_rows_of_the_one_that_it_is_like(edit: Edit) -> None:
+    edit(
+        "btree",
+        "[innodb_buffer_pool_size]",
+        '[dialects."mysql-9.7"]\nlike = "mysql-8.4"\n[innodb_buffer_pool_size]',
+    )
+    edit(
+        "btree",
+        "[innodb_redo_log_capacity]",
+        '[innodb_redo_log_capacity]\nin."mysql-9.7".low = "16MiB"',
+    )
     old, new = (knobs.dialects("btree")[name] for name in ("mysql-8.4", "mysql-9.7"))
-    assert (new.product, new.version, new.title) == (old.product, "9.7", old.title)
-    catalogue = knobs.catalogue("btree")
-    for name, knob in catalogue.items():
+    assert new == replace(old, name="mysql-9.7", like="mysql-8.4")
+    for name, knob in knobs.catalogue("btree").items():
         like, own = knob.spellings["mysql-8.4"], knob.spellings["mysql-9.7"]
         assert own == (replace(like, low=16 << 20) if name == "innodb_redo_log_capacity" else like)
-    assert "mysql-9.7" not in pool["in"]
 
 
 PRODUCTS_OWN = {"innodb_io_capacity", "innodb_io_capacity_max", "innodb_lru_scan_depth"}
