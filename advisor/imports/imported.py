@@ -9,7 +9,7 @@ from typing import Literal, get_args
 from advisor import engines
 from advisor.engines import Product
 from advisor.imports.secrets import shown, shown_line
-from advisor.knobs import Engine, Setting, catalogue, defaults, dialects
+from advisor.knobs import Engine, Knob, Setting, catalogue, defaults, dialects
 
 Weight = Literal["another engine", "left out", "no bearing", "default"]
 WEIGHTS: tuple[Weight, ...] = get_args(Weight)
@@ -77,6 +77,14 @@ class Refused(Exception):
     def __init__(self, why: str) -> None:
         self.why = why
         super().__init__(why)
+
+
+def admitted(knob: Knob, value: object) -> Setting:
+    """The value in the knob's own type. Raises `Refused` for one that the engine does not have."""
+    normal = knob.normal(value)
+    if normal is None:
+        raise Refused(f"the engine accepts {knob.accepted}")
+    return normal
 
 
 def settle(engine: Engine, settings: dict[str, Setting]) -> list[str]:

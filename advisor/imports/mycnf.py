@@ -7,14 +7,15 @@ as in the servers.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from advisor.dialects.myrocks import FLUSH_AT_COMMIT, commit_knobs
 from advisor.engines import ENGINES, Engine, Product, btree, lsm
 from advisor.errors import InputError
-from advisor.imports.imported import Ignored, Imported, Refused, settle
+from advisor.imports.imported import Ignored, Imported, Refused, admitted, settle
 from advisor.imports.option_groups import Statement, is_server_group, read_statements
 from advisor.imports.rocksdb_text import ASSUMED_BLOOM, family_settings, knob_texts, option
 from advisor.imports.secrets import shown_line
@@ -69,7 +70,7 @@ def plain(statement: Statement) -> tuple[str, str | None]:
     name, value = statement.name.replace("-", "_").lower().removeprefix("loose_"), statement.value
     for modifier in _MODIFIERS:
         bare = name.removeprefix(modifier)
-        if bare != name and bare in _VARIABLES and value is None:
+        if bare != name and bare in _variables() and value is None:
             return bare, "1" if modifier == "enable_" else "0"
     return name, value
 
@@ -123,8 +124,8 @@ class _Found:
                 self._families(statement)
             elif name == FLUSH_AT_COMMIT:
                 self.settings[lsm.NAME] |= commit_knobs(_whole(statement, 0, 2))
-            elif name in _VARIABLES:
-                engine, knob = _VARIABLES[name]
+            elif name in _variables():
+                engine, knob = _variables()[name]
                 self.settings[engine][knob.name] = _value(knob, statement)
             else:
                 self.ignored.append(ignored_variable(name, statement.value, statement.line))
@@ -183,10 +184,7 @@ class _Found:
             self.notes.append("two redo files are assumed, the default of MySQL before 8.0.30")
 
         def take() -> None:
-            size = bytes_of(per_file) * count
-            if knob.normal(size) is None:
-                raise Refused(f"the engine accepts {knob.accepted}")
-            settings[knob.name] = size
+            settings[knob.name] = admitted(knob, bytes_of(per_file) * count)
 
         self._try(per_file, take)
 
@@ -230,7 +228,8 @@ class _Found:
             self.ignored.append(_left_out(statement, refused.why))
 
 
-def _variables() -> dict[str, tuple[Engine, Knob]]:
+@cache
+def _variables() -> Mapping[str, tuple[Engine, Knob]]:
     """Server variables that stand for one knob each."""
     found: dict[str, tuple[Engine, Knob]] = {}
     for name, knob in catalogue(btree.NAME).items():
@@ -244,7 +243,6 @@ def _variables() -> dict[str, tuple[Engine, Knob]]:
     return found
 
 
-_VARIABLES = _variables()
 _TOGETHER = (
     "innodb_log_file_size",
     "innodb_log_files_in_group",
@@ -286,10 +284,7 @@ def _value(knob: Knob, statement: Statement) -> Setting:
         value = float(_text(statement, _NUMBER, "a number"))
     else:
         value = (statement.value or "").lower()
-    normal = knob.normal(value)
-    if normal is None:
-        raise Refused(f"the engine accepts {knob.accepted}")
-    return normal
+    return admitted(knob, value)
 
 
 def _switch(statement: Statement) -> bool:

@@ -17,7 +17,7 @@ def carried(dialect: str, settings: dict[str, Setting]) -> dict[str, Setting]:
         for name, value in settings.items()
         if dialects.problem(dialect, name, value) is None
     }
-    if dialect == "myrocks-mariadb-10.11" and {"sync", "manual_wal_flush"} & set(found):
+    if dialects.product_of(dialect) == "myrocks" and {"sync", "manual_wal_flush"} & set(found):
         sync = bool(found.get("sync", False))
         manual = bool(found.get("manual_wal_flush", False)) and not sync
         found |= {"sync": sync, "manual_wal_flush": manual}
