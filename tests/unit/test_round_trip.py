@@ -49,5 +49,4 @@ def test_nothing_that_is_written_is_ignored_when_it_is_read(dialect: str, tmp_pa
     path.write_text(dialects.write(dialect, lines_of(engine, knobs.defaults(engine))))
     found = imports.read(path)
     assert [one.name for one in found.ignored if one.name != "plugin_load_add"] == []
-    if dialect != "mysql-8.4":
-        assert found.dialect(engine) == dialect
+    assert dialects.product_of(found.dialect(engine) or "") == dialects.product_of(dialect)
