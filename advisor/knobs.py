@@ -113,7 +113,11 @@ class Knob(Option):
 
 @cache
 def catalogue(engine: Engine) -> Mapping[str, Knob]:
-    """Every knob of the engine by name, in the order of the core."""
+    """Every knob of the engine by name, in the order of the core.
+
+    Raises `ValueError` where the engine's file has another set of knobs than the core, `WorkError`
+    when the core is not built.
+    """
     tables = _file(engine)["knobs"]
     options = engine_options(engine)
     if strange := tables.keys() ^ options.keys():
@@ -235,6 +239,8 @@ def _knob(
         fields = {key: _value(option.type, key, value) for key, value in table["search"].items()}
         integer = option.type != "number"
         search = SearchRange(option.name, integer=integer, at_least=option.at_least, **fields)
+    if strange := table["in"].keys() - known.keys():
+        raise ValueError(f"{option.name} in {engine}.toml has rows of no dialect: {strange}")
     spellings = {name: _spelling(option, table["in"], one, known) for name, one in known.items()}
     return Knob(engine=engine, search=search, spellings=spellings, **declared, **own)
 
@@ -244,13 +250,11 @@ def _spelling(
 ) -> Spelling:
     """The knob in a dialect: its own row over that of the dialect that it is like."""
     if dialect.like is None:
-        like, own = Spelling(option.name), rows[dialect.name]
+        base, own = Spelling(option.name), rows[dialect.name]
     else:
-        like, own = (
-            _spelling(option, rows, known[dialect.like], known),
-            rows.get(dialect.name, {}),
-        )
-    return replace(like, **{key: _value(option.type, key, value) for key, value in own.items()})
+        base = _spelling(option, rows, known[dialect.like], known)
+        own = rows.get(dialect.name, {})
+    return replace(base, **{key: _value(option.type, key, value) for key, value in own.items()})
 
 
 def _value(kind: Kind, key: str, value: Any) -> Any:

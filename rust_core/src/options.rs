@@ -1,6 +1,6 @@
-//! How engines declare their options, and workloads their parameters: one table gives the struct, its defaults, its types,
-//! ranges and texts, and the parser that refuses what it does not know. Who shows, searches or writes options reads the
-//! table through [`OptionInfo::to_json`]; nobody declares one again.
+//! How engines declare their options, and workloads their parameters: one table gives the struct, its defaults, its
+//! types, ranges and texts, and the parser that refuses what it does not know. Who shows, searches or writes options
+//! reads the table through [`OptionInfo::to_json`]; nobody declares one again.
 
 use crate::error::{Error, Result};
 use serde_json::{Map, Value, json};
@@ -16,8 +16,8 @@ pub enum Accepts {
     Sizes(&'static [u64]),
     /// One of these words.
     Words(&'static [&'static str]),
-    /// A text that the engine parses further. First in words, then as a regular expression for those who have no parser; it
-    /// may be narrower than the parser, which also takes older spellings.
+    /// A text that the engine parses further: in words, and as a regular expression for those who have no parser, which
+    /// may be narrower, as a parser also takes older spellings.
     Text(&'static str, &'static str),
     /// True or false.
     Switch,
@@ -58,8 +58,8 @@ pub struct OptionInfo {
     pub accepts: Accepts,
     /// What a number counts; empty for sizes and where there is nothing to say.
     pub unit: &'static str,
-    /// The option whose value is a lower bound of this one. Where a setting breaks it, the engine refuses or, as the product
-    /// does, takes the nearest value that keeps it.
+    /// The option whose value is a lower bound of this one. Where a setting breaks it, the engine refuses or, as the
+    /// product does, takes the nearest value that keeps it.
     pub at_least: Option<&'static str>,
     /// What 0 stands for where it is no value like others and has no lower bound; empty where it is none.
     pub zero: &'static str,
@@ -160,9 +160,9 @@ impl OptionValue for String {
     }
 }
 
-/// Declares an options struct: `field: Type = default, Accepts, "text";`. Before the text may stand `unit "pages",`, then
-/// `at_least other_field,`, then `zero "never",`: see [`OptionInfo`]. The struct gets `Default`, `table()`, `from_json()`
-/// and `to_json()`. An engine that needs more checks across options makes them in `open`.
+/// Declares an options struct: `field: Type = default, Accepts, "text";`. Before the text may stand `unit "pages",`,
+/// then `at_least other_field,`, then `zero "never",`: see [`OptionInfo`]. The struct gets `Default`, `table()`,
+/// `from_json()` and `to_json()`. An engine that needs more checks across options makes them in `open`.
 #[macro_export]
 macro_rules! engine_options {
     ($(#[$meta:meta])* $name:ident {

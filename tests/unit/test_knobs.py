@@ -189,6 +189,12 @@ def test_the_file_and_the_core_have_the_same_knobs_or_nothing_works(
         knobs.catalogue("btree")
 
 
+def test_a_row_of_a_dialect_that_is_not_there_is_refused(edit: Edit) -> None:
+    edit("btree", "[merge_threshold]", '[merge_threshold]\nin."mysql-8.5".absent = "gone"')
+    with pytest.raises(ValueError, match=r"merge_threshold .*mysql-8.5"):
+        knobs.catalogue("btree")
+
+
 def test_a_dialect_has_the_rows_of_the_one_that_it_is_like(edit: Edit) -> None:
     edit(
         "btree",
@@ -217,6 +223,15 @@ FLOORS_OF_SCALE = {
     "hard_pending_compaction_bytes_limit",
 }
 """A scaled trial gets no less."""
+
+
+def test_only_these_have_a_floor_above_what_the_core_takes() -> None:
+    raised = {
+        name
+        for engine, name in ALL
+        if knobs.catalogue(engine)[name].low != options.engine_options(engine)[name].low
+    }
+    assert raised == PRODUCTS_OWN | FLOORS_OF_SCALE
 
 
 @pytest.mark.parametrize(("engine", "name"), ALL)
