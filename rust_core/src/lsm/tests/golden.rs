@@ -3,9 +3,9 @@
 
 use super::*;
 use crate::codec::Compression;
-use crate::lsm::bloom::BloomPolicy;
-use crate::lsm::key::{self, Kind};
-use crate::lsm::table_builder::{TableBuilder, TableShape};
+use crate::lsm::keys::key::{self, Kind};
+use crate::lsm::options::BloomPolicy;
+use crate::lsm::table::{TableBuilder, TableBuilderOptions};
 use crate::metrics::Purpose;
 use serde_json::json;
 
@@ -18,7 +18,7 @@ fn key_of(n: u64) -> [u8; 16] {
 #[test]
 fn a_table_of_200_000_keys_has_rocksdbs_blocks() {
     let (storage, mut task) = (memory(), Task::wall(0));
-    let shape = TableShape {
+    let shape = TableBuilderOptions {
         compression: Compression::None,
         compression_level: None,
         block_bytes: 4096,
