@@ -33,7 +33,7 @@ impl DbImpl {
         let compaction = self.pick_compaction(background, &version)?;
         background.being_compacted.extend(compaction.files().map(|(_, file)| file.number));
         background.compactions.push(compaction.in_progress());
-        Some(CompactionJob { db: self.clone(), version, compaction, outputs: Vec::new(), installed: false })
+        Some(CompactionJob { db: self.clone(), version, compaction, outputs: Vec::new() })
     }
 
     /// Whether a compaction is due.
@@ -56,7 +56,8 @@ impl DbImpl {
     }
 }
 
-/// Tells whether a key may have entries below a level. Keys are asked about in order.
+/// Tells whether a key may have entries below the output level (`KeyNotExistsBeyondOutputLevel`). Keys are asked about in
+/// order.
 struct BeyondOutputLevel {
     levels: Vec<Arc<Vec<Arc<FileMetaData>>>>,
     at: Vec<usize>,
@@ -85,7 +86,6 @@ pub struct CompactionJob {
     version: Arc<Version>,
     compaction: Compaction,
     outputs: Vec<Arc<TableFile>>,
-    installed: bool,
 }
 
 impl CompactionJob {
@@ -129,11 +129,11 @@ impl CompactionJob {
         let base_level = self.version.targets.base_level;
         let codec =
             level_compression(&self.db.parsed.codecs, compaction.output_level, base_level, last_level.unwrap_or(0));
-        let shape = self.db.table_builder_options(codec, compaction.bottommost);
+        let options = self.db.table_builder_options(codec, compaction.bottommost);
         let name = table_name(number);
         let file = self.db.create_table(task, &name)?;
         let purpose = Purpose::Compaction { level: compaction.output_level as u8 };
-        Ok((number, TableBuilder::new(shape, file, name, purpose)))
+        Ok((number, TableBuilder::new(options, file, name, purpose)))
     }
 
     fn finish_output(&mut self, task: &mut Task, (number, builder): (u64, TableBuilder)) -> Result<()> {
@@ -208,7 +208,7 @@ impl CompactionJob {
             db.storage.sync_directory(task)?;
         }
         let mut manifest = db.manifest.lock();
-        // Still busy while the new version is built, so that nobody picks a file that is about to go.
+        // The inputs are still being compacted while the new version is built, so that nobody picks a file that is about to go.
         db.log_and_apply(task, &mut manifest, edit, &added, &[])?;
         drop(manifest);
         if compaction.is_trivial_move {
@@ -237,9 +237,7 @@ impl Job for CompactionJob {
 
     fn install(mut self: Box<Self>, task: &mut Task) -> Result<()> {
         self.db.poison.check()?;
-        let result = self.install_outputs(task);
-        self.installed = result.is_ok();
-        result
+        self.install_outputs(task)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The state of an open engine, shared by clients and jobs.
 //!
-//! Locks are taken in this order: the write lock (`writer`), `manifest`, `background`. Readers take none of them: they load
-//! the super_version and read.
+//! Locks are taken in this order: the write lock (`write_thread`), `manifest`, `background`. Readers take none of them: they load
+//! the super version and read.
 
 use super::background::BackgroundWork;
 use super::counters::Counters;
@@ -50,7 +50,7 @@ pub struct DbImpl {
     pub manifest: Mutex<Manifest>,
     /// Background work.
     pub background: Mutex<BackgroundWork>,
-    /// Whether writers have to ask the write_controller.
+    /// Whether writers have to ask the write controller.
     pub holds_back: AtomicBool,
     /// The next file number.
     pub next_file: AtomicU64,
@@ -72,7 +72,7 @@ impl DbImpl {
         task.charge(Work::Call, 1);
         value.clear();
         let super_version = self.super_version.load();
-        // After the super_version: a flush or compaction in between drops only what is hidden at a later number.
+        // After the super version: a flush or compaction in between drops only what is hidden at a later number.
         let sequence = self.sequence.load(Ordering::Acquire);
         for memtable in std::iter::once(&super_version.memtable).chain(&super_version.immutables) {
             match memtable.get(task, user_key, sequence, value) {
@@ -122,7 +122,7 @@ impl DbImpl {
         manifest.append(task, edit)
     }
 
-    /// Makes a super_version current and follows its consequences for writers and jobs.
+    /// Makes a super version current and follows its consequences for writers and jobs.
     pub fn install_super_version(&self, background: &mut BackgroundWork, super_version: SuperVersion) {
         let inputs = super_version.version.stall_inputs(super_version.immutables.len() as u64);
         background.write_controller.update(&inputs, &self.options);

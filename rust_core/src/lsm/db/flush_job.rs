@@ -54,8 +54,8 @@ impl DbImpl {
         let number = self.new_file_number();
         let name = table_name(number);
         let file = self.create_table(task, &name)?;
-        let shape = self.table_builder_options(flush_compression(&self.parsed.codecs), false);
-        let mut builder = TableBuilder::new(shape, file, name, Purpose::Flush);
+        let options = self.table_builder_options(flush_compression(&self.parsed.codecs), false);
+        let mut builder = TableBuilder::new(options, file, name, Purpose::Flush);
         let mut merge =
             MergingIterator::new(memtables.iter().map(|memtable| Source::MemTable(memtable.cursor())).collect());
         merge.seek_to_first(task)?;

@@ -1,4 +1,4 @@
-//! A cursor over the live keys of one super_version: of each key the newest visible entry, tombstones left out.
+//! A cursor over the live keys of one super version: of each key the newest visible entry, tombstones left out.
 
 use super::merge::{Direction, MergingIterator, Source};
 use super::super_version::SuperVersion;
@@ -10,7 +10,7 @@ use crate::lsm::version::RunCursor;
 use crate::runtime::{Task, Work};
 use std::sync::Arc;
 
-/// A cursor over the keys of a super_version at a sequence number.
+/// A cursor over the keys of a super version at a sequence number.
 pub struct DbIterator {
     sequence: u64,
     prefix: Option<PrefixExtractor>,

@@ -60,8 +60,7 @@ impl Shape<'_> {
         if range.is_empty() { range } else { self.clean_cut(level, range) }
     }
 
-    /// Whether a running compaction writes to the same level and range
-    /// (`FilesRangeOverlapWithCompaction`).
+    /// Whether a running compaction writes to the same level and range (`FilesRangeOverlapWithCompaction`).
     pub fn collides(&self, output_level: usize, smallest: &[u8], largest: &[u8]) -> bool {
         self.in_progress.iter().any(|other| {
             other.output_level == output_level && *other.smallest <= *largest && *other.largest >= *smallest

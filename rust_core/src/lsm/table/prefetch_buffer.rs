@@ -32,7 +32,7 @@ impl FilePrefetchBuffer {
         self.next = u64::MAX;
     }
 
-    /// Takes note of a block that was asked for, and says whether it follows the last one.
+    /// Takes note of a block that is asked for, which follows the last one or begins another row.
     pub fn note(&mut self, handle: Handle) {
         if handle.offset == self.next {
             self.in_a_row += 1;

@@ -7,7 +7,7 @@ use crate::lsm::table::{Access, TableCursor};
 use crate::runtime::{Task, Work};
 use std::sync::Arc;
 
-/// A position in a run of files.
+/// A cursor over the entries of a run.
 pub struct RunCursor {
     run: Arc<SortedRun>,
     at: usize,
