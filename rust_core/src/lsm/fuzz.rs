@@ -1,4 +1,5 @@
-//! What the LSM reads back, as targets of [`crate::fuzz`]: logs, manifests, tables and their blocks, and whole databases.
+//! What the LSM reads back, as targets of [`crate::fuzz`]: logs, manifests, tables and their blocks, and whole
+//! databases.
 
 use super::keys::key;
 use super::log::format::{BLOCK_BYTES, HEADER_BYTES, checksum as log_checksum};

@@ -1,5 +1,5 @@
-//! The options of the LSM, with RocksDB 10.4's names and defaults. Every option here is honoured; lower bounds are below
-//! RocksDB's usual values so that trials can be scaled down.
+//! The options of the LSM, with RocksDB 10.4's names and defaults. Every option here is honoured; lower bounds are
+//! below RocksDB's usual values so that trials can be scaled down.
 
 use super::keys::PrefixExtractor;
 use crate::codec::Compression;
@@ -139,8 +139,8 @@ impl BloomPolicy {
 pub struct LevelCodecs {
     /// Codec of every level that has no other (`compression`).
     pub usual: Compression,
-    /// Codec of level 0, of the base level, and of those below it in turn; the last one goes on (`compression_per_level`).
-    /// Empty: `usual` everywhere.
+    /// Codec of level 0, of the base level, and of those below it in turn; the last one goes on
+    /// (`compression_per_level`). Empty: `usual` everywhere.
     pub per_level: Vec<Compression>,
     /// Codec of the deepest level with files, if it is its own (`bottommost_compression`).
     pub bottommost: Option<Compression>,
@@ -266,8 +266,8 @@ impl Options {
         })
     }
 
-    /// What of a table file goes through the operating system's page cache. Compactions read as clients do: they find the
-    /// tables open (RocksDB 10.4's `OptimizeForCompactionTableRead`).
+    /// What of a table file goes through the operating system's page cache. Compactions read as clients do: they find
+    /// the tables open (RocksDB 10.4's `OptimizeForCompactionTableRead`).
     pub fn page_cached(&self) -> PageCached {
         PageCached { reads: !self.use_direct_reads, writes: !self.use_direct_io_for_flush_and_compaction }
     }

@@ -22,8 +22,8 @@ impl DbImpl {
         pick_compaction(&shape, &version.targets, &self.options, self.parsed.priority, &same)
     }
 
-    /// A compaction, if a level is due and the limit allows one more: one, or as many as there are threads once level 0 or
-    /// the debt has grown.
+    /// A compaction, if a level is due and the limit allows one more: one, or as many as there are threads once level 0
+    /// or the debt has grown.
     pub fn next_compaction(self: &Arc<Self>, background: &mut BackgroundWork) -> Option<CompactionJob> {
         let limit = if background.write_controller.speedup() { self.options.max_compactions() } else { 1 };
         if self.options.disable_auto_compactions || background.compactions.len() >= limit {
@@ -56,8 +56,8 @@ impl DbImpl {
     }
 }
 
-/// Tells whether a key may have entries below the output level (`KeyNotExistsBeyondOutputLevel`). Keys are asked about in
-/// order.
+/// Tells whether a key may have entries below the output level (`KeyNotExistsBeyondOutputLevel`). Keys are asked about
+/// in order.
 struct BeyondOutputLevel {
     levels: Vec<Arc<Vec<Arc<FileMetaData>>>>,
     at: Vec<usize>,
@@ -208,7 +208,8 @@ impl CompactionJob {
             db.storage.sync_directory(task)?;
         }
         let mut manifest = db.manifest.lock();
-        // The inputs are still being compacted while the new version is built, so that nobody picks a file that is about to go.
+        // The inputs are still being compacted while the new version is built, so that nobody picks a file that is
+        // about to go.
         db.log_and_apply(task, &mut manifest, edit, &added, &[])?;
         drop(manifest);
         if compaction.is_trivial_move {

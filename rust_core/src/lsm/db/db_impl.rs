@@ -1,7 +1,7 @@
 //! The state of an open engine, shared by clients and jobs.
 //!
-//! Locks are taken in this order: the write lock (`write_thread`), `manifest`, `background`. Readers take none of them: they load
-//! the super version and read.
+//! Locks are taken in this order: the write lock (`write_thread`), `manifest`, `background`. Readers take none of them:
+//! they load the super version and read.
 
 use super::background::BackgroundWork;
 use super::counters::Counters;
@@ -85,8 +85,8 @@ impl DbImpl {
         Ok(found == Lookup::Found)
     }
 
-    /// Writes an edit to the manifest, then makes it visible. `flushed` are memtables whose entries the added files hold.
-    /// The caller holds the manifest and has synced the files.
+    /// Writes an edit to the manifest, then makes it visible. `flushed` are memtables whose entries the added files
+    /// hold. The caller holds the manifest and has synced the files.
     pub fn log_and_apply(
         &self,
         task: &mut Task,
@@ -98,8 +98,8 @@ impl DbImpl {
         self.poison.check()?;
         edit.added = added.iter().map(|(level, file)| (*level, (*file.meta).clone())).collect();
         let recorded = self.record(task, manifest, &mut edit);
-        // Poisoned before the lock is released: an edit must not follow one that failed, nor go into a manifest that CURRENT
-        // may name no more.
+        // Poisoned before the lock is released: an edit must not follow one that failed, nor go into a manifest that
+        // CURRENT may name no more.
         self.poisoned(recorded)?;
         let mut background = self.background.lock();
         let super_version = self.super_version.load_full();

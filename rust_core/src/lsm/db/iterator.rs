@@ -43,7 +43,8 @@ impl DbIterator {
         }
     }
 
-    /// Moves forward to a visible entry that is no tombstone; entries of the key in `self.key` are passed over if asked.
+    /// Moves forward to a visible entry that is no tombstone; entries of the key in `self.key` are passed over if
+    /// asked.
     fn find_forward(&mut self, task: &mut Task, mut skip: bool) -> Result<()> {
         while self.merge.valid() {
             let (user_key, trailer) = key::split(self.merge.key());

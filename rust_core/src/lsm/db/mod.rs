@@ -1,5 +1,5 @@
-//! An open database: the write path and its log, reads over memtables and versions, flushes, compactions, recovery. The top
-//! of the LSM: it takes the locks and makes files, and what it decides it asks of the policies.
+//! An open database: the write path and its log, reads over memtables and versions, flushes, compactions, recovery. The
+//! top of the LSM: it takes the locks and makes files, and what it decides it asks of the policies.
 
 mod background;
 mod compaction_job;

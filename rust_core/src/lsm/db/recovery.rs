@@ -1,4 +1,5 @@
-//! Opening: the manifest gives the table files, the logs give what was not yet in one, and what neither names is removed.
+//! Opening: the manifest gives the table files, the logs give what was not yet in one, and what neither names is
+//! removed.
 
 use super::background::BackgroundWork;
 use super::counters::Counters;

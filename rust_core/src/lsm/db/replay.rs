@@ -1,5 +1,5 @@
-//! The replay of logs: what is in no table yet goes into tables of level 0. Where a log breaks off, `wal_recovery_mode` says
-//! whether that is an error, the end, or passed over; what is left out is counted.
+//! The replay of logs: what is in no table yet goes into tables of level 0. Where a log breaks off, `wal_recovery_mode`
+//! says whether that is an error, the end, or passed over; what is left out is counted.
 
 use super::db_impl::DbImpl;
 use super::wal::log_name;

@@ -1,5 +1,5 @@
-//! The write-ahead log: one file for each memtable, written under the write lock, synced outside of it. Each record tells how
-//! far the log was synced when it was written.
+//! The write-ahead log: one file for each memtable, written under the write lock, synced outside of it. Each record
+//! tells how far the log was synced when it was written.
 
 use crate::error::Result;
 use crate::lsm::log::Framer;

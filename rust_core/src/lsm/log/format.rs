@@ -1,7 +1,7 @@
 //! RocksDB's log format: 32 KiB blocks of fragments with a 7-byte header, so that a reader finds its way after any cut.
-//! Beyond RocksDB's, a checksum covers the place of its fragment, and the type of a record's first fragment tells how far the
-//! log was synced when it was written: what a reader misses below that is damage, what it misses behind may never have
-//! reached the disk.
+//! Beyond RocksDB's, a checksum covers the place of its fragment, and the type of a record's first fragment tells how
+//! far the log was synced when it was written: what a reader misses below that is damage, what it misses behind may
+//! never have reached the disk.
 
 /// Bytes of a block.
 pub const BLOCK_BYTES: usize = 32 << 10;
@@ -15,8 +15,8 @@ pub(super) const LAST: u8 = 4;
 pub(super) const KIND: u8 = 7;
 pub(super) const KIND_BITS: u32 = KIND.count_ones();
 
-/// How far before a record its log was synced at least, in the bits of a type: 0 if nobody knows, 1 up to the record, then
-/// powers of two from 1 on.
+/// How far before a record its log was synced at least, in the bits of a type: 0 if nobody knows, 1 up to the record,
+/// then powers of two from 1 on.
 pub(super) fn synced_class(offset: u64, synced: Option<u64>) -> u8 {
     match synced.map(|synced| offset - synced) {
         None => 0,

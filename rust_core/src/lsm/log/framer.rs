@@ -15,8 +15,8 @@ impl Framer {
         Self { log, offset: 0 }
     }
 
-    /// Appends the fragments of a record to `out`, which continues the file where the last call left it. `synced`: up to where
-    /// this log, and all of the logs before it, are durable, if so much is.
+    /// Appends the fragments of a record to `out`, which continues the file where the last call left it. `synced`: up
+    /// to where this log, and all of the logs before it, are durable, if so much is.
     pub fn frame(&mut self, mut payload: &[u8], synced: Option<u64>, out: &mut Vec<u8>) {
         let mut first = true;
         loop {

@@ -1,5 +1,5 @@
-//! The log format that the write-ahead log and the manifest share: records framed into blocks, and read back from bytes that a
-//! crash may have torn. It knows nothing of what the records say.
+//! The log format that the write-ahead log and the manifest share: records framed into blocks, and read back from bytes
+//! that a crash may have torn. It knows nothing of what the records say.
 
 pub mod format;
 mod framer;

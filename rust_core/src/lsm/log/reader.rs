@@ -34,8 +34,8 @@ pub struct Break {
     pub offset: usize,
     /// What does not hold.
     pub what: &'static str,
-    /// Whether a power cut may have done it, as far as the bytes of the record tell: the file ends before it does, or some
-    /// sector of it is nothing but zeros.
+    /// Whether a power cut may have done it, as far as the bytes of the record tell: the file ends before it does, or
+    /// some sector of it is nothing but zeros.
     pub may_be_torn: bool,
 }
 
@@ -110,8 +110,8 @@ impl<'a> Reader<'a> {
         self.begins_from(0).any(|(at, kind)| synced_below(at, kind).is_some())
     }
 
-    /// Places from `at` on where a record begins intact, with the types of their first fragments. All blocks begin with a
-    /// fragment, so damage in one hides nothing of the next.
+    /// Places from `at` on where a record begins intact, with the types of their first fragments. All blocks begin with
+    /// a fragment, so damage in one hides nothing of the next.
     fn begins_from(&self, mut at: usize) -> impl Iterator<Item = (usize, u8)> {
         std::iter::from_fn(move || {
             while at < self.bytes.len() {
@@ -184,7 +184,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Whether the part of some sector within a range is nothing but zeros: what a sector that was never written reads as.
+    /// Whether the part of some sector within a range is nothing but zeros: what a sector that was never written reads
+    /// as.
     fn has_hole(&self, start: usize, end: usize) -> bool {
         let mut at = start;
         while at < end {
@@ -198,7 +199,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Whether some beginning of `payload` has the checksum that begins with `crc`: then the fragment was complete, and its length was changed.
+/// Whether some beginning of `payload` has the checksum that begins with `crc`: then the fragment was complete, and its
+/// length was changed.
 fn ends_earlier(mut crc: u32, payload: &[u8], wanted: u32) -> bool {
     payload.iter().any(|byte| {
         crc = crc32c::crc32c_append(crc, std::slice::from_ref(byte));

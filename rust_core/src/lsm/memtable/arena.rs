@@ -1,5 +1,5 @@
-//! Memory of a memtable: blocks that are filled from the front and freed all at once. The accounting is RocksDB's, since
-//! it decides when a memtable is full.
+//! Memory of a memtable: blocks that are filled from the front and freed all at once. The accounting is RocksDB's,
+//! since it decides when a memtable is full.
 
 use std::alloc::{self, Layout};
 use std::ptr::NonNull;

@@ -1,5 +1,5 @@
-//! Inserts into a skip list: finds the neighbours of a key on every level, first by those of the last insert, and links the
-//! new node between them from level 0 up.
+//! Inserts into a skip list: finds the neighbours of a key on every level, first by those of the last insert, and links
+//! the new node between them from level 0 up.
 
 use super::node::Node;
 use super::skiplist::{MAX_HEIGHT, SkipList, Writer};
@@ -33,7 +33,7 @@ impl<'a> Inserter<'a> {
         }
         let node = self.allocate(height, user_key, trailer, value);
         for level in 0..height {
-            let after = self.writer.after[level].map_or(null_mut(), |node| node.address());
+            let after = self.writer.after[level].map_or(null_mut(), Node::address);
             // SAFETY: the new node has `height` links and is not shared yet; the neighbour before it is linked on
             // `level`. The release publishes the whole node.
             unsafe {

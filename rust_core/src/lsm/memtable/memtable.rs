@@ -1,5 +1,5 @@
-//! The newest entries, in memory: filled by writers under the write lock, read by everybody without one, and turned into
-//! a level-0 table when its arena is full by RocksDB's accounting.
+//! The newest entries, in memory: filled by writers under the write lock, read by everybody without one, and turned
+//! into a level-0 table when its arena is full by RocksDB's accounting.
 
 use super::cursor::MemTableCursor;
 use super::inserter::Inserter;

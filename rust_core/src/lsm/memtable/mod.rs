@@ -1,5 +1,5 @@
-//! The newest entries, in memory: an arena, a skip list in it, and the memtable that writers fill and everybody reads. It
-//! knows keys and write batches, neither files nor when it is flushed.
+//! The newest entries, in memory: an arena, a skip list in it, and the memtable that writers fill and everybody reads.
+//! It knows keys and write batches, neither files nor when it is flushed.
 
 mod arena;
 mod cursor;

@@ -1,6 +1,7 @@
-//! A node of a skip list: `[links to higher levels][link of level 0][varint key length][internal key][varint value length]
-//! [value]` in the arena. It is addressed by its level-0 link, so that a pointer is enough to compare keys whatever the
-//! node's height. It is complete before a link to it is published, and then only its links change.
+//! A node of a skip list. In the arena it is
+//! `[links to higher levels][link of level 0][varint key length][internal key][varint value length][value]`
+//! and is addressed by its level-0 link, so that a pointer is enough to compare keys whatever the node's height. It is
+//! complete before a link to it is published, and then only its links change.
 
 use super::arena::Arena;
 use crate::codec::varint;
@@ -10,7 +11,6 @@ use std::cmp::Ordering;
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicPtr, Ordering as Memory};
 
-/// Bytes of a link.
 const LINK_BYTES: usize = 8;
 /// Bytes of a key that a search asks the processor for ahead of time.
 const KEY_AHEAD_BYTES: usize = 32;

@@ -1,5 +1,5 @@
-//! The sorted list of a memtable: one writer at a time (`inserter`), any number of readers that take no lock. Nodes live in
-//! the arena, are never removed and never move; a node is complete before a link to it is published.
+//! The sorted list of a memtable: one writer at a time (`inserter`), any number of readers that take no lock. Nodes
+//! live in the arena, are never removed and never move; a node is complete before a link to it is published.
 
 use super::arena::Arena;
 use super::node::Node;
@@ -16,8 +16,8 @@ pub const MAX_HEIGHT: usize = 12;
 pub(super) struct Writer {
     pub(super) arena: Arena,
     pub(super) heights: Xoshiro256PlusPlus,
-    /// Neighbours of the last insert on each level, so that ascending keys are inserted without a search. From the list's
-    /// height on they are the head and the end.
+    /// Neighbours of the last insert on each level, so that ascending keys are inserted without a search. From the
+    /// list's height on they are the head and the end.
     pub(super) before: [Node; MAX_HEIGHT + 1],
     pub(super) after: [Option<Node>; MAX_HEIGHT + 1],
     /// Levels for which the neighbours are known.

@@ -1,6 +1,6 @@
 //! RocksDB's decisions, as pure functions of a plain state: how large the levels shall be, which level needs compaction
-//! most, which files are taken, where outputs are cut, how they are compressed, and when writers are held back. They know
-//! options and descriptions of files, never an open file or a lock.
+//! most, which files are taken, where outputs are cut, how they are compressed, and when writers are held back. They
+//! know options and descriptions of files, never an open file or a lock.
 
 mod compaction;
 mod compression;

@@ -104,12 +104,13 @@ impl Block {
         low
     }
 
-    /// Finds the newest entry of a user key that is at or behind `trailer` in the order of internal keys: its own trailer
-    /// and its value. `steps` counts the entries that were looked at.
+    /// Finds the newest entry of a user key that is at or behind `trailer` in the order of internal keys: its own
+    /// trailer and its value. `steps` counts the entries that were looked at.
     ///
     /// Keys are not put together on the way. While the entries are before the wanted key, only the number of bytes that
-    /// the last one has in common with it is kept: an entry that shares more with its predecessor than that is before the
-    /// wanted key too, one that shares less is behind it, and only one that shares exactly as much must be compared.
+    /// the last one has in common with it is kept: an entry that shares more with its predecessor than that is before
+    /// the wanted key too, one that shares less is behind it, and only one that shares exactly as much must be
+    /// compared.
     #[inline]
     pub fn find(&self, user_key: &[u8], trailer: u64, steps: &mut u64) -> Option<(u64, &[u8])> {
         let mut at = self.restart(self.restart_before(user_key, trailer));
@@ -155,8 +156,8 @@ impl Block {
         }
     }
 
-    /// As [`Block::find`], for blocks in which a key shares bytes with the trailer of another one, or a user key has more
-    /// than one entry.
+    /// As [`Block::find`], for blocks in which a key shares bytes with the trailer of another one, or a user key has
+    /// more than one entry.
     #[cold]
     fn find_slowly(&self, user_key: &[u8], trailer: u64, steps: &mut u64) -> Option<(u64, &[u8])> {
         let mut at = self.restart(self.restart_before(user_key, trailer));

@@ -1,5 +1,6 @@
-//! Writes blocks of sorted entries with prefix compression: `[varint shared][varint unshared][varint value length][unshared
-//! key bytes][value]…[restart offsets, 4 bytes each][restart count, 4 bytes]`, as RocksDB does.
+//! Writes blocks of sorted entries with prefix compression, as RocksDB does:
+//! `[varint shared][varint unshared][varint value length][unshared key bytes][value]…`
+//! `[restart offsets, 4 bytes each][restart count, 4 bytes]`.
 
 use crate::codec::varint;
 use crate::lsm::keys::key::common_prefix;

@@ -1,6 +1,6 @@
-//! The block cache: RocksDB's sharded LRU with midpoint insertion. A shard's list has a low and a high end; blocks enter
-//! low, and go high when they are asked for again or when they are index or filter blocks. The high part holds half of
-//! the capacity; what it sheds becomes the newest of the low part, whose oldest is evicted first.
+//! The block cache: RocksDB's sharded LRU with midpoint insertion. A shard's list has a low and a high end; blocks
+//! enter low, and go high when they are asked for again or when they are index or filter blocks. The high part holds
+//! half of the capacity; what it sheds becomes the newest of the low part, whose oldest is evicted first.
 
 use super::block::Block;
 use super::bloom::Filter;
@@ -84,12 +84,12 @@ struct Entry {
     begins_at: [usize; 2],
 }
 
-/// Bytes that an entry is charged for beside its block: what a cache of linked lists keeps of one, as RocksDB's is. Its line,
-/// its bucket and its places in a queue take some more here.
+/// Bytes that an entry is charged for beside its block: what a cache of linked lists keeps of one, as RocksDB's is. Its
+/// line, its bucket and its places in a queue take some more here.
 const ENTRY_BYTES: usize = 60;
 
-/// Entries from the oldest on. A block that is asked for again joins at the end without being taken out of its old place,
-/// which is recognised by its count of moves: so a hit touches no other entry.
+/// Entries from the oldest on. A block that is asked for again joins at the end without being taken out of its old
+/// place, which is recognised by its count of moves: so a hit touches no other entry.
 #[derive(Debug, Default)]
 struct Queue {
     places: VecDeque<(u32, u32)>,
@@ -430,7 +430,8 @@ mod tests {
                 }
                 prop_assert!(cache.stats().bytes <= 40_000);
                 let shard = cache.shards[0].lock();
-                let charged = shard.entries.iter().filter(|e| e.value.is_some()).map(|e| e.charge as usize).sum::<usize>();
+                let held = shard.entries.iter().filter(|entry| entry.value.is_some());
+                let charged = held.map(|entry| entry.charge as usize).sum::<usize>();
                 prop_assert_eq!(charged, shard.parts[LOW].bytes + shard.parts[HIGH].bytes);
             }
         }

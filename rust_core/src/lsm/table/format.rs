@@ -53,8 +53,8 @@ pub fn checksum(stored: &[u8], kind: u8) -> u32 {
     xxh3_64(stored) as u32 ^ u32::from(kind).wrapping_mul(0x6b90_83d9)
 }
 
-/// Appends a block to `out`, compressed (at `level`, if it is given) if that is worth it, with its trailer. `scratch` is
-/// reused.
+/// Appends a block to `out`, compressed (at `level`, if it is given) if that is worth it, with its trailer. `scratch`
+/// is reused.
 pub fn push_block(
     task: &mut Task,
     compression: Compression,

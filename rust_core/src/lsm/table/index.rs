@@ -1,6 +1,6 @@
 //! The index of a table: for each data block a key that is at least its last and below the next block's first. On
-//! storage it has RocksDB's form (user keys, restart interval 1, handles as two varints); in memory it is an array that is
-//! searched by number.
+//! storage it has RocksDB's form (user keys, restart interval 1, handles as two varints); in memory it is an array that
+//! is searched by number.
 
 use super::format::{BLOCK_TRAILER_BYTES, Handle};
 use crate::codec::varint;
@@ -43,7 +43,8 @@ pub struct Index {
 }
 
 impl Index {
-    /// Reads an index block; `None` if it is not one, or if its blocks do not lie back to back from the start of the file.
+    /// Reads an index block; `None` if it is not one, or if its blocks do not lie back to back from the start of the
+    /// file.
     pub fn decode(block: &[u8]) -> Option<Self> {
         let (rest, count) = block.split_last_chunk::<4>()?;
         let count = u32::from_le_bytes(*count) as usize;

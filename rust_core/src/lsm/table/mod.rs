@@ -1,5 +1,5 @@
-//! Table files: their blocks, index, filter and properties, how they are built, opened, searched and walked, and the cache
-//! that their blocks share. It knows neither which level a table is on nor who reads it.
+//! Table files: their blocks, index, filter and properties, how they are built, opened, searched and walked, and the
+//! cache that their blocks share. It knows neither which level a table is on nor who reads it.
 
 mod block_cache;
 mod builder;

@@ -1,5 +1,5 @@
-//! Reads a table file. Its index and filter are in memory, or in the block cache if the options say so; data blocks come
-//! from the cache.
+//! Reads a table file. Its index and filter are in memory, or in the block cache if the options say so; data blocks
+//! come from the cache.
 
 use super::block::Block;
 use super::block_cache::{BlockCache, BlockKey, Cached};
@@ -17,9 +17,10 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-/// What a lookup in a block cache of linked lists, such as RocksDB's, looks at: the lock of a shard, its lists, a bucket, the
-/// entry on two lines, its two neighbours and the newest entry, the block's count of references, and the number of restart
-/// points at its end. (The queues of [`super::block_cache`] look at four places less; that they cost as much is an assumption.)
+/// What a lookup in a block cache of linked lists, such as RocksDB's, looks at: the lock of a shard, its lists, a
+/// bucket, the entry on two lines, its two neighbours and the newest entry, the block's count of references, and the
+/// number of restart points at its end. (The queues of `block_cache` look at four places less; that they cost as much
+/// is an assumption.)
 const LOOKUP_LINES: u64 = 10;
 
 /// What all tables of an engine share.
@@ -330,7 +331,8 @@ impl TableReader {
         }
     }
 
-    /// Charges a search for a restart point in `steps`, and what it and the `entries` read from there miss of the caches.
+    /// Charges a search for a restart point in `steps`, and what it and the `entries` read from there miss of the
+    /// caches.
     #[inline]
     pub fn charge_search(&self, task: &mut Task, steps: u64, entries: u64) {
         task.charge(Work::Compare, steps);
@@ -338,8 +340,8 @@ impl TableReader {
         self.charge_misses(task, 2 * steps + 2 * entries);
     }
 
-    /// Charges what a look at `lines` places among the cached blocks, or at what leads to them, misses of the processor's
-    /// caches.
+    /// Charges what a look at `lines` places among the cached blocks, or at what leads to them, misses of the
+    /// processor's caches.
     #[inline]
     pub fn charge_misses(&self, task: &mut Task, lines: u64) {
         task.charge_misses(lines, self.context.cache.bytes());

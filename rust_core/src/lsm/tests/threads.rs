@@ -90,8 +90,8 @@ fn a_failing_job_poisons_the_engine_and_frees_waiting_writers() {
     workers.stop();
 }
 
-/// Fails one sync of a log, once the other writers have written and wait for a sync of theirs; what it was to make durable is
-/// lost, and the next sync succeeds.
+/// Fails one sync of a log, once the other writers have written and wait for a sync of theirs; what it was to make
+/// durable is lost, and the next sync succeeds.
 struct OneFailingSync {
     memory: Arc<MemoryStorage>,
     armed: AtomicBool,

@@ -80,7 +80,8 @@ impl Manifest {
         self.offset > most_bytes.max(LEAST_GROWTH * self.snapshot_bytes)
     }
 
-    /// Goes on in a new file, which begins with this version and what the edits before said of logs and sequence numbers.
+    /// Goes on in a new file, which begins with this version and what the edits before said of logs and sequence
+    /// numbers.
     pub fn roll(&mut self, task: &mut Task, storage: &dyn Storage, number: u64, version: &Version) -> Result<()> {
         let snapshot = VersionEdit {
             log_number: self.log_number,
@@ -119,8 +120,8 @@ pub fn read_manifest(task: &mut Task, storage: &dyn Storage) -> Result<Vec<Versi
             Record::Broken(broken) => break Some(broken),
         }
     };
-    // Each record was synced before the next was begun, so only the last can be torn, and never the first, since CURRENT
-    // came after it.
+    // Each record was synced before the next was begun, so only the last can be torn, and never the first, since
+    // CURRENT came after it.
     match broken {
         Some(Break { offset, what, may_be_torn }) => {
             if may_be_torn && !edits.is_empty() && reader.skip_behind(offset).is_none() {

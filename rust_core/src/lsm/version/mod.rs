@@ -1,5 +1,5 @@
-//! The set of table files: what makes up the tree at one moment, how one moment follows from another, and the manifest that
-//! remembers it. It asks the policies how a version stands, and knows neither memtables nor who makes the files.
+//! The set of table files: what makes up the tree at one moment, how one moment follows from another, and the manifest
+//! that remembers it. It asks the policies how a version stands, and knows neither memtables nor who makes the files.
 
 mod manifest;
 mod run_cursor;

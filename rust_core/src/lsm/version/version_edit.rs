@@ -1,5 +1,5 @@
-//! One change of the set of table files, as the manifest records it: numbered fields, each with its values as varints and
-//! length-prefixed keys.
+//! One change of the set of table files, as the manifest records it: numbered fields, each with its values as varints
+//! and length-prefixed keys.
 
 use crate::codec::varint;
 use crate::lsm::keys::key::MAX_SEQUENCE;

@@ -23,7 +23,8 @@ pub struct LevelCompactionBuilder<'a> {
 }
 
 impl LevelCompactionBuilder<'_> {
-    /// The compaction of these inputs and the files at `below` in the output level, unless another one collides with it.
+    /// The compaction of these inputs and the files at `below` in the output level, unless another one collides with
+    /// it.
     pub(super) fn complete(
         &self,
         start_level: usize,

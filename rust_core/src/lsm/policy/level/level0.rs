@@ -1,5 +1,5 @@
-//! What is picked from level 0, whose files overlap: RocksDB's `LevelCompactionBuilder::SetupInitialFiles` where it comes to
-//! level 0, and the merges within it.
+//! What is picked from level 0, whose files overlap: RocksDB's `LevelCompactionBuilder::SetupInitialFiles` where it
+//! comes to level 0, and the merges within it.
 
 use super::builder::LevelCompactionBuilder;
 use crate::lsm::policy::compaction::{Compaction, CompactionInputFiles, range_of};

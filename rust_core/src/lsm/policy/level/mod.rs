@@ -1,5 +1,5 @@
-//! Leveled compaction: how large the levels shall be, which of them needs compaction most, and which of its files are taken.
-//! Another style would be a room beside this one.
+//! Leveled compaction: how large the levels shall be, which of them needs compaction most, and which of its files are
+//! taken. Another style would be a room beside this one.
 
 mod builder;
 mod level0;
