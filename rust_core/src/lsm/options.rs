@@ -1,9 +1,7 @@
-//! The options of the LSM, with RocksDB 10.4's names and defaults. Every option here is honoured; lower bounds are below
-//! RocksDB's usual values so that trials can be scaled down.
+//! The options of the LSM, with RocksDB 10.4's names and defaults. Every option here is honoured; lower bounds are
+//! below RocksDB's usual values so that trials can be scaled down.
 
-use super::bloom::BloomPolicy;
-use super::policy::LevelCodecs;
-use super::prefix::PrefixExtractor;
+use super::keys::PrefixExtractor;
 use crate::codec::Compression;
 use crate::engine_options;
 use crate::error::{Error, Result};
@@ -175,9 +173,45 @@ pub enum WalRecoveryMode {
     SkipAnyCorruptedRecords,
 }
 
+/// The size of the filters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BloomPolicy {
+    /// Thousandths of a bit for each key.
+    pub millibits_per_key: u64,
+}
+
+impl BloomPolicy {
+    /// A policy of so many bits per key.
+    pub fn new(bits_per_key: f64) -> Option<Self> {
+        // RocksDB takes less than half a bit for no filter, and less than one for one.
+        if !(0.5..=100.0).contains(&bits_per_key) {
+            return None;
+        }
+        Some(Self { millibits_per_key: (bits_per_key.max(1.0) * 1000.0).round() as u64 })
+    }
+
+    /// Reads `bloomfilter:BITS` or `bloomfilter:BITS:false`.
+    pub fn parse(text: &str) -> Option<Self> {
+        let bits = text.strip_prefix("bloomfilter:")?;
+        Self::new(bits.strip_suffix(":false").unwrap_or(bits).parse().ok()?)
+    }
+}
+
+/// The codecs of a tree, as the options name them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LevelCodecs {
+    /// Codec of every level that has no other (`compression`).
+    pub usual: Compression,
+    /// Codec of level 0, of the base level, and of those below it in turn; the last one goes on
+    /// (`compression_per_level`). Empty: `usual` everywhere.
+    pub per_level: Vec<Compression>,
+    /// Codec of the deepest level with files, if it is its own (`bottommost_compression`).
+    pub bottommost: Option<Compression>,
+}
+
 /// The options that are words or texts, parsed.
 #[derive(Debug, Clone)]
-pub struct Parsed {
+pub struct ParsedOptions {
     /// Which codec on which level.
     pub codecs: LevelCodecs,
     /// Level of the codecs that have one, unless each takes its default.
@@ -249,7 +283,7 @@ impl Options {
     }
 
     /// Parses the words and texts, and refuses combinations that contradict themselves.
-    pub fn parse(&self) -> Result<Parsed> {
+    pub fn parse(&self) -> Result<ParsedOptions> {
         let refuse = |field: &str, found: &str, accepted: &str| {
             Error::invalid(format!("options.{field}"), found, accepted.to_owned())
         };
@@ -261,7 +295,7 @@ impl Options {
             compression(word).ok_or_else(|| refuse(field, word, &one_of(words)))
         };
         let per_level = self.compression_per_level.split(':').filter(|_| !self.compression_per_level.is_empty());
-        Ok(Parsed {
+        Ok(ParsedOptions {
             codecs: LevelCodecs {
                 usual: codec("compression", &self.compression, COMPRESSIONS)?,
                 per_level: per_level
@@ -295,8 +329,8 @@ impl Options {
         })
     }
 
-    /// What of a table file goes through the operating system's page cache. Compactions read as clients do: they find the
-    /// tables open (RocksDB 10.4's `OptimizeForCompactionTableRead`).
+    /// What of a table file goes through the operating system's page cache. Compactions read as clients do: they find
+    /// the tables open (RocksDB 10.4's `OptimizeForCompactionTableRead`).
     pub fn page_cached(&self) -> PageCached {
         PageCached { reads: !self.use_direct_reads, writes: !self.use_direct_io_for_flush_and_compaction }
     }
