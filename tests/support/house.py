@@ -225,8 +225,8 @@ def circles(of: Arrows) -> list[list[str]]:
 
 def room(file: str) -> str:
     """The room that a file of the core belongs to."""
-    stem = file.removesuffix(".rs")
-    return HELPER if stem.endswith(f"/{HELPER}") else stem.split("/")[0]
+    first, *rest = file.removesuffix(".rs").split("/")
+    return HELPER if HELPER in rest else first
 
 
 def ways_up(of: Arrows, rooms: tuple[tuple[str, ...], ...] = ROOMS) -> list[str]:

@@ -26,6 +26,8 @@ NAME = re.compile(r"[A-Za-z_]\w*$")
 OPEN, CLOSE = {"{": "}", "(": ")", "[": "]"}, {"}", ")", "]"}
 """What begins a group and what ends one."""
 DECLARES = {"fn", "struct", "enum", "union", "trait", "type", "const", "static"}
+ITEMS = {"use", "mod", "impl", "unsafe", "async", "extern", "macro_rules"}
+"""What begins an item beside what declares a name."""
 UNTIL_SEMICOLON = {"use", "const", "static", "type", "let"}
 Path = tuple[str, ...]
 
@@ -144,16 +146,19 @@ class _Reader:
         first = self.at(index)
         if first == "mod" and self.at(index + 2) == ";":
             module.test_children.add(self.at(index + 1))
-        ends = {";"} if first in UNTIL_SEMICOLON else {";", ","}
+        is_item = first in DECLARES | ITEMS
+        has_block = first not in UNTIL_SEMICOLON or self.at(index + 1) == "fn"
+        angles = 0
         while index < len(self.tokens):
             token = self.tokens[index]
-            if token in ends:
+            angles += (token == "<") - (token == ">")
+            if token == ";" or (token == "," and not is_item and angles == 0):
                 return index + 1
             if token in CLOSE:
                 return index
             if token in OPEN:
                 index = self.group_end(index)
-                if token == "{" and first not in UNTIL_SEMICOLON:
+                if token == "{" and has_block:
                     return index + 1
             index += 1
         return index

@@ -96,6 +96,15 @@ def test_strangers_on_one_floor_are_found(tmp_path: Path, monkeypatch: pytest.Mo
     assert house.complaints(source, ROOMS) == ["strangers: left.rs -> right.rs: R"]
 
 
+def test_what_a_room_gives_the_fuzzer_is_of_the_fuzzers_room() -> None:
+    assert [house.room(file) for file in ("lsm/fuzz.rs", "lsm/db.rs", "run.rs", "fuzz/mod.rs")] == [
+        "fuzz",
+        "lsm",
+        "run",
+        "fuzz",
+    ]
+
+
 def test_a_room_that_is_on_no_floor_is_found(tmp_path: Path) -> None:
     source = built(
         tmp_path, lib="mod ground; mod shed;", ground="use crate::shed::S;", shed="pub struct S;"
@@ -167,6 +176,9 @@ def test_what_only_tests_import_makes_no_arrow(tmp_path: Path) -> None:
             #[cfg(test)] use crate::top::Roof;
             struct Kept { #[cfg(test)] roof: crate::top::Roof, size: usize }
             impl Kept { #[cfg(test)] fn f(&self) -> [crate::top::Roof; 1] { crate::top::g() } }
+            #[cfg(test)] pub(crate) fn h<A, B>(a: A) -> Map<A, crate::top::Roof> { crate::top::g() }
+            #[cfg(test)] const fn k() { crate::top::g() }
+            enum Kind { #[cfg(test)] Map(Map<A, crate::top::Roof>), Other }
             #[cfg(test)] mod other;
             #[cfg(test)] mod tests { use crate::top::Roof; }
         """,
