@@ -16,18 +16,17 @@ from tests.support import rust_source
 from tests.support.rust_source import Module
 
 ROOMS: tuple[tuple[str, ...], ...] = (
-    ("error", "codec", "metrics"),
+    ("error", "metrics"),
+    ("cost", "scale"),
     ("task",),
-    ("cost",),
-    ("scale",),
-    ("device",),
+    ("codec", "device"),
     ("storage",),
     ("engine", "options"),
     ("transaction",),
     ("lsm", "btree"),
     ("table",),
     ("workload",),
-    ("run", "server", "product", "machine"),
+    ("run",),
     ("python",),
     ("fuzz", "crash_matrix"),
 )
