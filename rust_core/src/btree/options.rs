@@ -1,9 +1,5 @@
 //! The options of the B-tree: InnoDB's names, MariaDB 10.11's defaults where that server has the option.
 
-use super::change_buffer::CHANGE_TREE;
-use super::doublewrite::REGION_PAGES;
-use super::page_file::BLOCK_BYTES;
-use super::tablespaces::Tablespace;
 use crate::codec::Compression;
 use crate::engine_options;
 use crate::error::{Error, Result};
@@ -13,11 +9,20 @@ use crate::storage::StorageFile;
 /// Fewest frames of a buffer pool, whatever its size in bytes.
 pub const MIN_POOL_PAGES: u64 = 64;
 
+/// The largest number that an index may have. The engine's own trees have those behind it.
+pub const MAX_INDEX_NUMBER: u32 = u32::MAX - 2;
+
+/// Pages that are written together, and go through the doublewrite area as one batch.
+pub const REGION_PAGES: usize = 128;
+
 /// Least pages at the cold end of the pool that a round may be told to look at.
 const LEAST_SCAN_DEPTH: u64 = 8;
 
 /// InnoDB has no compressed tables with larger pages.
 const LARGEST_PACKED_PAGE: u64 = 16384;
+
+/// Least bytes of a page of a compressed table: the unit in which the files are written.
+const LEAST_KEY_BLOCK: u64 = 4096;
 
 const ALL_INDEXES: &str = "all";
 const COMPRESSED_INDEXES: &str = "all, or index numbers with colons between them";
@@ -120,14 +125,9 @@ impl Options {
         self.is_packed() && self.compressed_indexes != ALL_INDEXES
     }
 
-    /// Whether the tables in a tablespace are compressed.
-    pub fn is_packed_in(&self, tablespace: Tablespace) -> bool {
-        self.is_packed() && (tablespace == Tablespace::Compressed || !self.is_mixed())
-    }
-
     /// The numbers in `compressed_indexes`, in order; none if it is no list of numbers.
     pub fn compressed_numbers(&self) -> Option<Vec<u32>> {
-        let number = |text: &str| text.parse().ok().filter(|number| *number < CHANGE_TREE);
+        let number = |text: &str| text.parse().ok().filter(|number| *number <= MAX_INDEX_NUMBER);
         let mut numbers = self.compressed_indexes.split(':').map(number).collect::<Option<Vec<u32>>>()?;
         numbers.sort_unstable();
         Some(numbers)
@@ -141,11 +141,6 @@ impl Options {
     /// Whether deletes are.
     pub fn buffers_removals(&self) -> bool {
         self.innodb_change_buffering == "all"
-    }
-
-    /// Bytes of a page in the file of a tablespace.
-    pub fn slot_bytes(&self, tablespace: Tablespace) -> usize {
-        if self.is_packed_in(tablespace) { self.key_block_size as usize } else { self.innodb_page_size as usize }
     }
 
     /// Nanoseconds between rounds of the page cleaner.
@@ -218,7 +213,7 @@ impl Options {
         }
         let size = self.key_block_size;
         let wrong = |accepted: String| Err(Error::invalid("options.key_block_size", size, accepted));
-        if !size.is_power_of_two() || size < BLOCK_BYTES as u64 || size > self.innodb_page_size {
+        if !size.is_power_of_two() || size < LEAST_KEY_BLOCK || size > self.innodb_page_size {
             return wrong(format!("0, or a power of two from 4096 to innodb_page_size, {}", self.innodb_page_size));
         }
         if self.innodb_page_size > LARGEST_PACKED_PAGE {

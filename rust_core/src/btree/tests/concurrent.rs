@@ -158,7 +158,7 @@ fn compressed_tables_beside_others_stand_clients_and_workers() {
 fn a_flush_that_meets_a_latched_page_writes_the_others_first() {
     let (_, mut driven) = Driven::fresh("page_size=4096 buffer_pool_size=4194304 redo_log_capacity=16777216");
     (0..200).for_each(|n| driven.put(format!("{n:08}").as_bytes(), &[7; 500]).unwrap());
-    let pool = driven.engine.forest().pool.clone();
+    let pool = driven.engine.forest().store.pool.clone();
     let frames = pool.dirty.oldest_frames(64);
     let count = frames.len();
     assert!(count > 10);
@@ -189,7 +189,7 @@ fn a_flush_that_meets_a_latched_page_writes_the_others_first() {
 fn a_page_read_ahead_does_not_replace_one_written_since() {
     let (_, mut driven) = Driven::fresh(TINY);
     driven.put(b"key", b"value").unwrap();
-    let pool = driven.engine.forest().pool.clone();
+    let pool = driven.engine.forest().store.pool.clone();
     let root = driven.engine.forest().trees()[0].root;
     let writes = pool.table.entry(root).writes();
     let frame = pool.table.entry(root).frame().unwrap();

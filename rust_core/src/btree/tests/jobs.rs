@@ -119,7 +119,7 @@ fn commits_sync_as_configured() {
         driven.pass(1500).unwrap();
         let redo = storage.meters().snapshot().since(&before).of(Purpose::Redo);
         assert!(redo.syncs >= 1, "a second later the log is durable");
-        assert_eq!(driven.engine.forest().redo.durable_lsn(), driven.engine.forest().redo.lsn());
+        assert_eq!(driven.engine.forest().store.redo.durable_lsn(), driven.engine.forest().store.redo.lsn());
     }
 }
 
@@ -129,7 +129,7 @@ fn a_synced_commit_is_durable_whatever_the_setting() {
     let mut batch = WriteBatch::default();
     batch.put(b"k", b"v");
     driven.write(&mut batch, Commit::Synced).unwrap();
-    assert_eq!(driven.engine.forest().redo.durable_lsn(), driven.engine.forest().redo.lsn());
+    assert_eq!(driven.engine.forest().store.redo.durable_lsn(), driven.engine.forest().store.redo.lsn());
 }
 
 #[test]

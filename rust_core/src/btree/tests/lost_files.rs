@@ -129,7 +129,7 @@ fn a_log_that_was_cut_off_behind_changes_of_written_pages_is_refused() {
     let memory = Arc::new(MemoryStorage::new(Arc::default()));
     let mut driven = Driven::open(memory.clone(), &options(ROOMY), KeyLayout::Plain).unwrap();
     fill(&mut driven, 0..1000);
-    driven.engine.forest().pool.flush_all(&mut driven.task).unwrap();
+    driven.engine.forest().store.pool.flush_all(&mut driven.task).unwrap();
     for bytes in [2048, 20 * 512, 100 * 512, 200 * 512] {
         let storage = memory.crash_clone(CrashKeeps::Synced);
         storage.open(&mut Task::wall(0), "redo.log").unwrap().set_len(&mut Task::wall(0), bytes).unwrap();

@@ -2,7 +2,7 @@
 
 use super::{Driven, PACKED, assert_meters_agree, file_bytes, half_noise, options, spread, structure};
 use crate::btree::page::EXTENT_PAGES;
-use crate::btree::tablespaces::Tablespace;
+use crate::btree::space::Tablespace;
 use crate::engine::{Commit, Engine, KeyLayout, WriteBatch};
 use crate::error::Error;
 use crate::metrics::Purpose;
@@ -44,12 +44,12 @@ fn loaded(text: &str, rows: u32) -> (Arc<MemoryStorage>, Driven) {
 }
 
 fn tree_pages(driven: &Driven, tablespace: Tablespace) -> u64 {
-    driven.engine.forest().spaces.lock().of(tablespace).taken_pages()
+    driven.engine.forest().store.spaces.lock().of(tablespace).taken_pages()
 }
 
 /// Frames that hold a page of a compressed table in its compressed form alone, or in both, and frames with other pages.
 fn frames(driven: &Driven) -> [u64; 3] {
-    let (pool, mut frames) = (&driven.engine.forest().pool, [0; 3]);
+    let (pool, mut frames) = (&driven.engine.forest().store.pool, [0; 3]);
     for frame in 0..pool.frames() as u32 {
         let kind = pool.with_body(frame, true, |_, body| match (body.has_packed(), body.has_page()) {
             (true, false) => 0,
@@ -85,9 +85,9 @@ fn each_kind_takes_its_own_bytes_in_a_file_of_its_own() {
 fn what_belongs_to_no_table_is_not_compressed() {
     let (_, driven) = loaded(&format!("{} change_buffering=all", mixed()), 2000);
     let forest = driven.engine.forest();
-    let changes = forest.changes.tree.get().unwrap().root;
+    let changes = forest.store.changes.tree.get().unwrap().root;
     for page_no in forest.undo.pages().into_iter().chain([0, changes]) {
-        let file = forest.pool.files.of_page(page_no);
+        let file = forest.store.pool.files.of_page(page_no);
         assert_eq!((file.slot_bytes(), file.packed_bytes()), (PAGE as usize, 0), "page {page_no}");
     }
 }
@@ -129,7 +129,7 @@ fn the_pool_counts_both_kinds_by_what_they_take() {
         }
         let [packed, both, whole] = frames(&driven);
         let bytes = (packed + both) * SLOT + (both + whole) * PAGE;
-        assert_eq!(driven.engine.forest().pool.packed_held_bytes(), bytes);
+        assert_eq!(driven.engine.forest().store.pool.packed_held_bytes(), bytes);
         let spare = 2_097_152 / 16;
         assert!(bytes <= 2_097_152 + spare && bytes > 1_600_000, "{bytes}");
         held[(round % 2) as usize].push((packed + both, whole));

@@ -19,8 +19,8 @@ pub(super) mod slow_storage;
 mod structure;
 mod whole_but_wrong;
 
-use super::tablespaces::Tablespace;
-use super::{Btree, Options};
+use crate::btree::space::Tablespace;
+use crate::btree::{Btree, Options};
 use crate::engine::{Commit, Engine, KeyLayout, WriteBatch};
 use crate::error::Result;
 use crate::runtime::{Admission, Signal, Task};

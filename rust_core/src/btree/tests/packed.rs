@@ -1,11 +1,9 @@
 //! Compressed tables: what they take on storage, when pages are compressed and split, and what is refused.
 
 use super::{Driven, PACKED, TINY, file_bytes, half_noise, noise, options, spread, structure};
+use crate::btree::log::{RedoOp, frames_in, read_frames, read_header};
 use crate::btree::page::EXTENT_PAGES;
-use crate::btree::redo;
-use crate::btree::redo_block::read_frames;
-use crate::btree::redo_op::RedoOp;
-use crate::btree::tablespaces::Tablespace;
+use crate::btree::space::{REDO_FILE, Tablespace};
 use crate::engine::{Commit, Engine, KeyLayout, WriteBatch};
 use crate::error::Error;
 use crate::metrics::Purpose;
@@ -55,7 +53,7 @@ fn rows_that_halve_take_half_and_rows_that_do_not_take_no_more_than_uncompressed
         }
         driven.engine.close(&mut driven.task).unwrap();
         structure::check(driven.engine.forest(), &mut driven.task);
-        driven.detail("tree_pages") * driven.engine.forest().pool.files.system().slot_bytes() as f64
+        driven.detail("tree_pages") * driven.engine.forest().store.pool.files.system().slot_bytes() as f64
     };
     let plain = PACKED.replace("key_block_size=8192", "");
     let halves = bytes(PACKED, &|n| half_noise(n, 200)) / bytes(&plain, &|n| half_noise(n, 200));
@@ -142,8 +140,8 @@ fn sizes_that_do_not_go_together_are_refused() {
 fn a_change_is_in_the_undo_log_once_though_its_page_is_split_for_it() {
     let text = "page_size=16384 key_block_size=8192 buffer_pool_size=16777216 redo_log_capacity=67108864";
     let (storage, mut driven) = Driven::fresh(text);
-    let file = storage.open(&mut driven.task, redo::FILE).unwrap();
-    let (header, start) = redo::read_header(&*file, &mut driven.task).unwrap();
+    let file = storage.open(&mut driven.task, REDO_FILE).unwrap();
+    let (header, start) = read_header(&*file, &mut driven.task).unwrap();
     let puts = 3000;
     for n in 0..puts {
         driven.put(&spread(n), &half_noise(u64::from(n), 200)).unwrap();
@@ -151,7 +149,7 @@ fn a_change_is_in_the_undo_log_once_though_its_page_is_split_for_it() {
     assert!(driven.detail("pack_failures") > 20.0);
     let bytes = read_frames(&*file, &mut driven.task, header, start).unwrap();
     let mut appended = 0;
-    for (_, _, mut payload) in redo::frames(&bytes, start.lsn) {
+    for (_, _, mut payload) in frames_in(&bytes, start.lsn) {
         while let Some((op, rest)) = RedoOp::decode(payload) {
             appended += u32::from(matches!(op, RedoOp::Append { .. }));
             payload = rest;
@@ -163,10 +161,10 @@ fn a_change_is_in_the_undo_log_once_though_its_page_is_split_for_it() {
 /// Redo frames from the last checkpoint on that make a page be compressed again without saying what it is then.
 fn repacks_without_image(storage: &dyn Storage) -> usize {
     let mut task = Task::wall(0);
-    let file = storage.open(&mut task, redo::FILE).unwrap();
-    let (header, checkpoint) = redo::read_header(&*file, &mut task).unwrap();
+    let file = storage.open(&mut task, REDO_FILE).unwrap();
+    let (header, checkpoint) = read_header(&*file, &mut task).unwrap();
     let bytes = read_frames(&*file, &mut task, header, checkpoint).unwrap();
-    let frames = redo::frames(&bytes, checkpoint.lsn).map(|(_, _, payload)| payload);
+    let frames = frames_in(&bytes, checkpoint.lsn).map(|(_, _, payload)| payload);
     frames.filter(|payload| matches!(RedoOp::decode(payload), Some((RedoOp::Repack { .. }, _)))).count()
 }
 
@@ -212,7 +210,7 @@ fn a_pool_that_reads_keeps_compressed_pages_and_drops_the_pages_themselves() {
     let resident = (pool / (24.0 + 9.0 * 8.0) / 1024.0 * 10.0 / pages).min(1.0);
     let misses = held / 20_000.0;
     assert!((misses - (1.0 - resident)).abs() < 0.1, "{misses} for {resident} resident of {pages}");
-    assert!(driven.engine.forest().pool.packed_held_bytes() as f64 <= pool);
+    assert!(driven.engine.forest().store.pool.packed_held_bytes() as f64 <= pool);
 }
 
 #[test]

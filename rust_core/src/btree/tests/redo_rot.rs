@@ -1,7 +1,7 @@
 //! Damage of the log at rest: an error that names the file, or nothing is missing; never a silent loss of what was synced.
 
 use super::{Driven, TINY, options};
-use crate::btree::redo_block::offset_of;
+use crate::btree::log::offset_of;
 use crate::engine::{Commit, KeyLayout, WriteBatch};
 use crate::error::Error;
 use crate::metrics::Purpose;
@@ -66,7 +66,7 @@ fn logs() -> Vec<(&'static str, String, MemoryStorage, usize, u64)> {
 
 /// The file's block in which the durable log ends.
 fn last_block(driven: &Driven) -> u64 {
-    let redo = &driven.engine.forest().redo;
+    let redo = &driven.engine.forest().store.redo;
     offset_of(redo.header(), redo.durable_lsn() - 1) / 512 * 512
 }
 
