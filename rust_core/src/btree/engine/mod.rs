@@ -7,5 +7,4 @@ mod recovery;
 mod replay;
 mod statistics;
 
-#[cfg(any(test, fuzzing))]
 pub use btree::Btree;
