@@ -1,4 +1,4 @@
-//! A batch of changes: the room that it reserves in the log, its intent, its changes, and how recovery completes it.
+//! A batch of changes: its intent, its changes, and how recovery completes it.
 
 use super::btree::Btree;
 use super::recovery::Pending;
@@ -9,14 +9,6 @@ use crate::btree::tree::{Intent, Origin, Planned, Span, UndoLog, base_of, split_
 use crate::engine::{Change, Engine, WriteBatch};
 use crate::error::{Error, Result};
 use crate::runtime::{Task, Work};
-use std::sync::atomic::Ordering;
-
-/// Redo bytes that a change may take beside its key and value.
-const CHANGE_OVERHEAD: u64 = 160;
-/// Assumption: changes of a compressed table for one page that is compressed again.
-const CHANGES_PER_REPACK: u64 = 8;
-/// Rounds after which a client gives up waiting for room that others hold.
-const ROOM_ROUNDS: usize = 100_000;
 
 impl Btree {
     /// Applies what is left of batches that a crash interrupted.
@@ -67,46 +59,6 @@ impl Btree {
             Some((base_of(old), Span { at: range.start, len: range.len() }))
         };
         if value.is_empty() { None } else { self.forest.peek(self.forest.tree(number)?, key, of)? }
-    }
-
-    /// Redo bytes that a batch is counted for: itself, its changes and their undo, images of the two pages of a split for
-    /// every half page that it adds, and for one more, and a long old value. In compressed tables, some changes log a page
-    /// that is compressed again; when there is no room for it, they do not.
-    pub(super) fn estimate(&self, batch: &WriteBatch) -> u64 {
-        6 * batch.encoded_bytes() as u64
-            + CHANGE_OVERHEAD * batch.len() as u64
-            + 2 * self.options.innodb_page_size
-            + self.forest.max_inline_bytes_of_all() as u64
-            + self.options.key_block_size * (batch.len() as u64).div_ceil(CHANGES_PER_REPACK)
-    }
-
-    /// Reserves room in the log for a batch, beside what other clients have reserved. Usually admission has seen to it; if
-    /// not, the client flushes pages itself, and waits while others use the room.
-    pub(super) fn reserve(&self, task: &mut Task, need: u64) -> Result<()> {
-        let redo = &self.forest.store.redo;
-        let mut rounds = 0;
-        while need <= redo.usable_bytes() && rounds < ROOM_ROUNDS {
-            let others = self.forest.reserved.load(Ordering::Acquire);
-            let usable = redo.usable_bytes();
-            let limit = if others == 0 { usable } else { redo.thresholds.hard.min(usable) };
-            if redo.checkpoint_age() + others + need <= limit {
-                let reserved = &self.forest.reserved;
-                let swap = reserved.compare_exchange(others, others + need, Ordering::AcqRel, Ordering::Acquire);
-                if swap.is_ok() {
-                    return Ok(());
-                }
-                continue;
-            }
-            let before = redo.checkpoint_lsn();
-            self.forest.store.pool.make_log_room(task)?;
-            if redo.checkpoint_lsn() == before {
-                self.poison.check()?;
-                rounds += usize::from(others == 0);
-                std::thread::yield_now();
-            }
-        }
-        let accepted = format!("a batch whose redo fits into innodb_redo_log_capacity, {}", redo.header().capacity);
-        Err(Error::invalid("batch bytes", need, accepted))
     }
 
     pub(super) fn apply(&self, task: &mut Task, batch: &mut WriteBatch) -> Result<u64> {

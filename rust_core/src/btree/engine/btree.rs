@@ -10,7 +10,7 @@ use crate::engine::{
 use crate::error::{Error, Result};
 use crate::runtime::{Admission, Job, Signal, Task, Work};
 use crate::storage::Storage;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
 /// A B-tree engine: one tree, or one tree for each index number.
@@ -21,8 +21,10 @@ pub struct Btree {
     pub(super) forest: Arc<Forest>,
     background: Arc<Background>,
     pub(super) poison: Arc<Poison>,
-    signal: Arc<Signal>,
+    pub(super) signal: Arc<Signal>,
     user_bytes: AtomicU64,
+    /// Clients that wait for room in the log.
+    pub(super) room_waiters: AtomicUsize,
 }
 
 impl Btree {
@@ -47,8 +49,8 @@ impl Btree {
             let _ = pool.arrivals.set(arrivals);
         }
         let background = Arc::new(Background::new(pool, spaces, forest.store.changes.clone(), task.now_ns));
-        let user_bytes = AtomicU64::new(0);
-        let engine = Self { storage, options, layout, forest, background, poison, signal, user_bytes };
+        let (user_bytes, room_waiters) = (AtomicU64::new(0), AtomicUsize::new(0));
+        let engine = Self { storage, options, layout, forest, background, poison, signal, user_bytes, room_waiters };
         engine.roll_forward(task, pending)?;
         if layout == KeyLayout::Plain {
             engine.forest.tree_or_create(task, 0)?;
@@ -147,7 +149,7 @@ impl Engine for Btree {
             let before = task.units(Work::Compare);
             let applied = self.apply(task, batch).inspect_err(|error| self.poison.set(error));
             self.forest.store.pool.charge_misses(task, before);
-            self.forest.reserved.fetch_sub(need, Ordering::AcqRel);
+            self.give_back(need);
             self.forest.store.changes.batches.fetch_add(1, Ordering::Relaxed);
             applied?
         };

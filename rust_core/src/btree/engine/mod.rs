@@ -3,6 +3,7 @@
 mod batch;
 mod btree;
 mod files;
+mod log_room;
 mod recovery;
 mod replay;
 mod statistics;

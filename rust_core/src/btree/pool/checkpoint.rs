@@ -9,12 +9,14 @@ const LOG_ROOM_PAGES: usize = 64;
 
 impl BufferPool {
     /// Makes room in the log for a client that finds it full: flushes some of the oldest dirty pages at once, and moves the
-    /// checkpoint behind them.
-    pub fn make_log_room(&self, task: &mut Task) -> Result<()> {
+    /// checkpoint behind them. False if there was nothing to gain: what is dirty is in use or being written.
+    pub fn make_log_room(&self, task: &mut Task) -> Result<bool> {
+        let before = self.redo.checkpoint_lsn();
         self.complete_written();
         let batches = self.write_frames(task, &self.dirty.oldest_frames(LOG_ROOM_PAGES), false)?;
         self.complete_all(&batches);
-        self.checkpoint_now(task)
+        self.checkpoint_now(task)?;
+        Ok(!batches.is_empty() || self.redo.checkpoint_lsn() != before)
     }
 
     /// Flushes everything.

@@ -1,0 +1,89 @@
+//! Room in the log for a batch. A batch reserves it before its first change, so that no client finds the log full half way.
+
+use super::btree::Btree;
+use crate::engine::WriteBatch;
+use crate::error::{Error, Result};
+use crate::runtime::Task;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// Redo bytes that a change may take beside its key and value.
+const CHANGE_OVERHEAD: u64 = 160;
+/// Assumption: changes of a compressed table for one page that is compressed again.
+const CHANGES_PER_REPACK: u64 = 8;
+/// Rounds without any gain after which a client gives up: every page that it could flush is in use, and nobody holds room.
+const FUTILE_ROUNDS: usize = 6000;
+/// How long a client waits for what others do before it looks again.
+const ROOM_WAIT: Duration = Duration::from_millis(10);
+
+/// Counts a client as one that waits, so that whoever gives room back tells it.
+struct Waiting<'a>(&'a AtomicUsize);
+
+impl<'a> Waiting<'a> {
+    fn among(clients: &'a AtomicUsize) -> Self {
+        clients.fetch_add(1, Ordering::SeqCst);
+        Self(clients)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl Btree {
+    /// Redo bytes that a batch is counted for: itself, its changes and their undo, images of the two pages of a split for
+    /// every half page that it adds, and for one more, and a long old value. In compressed tables, some changes log a page
+    /// that is compressed again; when there is no room for it, they do not.
+    pub(super) fn estimate(&self, batch: &WriteBatch) -> u64 {
+        6 * batch.encoded_bytes() as u64
+            + CHANGE_OVERHEAD * batch.len() as u64
+            + 2 * self.options.innodb_page_size
+            + self.forest.max_inline_bytes_of_all() as u64
+            + self.options.key_block_size * (batch.len() as u64).div_ceil(CHANGES_PER_REPACK)
+    }
+
+    /// Reserves room in the log for a batch, beside what other clients have reserved. Usually admission has seen to it; if
+    /// not, the client flushes pages itself, and waits while others use the room.
+    pub(super) fn reserve(&self, task: &mut Task, need: u64) -> Result<()> {
+        let store = &self.forest.store;
+        let redo = &store.redo;
+        let mut waiting = None;
+        let mut futile = 0;
+        while need <= redo.usable_bytes() && futile < FUTILE_ROUNDS {
+            // Before anything is looked at: what others do from here on ends the wait below.
+            let seen = waiting.as_ref().map(|_| self.signal.completed_generation());
+            let others = self.forest.reserved.load(Ordering::SeqCst);
+            let usable = redo.usable_bytes();
+            let limit = if others == 0 { usable } else { redo.thresholds.hard.min(usable) };
+            if redo.checkpoint_age() + others + need <= limit {
+                let reserved = &self.forest.reserved;
+                if reserved.compare_exchange(others, others + need, Ordering::SeqCst, Ordering::Acquire).is_ok() {
+                    return Ok(());
+                }
+                continue;
+            }
+            if store.pool.make_log_room(task)? {
+                continue;
+            }
+            self.poison.check()?;
+            // Under the virtual clock, nobody else does anything before this task is through.
+            futile = if task.is_simulated() { FUTILE_ROUNDS } else { futile + usize::from(others == 0) };
+            match seen {
+                Some(seen) if !task.is_simulated() => self.signal.wait_completed(seen, ROOM_WAIT),
+                _ => waiting = Some(Waiting::among(&self.room_waiters)),
+            }
+        }
+        let accepted = format!("a batch whose redo fits into innodb_redo_log_capacity, {}", redo.header().capacity);
+        Err(Error::invalid("batch bytes", need, accepted))
+    }
+
+    /// Gives back what a batch reserved, and tells those who wait for it.
+    pub(super) fn give_back(&self, reserved: u64) {
+        self.forest.reserved.fetch_sub(reserved, Ordering::SeqCst);
+        if self.room_waiters.load(Ordering::SeqCst) > 0 {
+            self.signal.complete();
+        }
+    }
+}
