@@ -6,10 +6,10 @@ use crate::btree::log::{
     restore_image, seal,
 };
 use crate::btree::page::{
-    AT_ALGORITHM, AT_CHECKSUM, AT_PAGE_NO, AT_STORED, Edit, HEADER_BYTES, Kind, KnownLeaf, Packed, PackedEdit, Payload,
-    SLOT_BYTES, Stored, View, get_u32, has_room, put_u32, split_point,
+    AT_ALGORITHM, AT_CHECKSUM, AT_PAGE_NO, AT_STORED, Edit, HEADER_BYTES, IbufBits, Kind, PageZip, PageZipEdit,
+    Payload, SLOT_BYTES, Stored, View, get_u32, has_room, put_u32, split_point,
 };
-use crate::btree::space::{DOUBLEWRITE_FILE, PageFile, REDO_FILE, Tablespace};
+use crate::btree::space::{DOUBLEWRITE_FILE, FilSpace, REDO_FILE, Tablespace};
 use crate::btree::tree::{BufferedChange, Intent};
 use crate::btree::{Btree, Options};
 use crate::engine::{Engine, KeyLayout, WriteBatch};
@@ -24,7 +24,7 @@ use std::sync::{Arc, OnceLock};
 pub fn targets() -> Vec<Target> {
     vec![
         Target { name: "page", seeds: pages, repair: repair_page, decode: read_page },
-        Target { name: "packed_page", seeds: packed_pages, repair: repair_page, decode: read_packed_page },
+        Target { name: "page_zip", seeds: page_zips, repair: repair_page, decode: read_page_zip },
         Target { name: "redo", seeds: || files(REDO_FILE), repair: repair_redo, decode: read_redo },
         Target { name: "btree_database", seeds: || scripts(8), repair: |_| {}, decode: use_database },
     ]
@@ -119,7 +119,7 @@ fn pages() -> Vec<Vec<u8>> {
     [of(0, PAGE_BYTES), of(1, PAGE_BYTES), of(5, PAGE_BYTES), of(2, 4 * PAGE_BYTES)].concat()
 }
 
-fn packed_pages() -> Vec<Vec<u8>> {
+fn page_zips() -> Vec<Vec<u8>> {
     let file = &databases()[3].files[Tablespace::System.file_name()];
     file.chunks_exact(PAGE_BYTES).map(<[u8]>::to_vec).collect()
 }
@@ -177,10 +177,10 @@ fn repair_frames(blocks: &mut [u8], count: u64, mut lsn: u64) {
     }
 }
 
-fn page_file(options: &Options) -> PageFile {
+fn page_file(options: &Options) -> FilSpace {
     let storage = MemoryStorage::new(Arc::default());
     let file = storage.create(&mut Task::wall(0), Tablespace::System.file_name()).expect("a file in memory");
-    PageFile::new(file, Tablespace::System, options)
+    FilSpace::new(file, Tablespace::System, options)
 }
 
 fn page_no_of(image: &[u8]) -> u32 {
@@ -196,13 +196,13 @@ fn read_page(bytes: &[u8]) {
         repair_page(&mut image);
     }
     let file = page_file(&options(base, r#""innodb_compression_algorithm": "zlib""#));
-    match file.unpack(&mut Task::wall(0), page_no_of(&image), &mut image) {
+    match file.open_page(&mut Task::wall(0), page_no_of(&image), &mut image) {
         Ok(()) => use_page(&image),
         Err(error) => expect_corruption(&error),
     }
 }
 
-fn read_packed_page(bytes: &[u8]) {
+fn read_page_zip(bytes: &[u8]) {
     let (task, mut slot) = (&mut Task::wall(0), bytes.to_vec());
     slot.resize(PAGE_BYTES, 0);
     if bytes.len() != PAGE_BYTES {
@@ -210,7 +210,7 @@ fn read_packed_page(bytes: &[u8]) {
     }
     let mut page = vec![0; 4 * PAGE_BYTES];
     let file = page_file(&options(LARGE, r#""key_block_size": 4096"#));
-    match file.open_packed(task, page_no_of(&slot), &slot, &mut page) {
+    match file.open_zip(task, page_no_of(&slot), &slot, &mut page) {
         Err(error) => return expect_corruption(&error),
         Ok(()) => use_page(&page),
     }
@@ -225,7 +225,7 @@ fn use_page(bytes: &[u8]) {
     if view.kind() != Kind::Tree {
         return;
     }
-    let _ = (view.free(), view.used(), KnownLeaf::of(view, None));
+    let _ = (view.free(), view.used(), IbufBits::of(view, None));
     for slot in 0..view.count() {
         let _ = (view.key(slot).len(), view.record_bytes(slot));
         if view.is_leaf() {
@@ -268,26 +268,26 @@ fn use_page(bytes: &[u8]) {
 
 fn use_slot(slot: &mut [u8], page: &mut [u8]) {
     let task = &mut Task::wall(0);
-    let _ = (Packed(slot).parts(), Packed(slot).room());
+    let _ = (PageZip(slot).parts(), PageZip(slot).room());
     for key in [&b"k00001"[..], b"k00500", b"zz"] {
         let view = View(page);
         let (at, found) = view.search(task, key);
         let payload = if view.is_leaf() { Payload::Value(Stored::Inline(b"v")) } else { Payload::Child(9) };
         let old = found.then(|| view.record_bytes(at) - SLOT_BYTES);
         let (count, need) = (view.count(), payload.record_len(key) + SLOT_BYTES);
-        if view.free() >= need && Packed(slot).has_room(at, old, key, payload) {
-            PackedEdit(slot).put(count, at, old, key, payload);
+        if view.free() >= need && PageZip(slot).has_room(at, old, key, payload) {
+            PageZipEdit(slot).put(count, at, old, key, payload);
             Edit(page).put(at, found, key, payload);
         }
     }
     let count = View(page).count();
     if count > 1 {
-        PackedEdit(slot).remove(count, count - 1);
+        PageZipEdit(slot).remove(count, count - 1);
         Edit(page).remove(count - 1);
     }
-    PackedEdit(slot).copy_header(View(page));
+    PageZipEdit(slot).copy_header(View(page));
     let mut again = vec![0; page.len()];
-    assert_eq!(Packed(slot).unpack(task, &mut again), Ok(()), "a slot that was sound");
+    assert_eq!(PageZip(slot).decompress(task, &mut again), Ok(()), "a slot that was sound");
 }
 
 fn read_redo(bytes: &[u8]) {
@@ -314,8 +314,8 @@ fn read_redo(bytes: &[u8]) {
                 RedoOp::Image { page, heap, directory } => {
                     restore_image(&mut [0; PAGE_BYTES], page, heap, directory);
                 }
-                RedoOp::Packed { page, front, end } => {
-                    PackedEdit(&mut [0; PAGE_BYTES]).restore(page, front, end);
+                RedoOp::ZipPageCompress { page, front, end } => {
+                    PageZipEdit(&mut [0; PAGE_BYTES]).restore(page, front, end);
                 }
                 _ => {}
             }

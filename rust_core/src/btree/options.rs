@@ -19,7 +19,7 @@ pub const REGION_PAGES: usize = 128;
 const LEAST_SCAN_DEPTH: u64 = 8;
 
 /// InnoDB has no compressed tables with larger pages.
-const LARGEST_PACKED_PAGE: u64 = 16384;
+const LARGEST_ZIP_PAGE: u64 = 16384;
 
 /// Least bytes of a page of a compressed table: the unit in which the files are written.
 const LEAST_KEY_BLOCK: u64 = 4096;
@@ -116,13 +116,13 @@ impl Options {
     }
 
     /// Whether tables are compressed into slots of `key_block_size`.
-    pub fn is_packed(&self) -> bool {
+    pub fn is_zip(&self) -> bool {
         self.key_block_size > 0
     }
 
     /// Whether some tables are compressed and others are not, and each kind has a tablespace of its own.
     pub fn is_mixed(&self) -> bool {
-        self.is_packed() && self.compressed_indexes != ALL_INDEXES
+        self.is_zip() && self.compressed_indexes != ALL_INDEXES
     }
 
     /// The numbers in `compressed_indexes`, in order; none if it is no list of numbers.
@@ -208,7 +208,7 @@ impl Options {
         if self.compressed_indexes != ALL_INDEXES && self.compressed_numbers().is_none() {
             return Err(Error::invalid("options.compressed_indexes", &self.compressed_indexes, COMPRESSED_INDEXES));
         }
-        if !self.is_packed() {
+        if !self.is_zip() {
             return Ok(());
         }
         let size = self.key_block_size;
@@ -216,8 +216,8 @@ impl Options {
         if !size.is_power_of_two() || size < LEAST_KEY_BLOCK || size > self.innodb_page_size {
             return wrong(format!("0, or a power of two from 4096 to innodb_page_size, {}", self.innodb_page_size));
         }
-        if self.innodb_page_size > LARGEST_PACKED_PAGE {
-            return wrong(format!("0 with an innodb_page_size of more than {LARGEST_PACKED_PAGE}"));
+        if self.innodb_page_size > LARGEST_ZIP_PAGE {
+            return wrong(format!("0 with an innodb_page_size of more than {LARGEST_ZIP_PAGE}"));
         }
         if self.compression() != Compression::None {
             return wrong(

@@ -1,9 +1,9 @@
 //! What runs beside the clients: the page cleaner and its pace, the log's jobs, read-ahead and merges of buffered changes. Only the
 //! engine may know it.
 
+mod adaptive_flush;
 mod ibuf_merge;
 mod log_jobs;
-mod pace;
 mod page_cleaner;
 mod read_ahead;
 mod schedule;

@@ -1,6 +1,6 @@
 //! The page cleaner: its rounds, how many pages its jobs write at a time, and the refill of the free list.
 
-use super::pace::{Pace, Sight};
+use super::adaptive_flush::{AdaptiveFlush, Sight};
 use super::state::{Background, JOB_PAGES, Running, SECOND_NS, Slot, State};
 use crate::btree::pool::FlushBatch;
 use crate::error::Result;
@@ -37,7 +37,7 @@ impl Background {
         }
         let pool = &self.pool;
         state.cleaner_at_ns = now_ns + pool.options.round_ns();
-        pool.unzipped.lock().end_interval();
+        pool.unzip_lru.lock().end_interval();
         let (lsn, flushed) = (pool.redo.lsn(), pool.counters.pages_flushed.load(Ordering::Relaxed));
         state.pace.observe(&pool.options, now_ns, lsn, flushed - state.flushed_before);
         if lsn != state.lsn_before {
@@ -125,7 +125,7 @@ impl Background {
         if state.settling {
             state.pages_due = idle;
         } else if hurries && state.pages_due < self.job_pages() {
-            let pages = Pace::pages_in_a_hurry(options, self.pages_before_target(&state.pace));
+            let pages = AdaptiveFlush::pages_in_a_hurry(options, self.pages_before_target(&state.pace));
             state.pages_due = pages.max(self.job_pages());
         }
         state.pages_due = state.pages_due.min(idle);

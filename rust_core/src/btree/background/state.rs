@@ -1,6 +1,6 @@
 //! The state of background work, and what runs of it.
 
-use super::pace::Pace;
+use super::adaptive_flush::AdaptiveFlush;
 use crate::btree::pool::BufferPool;
 use crate::btree::space::Spaces;
 use crate::btree::tree::ChangeBuffer;
@@ -41,7 +41,7 @@ pub struct State {
     pub(super) batches_before: u64,
     pub(super) wrote_at_ns: u64,
     pub(super) settling: bool,
-    pub(super) pace: Pace,
+    pub(super) pace: AdaptiveFlush,
     pub(super) flushed_before: u64,
     pub(super) lsn_before: u64,
     /// When the log was last seen to have grown.
@@ -132,7 +132,7 @@ impl Background {
         lsn - self.pool.dirty.oldest().unwrap_or(lsn).min(lsn)
     }
 
-    pub(super) fn pages_before_target(&self, pace: &Pace) -> u64 {
+    pub(super) fn pages_before_target(&self, pace: &AdaptiveFlush) -> u64 {
         let Some(oldest) = self.pool.dirty.oldest() else { return 0 };
         let most = 2 * 3 * self.pool.options.innodb_io_capacity_max;
         self.pool.dirty.count_before(pace.target_lsn(oldest) + 1, most.min(u64::from(u32::MAX)) as usize) as u64

@@ -5,7 +5,7 @@ use crate::btree::log::{BLOCK, Checkpoint, Header, PAYLOAD, Redo};
 use crate::btree::options::Options;
 use crate::btree::page::{Edit, Kind, put_u64};
 use crate::btree::space::{
-    DOUBLEWRITE_FILE, META_PAGE, NEW_REDO_FILE, REDO_FILE, Space, Tablespace, Tablespaces, write_taken,
+    DOUBLEWRITE_FILE, FilSystem, META_PAGE, NEW_REDO_FILE, REDO_FILE, Space, Tablespace, write_taken,
 };
 use crate::engine::KeyLayout;
 use crate::error::{Error, Result};
@@ -47,7 +47,7 @@ pub fn create(storage: &dyn Storage, options: &Options, layout: KeyLayout, task:
     let header = wanted_header(options, layout, RandomState::new().hash_one(FIRST_LSN));
     let log = Redo::create(storage, task, header)?;
     storage.sync_directory(task)?;
-    let files = Tablespaces::create(storage, options, task)?;
+    let files = FilSystem::create(storage, options, task)?;
     let file = files.system();
     let mut space = Space::new(Tablespace::System, options);
     space.take_first_pages()?;
@@ -64,7 +64,7 @@ pub fn create(storage: &dyn Storage, options: &Options, layout: KeyLayout, task:
         } else {
             put_u64(&mut image, AT_INSTANCE, header.instance);
         }
-        let stored = file.pack(task, &mut image)?;
+        let stored = file.init_for_writing(task, &mut image)?;
         file.write(task, Purpose::PageFlush, page_no, &image, stored)?;
     }
     file.sync(task)?;

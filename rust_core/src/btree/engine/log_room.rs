@@ -10,7 +10,7 @@ use std::time::Duration;
 /// Redo bytes that a change may take beside its key and value.
 const CHANGE_OVERHEAD: u64 = 160;
 /// Assumption: changes of a compressed table for one page that is compressed again.
-const CHANGES_PER_REPACK: u64 = 8;
+const CHANGES_PER_RECOMPRESSION: u64 = 8;
 /// Rounds without any gain after which a client gives up: every page that it could flush is in use, and nobody holds room.
 const FUTILE_ROUNDS: usize = 6000;
 /// How long a client waits for what others do before it looks again.
@@ -41,7 +41,7 @@ impl Btree {
             + CHANGE_OVERHEAD * batch.len() as u64
             + 2 * self.options.innodb_page_size
             + self.forest.max_inline_bytes_of_all() as u64
-            + self.options.key_block_size * (batch.len() as u64).div_ceil(CHANGES_PER_REPACK)
+            + self.options.key_block_size * (batch.len() as u64).div_ceil(CHANGES_PER_RECOMPRESSION)
     }
 
     /// Reserves room in the log for a batch, beside what other clients have reserved. Usually admission has seen to it; if

@@ -16,7 +16,7 @@ use crate::btree::log::{
 use crate::btree::options::Options;
 use crate::btree::page::{Kind, get_u64};
 use crate::btree::pool::BufferPool;
-use crate::btree::space::{META_PAGE, NEW_REDO_FILE, REDO_FILE, Space, Spaces, Tablespace, Tablespaces};
+use crate::btree::space::{FilSystem, META_PAGE, NEW_REDO_FILE, REDO_FILE, Space, Spaces, Tablespace};
 use crate::btree::tree::Intent;
 use crate::engine::{KeyLayout, Poison};
 use crate::error::{Error, Result};
@@ -74,7 +74,7 @@ impl Opening<'_> {
         Some(Doublewrite::new(file.clone(), self.options))
     }
 
-    fn pool(&self, files: &Arc<Tablespaces>, area: Option<Doublewrite>, redo: &Arc<Redo>) -> BufferPool {
+    fn pool(&self, files: &Arc<FilSystem>, area: Option<Doublewrite>, redo: &Arc<Redo>) -> BufferPool {
         let (poison, signal) = (self.poison.clone(), self.signal.clone());
         BufferPool::new(self.options.clone(), files.clone(), area, redo.clone(), poison, signal)
     }
@@ -111,7 +111,7 @@ impl Opening<'_> {
         self.options.set_syncs(&*file);
         let (header, checkpoint) = read_header(&*file, task)?;
         self.check_header(header)?;
-        let files = Arc::new(Tablespaces::open(self.storage, self.options, task)?);
+        let files = Arc::new(FilSystem::open(self.storage, self.options, task)?);
         let doublewrite = open_doublewrite(self.storage, self.options, task)?;
         let copied_to = match &doublewrite {
             Some(area) => Doublewrite::new(area.clone(), self.options).repair(task, &files, checkpoint.lsn)?,
@@ -138,7 +138,7 @@ impl Opening<'_> {
     fn replay(
         &self,
         task: &mut Task,
-        (files, area): (&Arc<Tablespaces>, Option<Doublewrite>),
+        (files, area): (&Arc<FilSystem>, Option<Doublewrite>),
         (header, file): (Header, &Arc<dyn StorageFile>),
         (from, bytes): (u64, &[u8]),
     ) -> Result<BTreeMap<u64, Batch>> {
@@ -213,7 +213,7 @@ impl Opening<'_> {
 }
 
 /// A log replays on the pages that it was written for, as long as they were, and on no others.
-fn check_pages(files: &Tablespaces, header: Header, checkpoint: Checkpoint, task: &mut Task) -> Result<()> {
+fn check_pages(files: &FilSystem, header: Header, checkpoint: Checkpoint, task: &mut Task) -> Result<()> {
     let mut image = vec![0; files.system().slot_bytes()];
     let read = files.system().read(task, Purpose::Recovery, META_PAGE, None, &mut image);
     let found = get_u64(&image, AT_INSTANCE);

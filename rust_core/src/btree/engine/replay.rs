@@ -29,7 +29,7 @@ struct Replayed<'a> {
     /// The page has this frame's changes already.
     skip: bool,
     /// The next record makes the page be compressed again, at this level.
-    repack: Option<u8>,
+    recompress: Option<u8>,
 }
 
 fn broken(header: Header, lsn: u64, what: &str) -> Error {
@@ -86,36 +86,36 @@ impl<'a> Replay<'a> {
     }
 
     fn fetch(&self, task: &mut Task, page_no: u32, end: u64, op: &RedoOp) -> Result<Replayed<'a>> {
-        let is_image = matches!(op, RedoOp::Image { .. } | RedoOp::Packed { .. });
+        let is_image = matches!(op, RedoOp::Image { .. } | RedoOp::ZipPageCompress { .. });
         let page = match self.pool.write_resident(task, page_no) {
             Some(page) => page,
             None if is_image => self.pool.write_for_image(task, page_no, end)?,
             None => self.pool.write_for_recovery(task, page_no)?,
         };
         let skip = page.view().lsn() >= end;
-        Ok(Replayed { page, skip, repack: None })
+        Ok(Replayed { page, skip, recompress: None })
     }
 
     fn apply(&self, task: &mut Task, held: &mut Replayed, op: &RedoOp) -> Option<()> {
-        let (page, repack) = (&mut held.page, held.repack.take());
+        let (page, recompress) = (&mut held.page, held.recompress.take());
         match *op {
             RedoOp::Put { key, field, value, .. } => {
-                put(task, page, repack, key, Payload::Value(Stored::from_field(field, value)))
+                put(task, page, recompress, key, Payload::Value(Stored::from_field(field, value)))
             }
             RedoOp::PutOf { intent, index, .. } => {
                 let change = self.batches.get(&intent)?.batch.changes().nth(index as usize)?;
                 match change {
                     Planned::Put { key, value } => {
                         let payload = Payload::Value(Stored::Inline(value));
-                        put(task, page, repack, split_key(self.layout, key).1, payload)
+                        put(task, page, recompress, split_key(self.layout, key).1, payload)
                     }
                     Planned::Patch { key, at, bytes, .. } => {
-                        patch(task, page, repack, split_key(self.layout, key).1, at, bytes)
+                        patch(task, page, recompress, split_key(self.layout, key).1, at, bytes)
                     }
                     Planned::Delete { .. } => None,
                 }
             }
-            RedoOp::Link { key, child, .. } => put(task, page, repack, key, Payload::Child(child)),
+            RedoOp::Link { key, child, .. } => put(task, page, recompress, key, Payload::Child(child)),
             RedoOp::Remove { key, .. } => remove(task, page, key),
             RedoOp::RemoveOf { intent, index, .. } => {
                 let change = self.batches.get(&intent)?.batch.changes().nth(index as usize)?;
@@ -125,13 +125,13 @@ impl<'a> Replay<'a> {
             RedoOp::Image { page: page_no, heap, directory } => {
                 let restored = restore_image(page.edit().0, page_no, heap, directory);
                 // Pages of trees that have a compressed form are logged in that.
-                (restored && !page.is_packed() && page.view().defect().is_none()).then_some(())
+                (restored && !page.is_zip() && page.view().defect().is_none()).then_some(())
             }
-            RedoOp::Packed { page: page_no, front, end } => {
-                (page.restore_packed(task, page_no, front, end) && page.view().defect().is_none()).then_some(())
+            RedoOp::ZipPageCompress { page: page_no, front, end } => {
+                (page.restore_zip(task, page_no, front, end) && page.view().defect().is_none()).then_some(())
             }
-            RedoOp::Repack { level, .. } => {
-                held.repack = Some(level);
+            RedoOp::ZipPageCompressNoData { level, .. } => {
+                held.recompress = Some(level);
                 Some(())
             }
             RedoOp::Keep { start, end, .. } => {
@@ -154,7 +154,7 @@ impl<'a> Replay<'a> {
                 let fits = view.kind() == Kind::Undo && left >= bytes.len();
                 fits.then(|| page.edit().append_bytes(bytes))
             }
-            RedoOp::Patch { key, at, bytes, .. } => patch(task, page, repack, key, at, bytes),
+            RedoOp::Patch { key, at, bytes, .. } => patch(task, page, recompress, key, at, bytes),
             RedoOp::Take { extent_slot, bit, owner, tree, .. } => {
                 descriptor_fits(page.view(), extent_slot, bit)?;
                 write_taken(page.edit().0, extent_slot, bit, owner, tree);
@@ -174,7 +174,7 @@ fn tree_page(view: View) -> Option<()> {
     (view.kind() == Kind::Tree).then_some(())
 }
 
-fn put(task: &mut Task, page: &mut WritePage, repack: Option<u8>, key: &[u8], payload: Payload) -> Option<()> {
+fn put(task: &mut Task, page: &mut WritePage, recompress: Option<u8>, key: &[u8], payload: Payload) -> Option<()> {
     tree_page(page.view())?;
     let (slot, found) = page.view().search(task, key);
     let view = page.view();
@@ -188,29 +188,36 @@ fn put(task: &mut Task, page: &mut WritePage, repack: Option<u8>, key: &[u8], pa
     }
     let old = if found { view.record_bytes(slot) } else { 0 };
     let fits = view.free() + old >= payload.record_len(key) + SLOT_BYTES;
-    if let Some(level) = repack.filter(|_| fits) {
+    if let Some(level) = recompress.filter(|_| fits) {
         page.edit().put(slot, found, key, payload);
-        return page.repack(task, level).then_some(());
+        return page.recompress(task, level).then_some(());
     }
-    let fits = fits && page.has_packed_room(slot, found, key, payload);
+    let fits = fits && page.has_zip_room(slot, found, key, payload);
     fits.then(|| page.put(slot, found, key, payload))
 }
 
-fn patch(task: &mut Task, page: &mut WritePage, repack: Option<u8>, key: &[u8], at: u32, bytes: &[u8]) -> Option<()> {
+fn patch(
+    task: &mut Task,
+    page: &mut WritePage,
+    recompress: Option<u8>,
+    key: &[u8],
+    at: u32,
+    bytes: &[u8],
+) -> Option<()> {
     tree_page(page.view())?;
     let (slot, found) = page.view().search(task, key);
     if !found || !page.view().is_leaf() {
         return None;
     }
     let at = at as usize;
-    if !page.is_packed() {
+    if !page.is_zip() {
         return page.edit().patch(slot, at, bytes);
     }
     // The slot has the whole record anew, whatever was logged of it.
     let Stored::Inline(old) = page.view().value(slot) else { return None };
     let mut value = old.to_vec();
     value.get_mut(at..at + bytes.len())?.copy_from_slice(bytes);
-    put(task, page, repack, key, Payload::Value(Stored::Inline(&value)))
+    put(task, page, recompress, key, Payload::Value(Stored::Inline(&value)))
 }
 
 fn remove(task: &mut Task, page: &mut WritePage, key: &[u8]) -> Option<()> {

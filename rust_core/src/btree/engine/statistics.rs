@@ -54,14 +54,14 @@ impl Btree {
             ]
             .map(|(name, value)| (name.to_owned(), value)),
         );
-        if self.options.is_packed() {
-            let packed = [
-                ("packs", count(&forest.store.packs)),
-                ("pack_failures", count(&forest.store.pack_failures)),
-                ("pack_padding", forest.store.paddings.largest() as f64),
+        if self.options.is_zip() {
+            let zip = [
+                ("packs", count(&forest.store.compressions)),
+                ("pack_failures", count(&forest.store.compression_failures)),
+                ("pack_padding", forest.store.zip_pads.largest() as f64),
                 ("pages_unzipped", count(&pool.counters.unzips)),
             ];
-            details.extend(packed.map(|(name, value)| (name.to_owned(), value)));
+            details.extend(zip.map(|(name, value)| (name.to_owned(), value)));
         }
         if forest.store.changes.tree.get().is_some() {
             let changes = [

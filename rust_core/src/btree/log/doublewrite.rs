@@ -4,7 +4,7 @@
 
 use crate::btree::options::Options;
 use crate::btree::page::{MAX_PAGES, View};
-use crate::btree::space::{DurableFile, Tablespaces, read_padded};
+use crate::btree::space::{DurableFile, FilSystem, read_padded};
 use crate::error::Result;
 use crate::metrics::Purpose;
 use crate::runtime::{Line, Task};
@@ -44,12 +44,12 @@ impl Doublewrite {
         Self { file, page_bytes, taken: Mutex::default(), batches: Line::new(batches) }
     }
 
-    /// Writes these packed pages and their images to slots of their own, syncs them, and keeps the slots until `in_place` is
+    /// Writes these pages, ready for their files, and their images to slots of their own, syncs them, and keeps the slots until `in_place` is
     /// done. Slots of pages that could not be written in place are kept for good: recovery may need them.
     pub fn guard(
         &self,
         task: &mut Task,
-        files: &Tablespaces,
+        files: &FilSystem,
         (pages, images): (&[u32], &[u8]),
         in_place: impl FnOnce(&mut Task) -> Result<()>,
     ) -> Result<()> {
@@ -69,7 +69,7 @@ impl Doublewrite {
     }
 
     /// The images of pages, each as long as a slot of the area.
-    fn fill_up<'a>(&self, files: &Tablespaces, pages: &[u32], images: &'a [u8]) -> Cow<'a, [u8]> {
+    fn fill_up<'a>(&self, files: &FilSystem, pages: &[u32], images: &'a [u8]) -> Cow<'a, [u8]> {
         let bytes = pages.len() * self.page_bytes;
         if images.len() == bytes {
             return Cow::Borrowed(images);
@@ -96,7 +96,7 @@ impl Doublewrite {
     ///
     /// Returns the newest LSN of a copy, at least that of the checkpoint: before the copy was written, the log was durable to
     /// there.
-    pub fn repair(&self, task: &mut Task, files: &Tablespaces, checkpoint_lsn: u64) -> Result<u64> {
+    pub fn repair(&self, task: &mut Task, files: &FilSystem, checkpoint_lsn: u64) -> Result<u64> {
         let mut newest = BTreeMap::<u32, (u64, Vec<u8>)>::new();
         let mut slot_image = vec![0; files.system().slot_bytes()];
         for slot in 0..self.file.len() / self.page_bytes as u64 {

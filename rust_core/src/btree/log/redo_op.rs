@@ -19,9 +19,9 @@ pub enum RedoOp<'a> {
     /// The whole content of a page, without the gap between heap and directory.
     Image { page: u32, heap: &'a [u8], directory: &'a [u8] },
     /// The compressed form of a page of a tree, without its free room.
-    Packed { page: u32, front: &'a [u8], end: &'a [u8] },
+    ZipPageCompress { page: u32, front: &'a [u8], end: &'a [u8] },
     /// The record that is put next into this page makes that page be compressed again, at this level of zlib.
-    Repack { page: u32, level: u8 },
+    ZipPageCompressNoData { page: u32, level: u8 },
     /// Only the slots from `start` to `end` stay.
     Keep { page: u32, start: u32, end: u32 },
     /// Bytes are overwritten.
@@ -51,8 +51,8 @@ const TAKE: u8 = 8;
 const GIVE_BACK: u8 = 9;
 const INTENT: u8 = 10;
 const APPLIED: u8 = 11;
-const PACKED: u8 = 12;
-const REPACK: u8 = 13;
+const ZIP_PAGE_COMPRESS: u8 = 12;
+const ZIP_PAGE_COMPRESS_NO_DATA: u8 = 13;
 const APPEND: u8 = 14;
 const PATCH: u8 = 15;
 const REMOVE_OF: u8 = 16;
@@ -119,14 +119,14 @@ impl<'a> RedoOp<'a> {
                 push_slice(out, heap);
                 push_slice(out, directory);
             }
-            Self::Packed { page, front, end } => {
-                out.push(PACKED);
+            Self::ZipPageCompress { page, front, end } => {
+                out.push(ZIP_PAGE_COMPRESS);
                 push_u32(out, page);
                 push_slice(out, front);
                 push_slice(out, end);
             }
-            Self::Repack { page, level } => {
-                out.push(REPACK);
+            Self::ZipPageCompressNoData { page, level } => {
+                out.push(ZIP_PAGE_COMPRESS_NO_DATA);
                 push_u32(out, page);
                 out.push(level);
             }
@@ -219,14 +219,14 @@ impl<'a> RedoOp<'a> {
                 let (directory, rest) = take_slice(rest)?;
                 (Self::Image { page, heap, directory }, rest)
             }
-            PACKED => {
+            ZIP_PAGE_COMPRESS => {
                 let (front, rest) = take_slice(rest)?;
                 let (end, rest) = take_slice(rest)?;
-                (Self::Packed { page, front, end }, rest)
+                (Self::ZipPageCompress { page, front, end }, rest)
             }
-            REPACK => {
+            ZIP_PAGE_COMPRESS_NO_DATA => {
                 let (level, rest) = rest.split_first()?;
-                (Self::Repack { page, level: *level }, rest)
+                (Self::ZipPageCompressNoData { page, level: *level }, rest)
             }
             KEEP => {
                 let (start, rest) = take_u32(rest)?;
@@ -283,8 +283,8 @@ impl<'a> RedoOp<'a> {
             | Self::Link { page, .. }
             | Self::Remove { page, .. }
             | Self::Image { page, .. }
-            | Self::Packed { page, .. }
-            | Self::Repack { page, .. }
+            | Self::ZipPageCompress { page, .. }
+            | Self::ZipPageCompressNoData { page, .. }
             | Self::Keep { page, .. }
             | Self::Write { page, .. }
             | Self::Append { page, .. }
@@ -324,8 +324,8 @@ mod tests {
             RedoOp::Remove { page: 1, key: b"gone" },
             RedoOp::RemoveOf { page: 300, intent: 1 << 40, index: 4 },
             RedoOp::Image { page: 2, heap: b"heap", directory: b"slots" },
-            RedoOp::Packed { page: 2, front: b"front", end: b"end" },
-            RedoOp::Repack { page: 2, level: 6 },
+            RedoOp::ZipPageCompress { page: 2, front: b"front", end: b"end" },
+            RedoOp::ZipPageCompressNoData { page: 2, level: 6 },
             RedoOp::Keep { page: 2, start: 0, end: 17 },
             RedoOp::Write { page: 0, at: 140, bytes: &[1, 2, 3] },
             RedoOp::Append { page: 9, bytes: b"record" },

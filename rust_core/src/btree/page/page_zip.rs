@@ -19,7 +19,7 @@ use std::cell::RefCell;
 use std::ops::Range;
 
 /// Bytes in front of the stream: InnoDB's `PAGE_DATA`.
-const PACKED_HEADER: usize = 94;
+const PAGE_ZIP_HEADER: usize = 94;
 /// A zero byte behind the modification log.
 const END_OF_LOG: usize = 1;
 /// Bytes of one entry of the directory.
@@ -43,8 +43,8 @@ thread_local! {
 }
 
 /// Bytes that records may take on an empty page when none of them can be compressed.
-pub fn empty_bytes(slot_bytes: usize) -> usize {
-    slot_bytes - PACKED_HEADER - END_OF_LOG - STREAM_SLACK
+pub fn zip_empty_bytes(slot_bytes: usize) -> usize {
+    slot_bytes - PAGE_ZIP_HEADER - END_OF_LOG - STREAM_SLACK
 }
 
 /// Uncompressed bytes of a record at the end of the slot.
@@ -103,15 +103,15 @@ fn number_bytes(number: usize) -> usize {
 
 /// A slot to read.
 #[derive(Clone, Copy)]
-pub struct Packed<'a>(pub &'a [u8]);
+pub struct PageZip<'a>(pub &'a [u8]);
 
-impl<'a> Packed<'a> {
+impl<'a> PageZip<'a> {
     fn field(self, at: usize) -> usize {
         usize::from(get_u16(self.0, at))
     }
 
     fn log_end(self) -> usize {
-        PACKED_HEADER + self.field(AT_STREAM) + self.field(AT_LOG)
+        PAGE_ZIP_HEADER + self.field(AT_STREAM) + self.field(AT_LOG)
     }
 
     /// Bytes between the modification log and the uncompressed end.
@@ -149,19 +149,19 @@ impl<'a> Packed<'a> {
     }
 
     /// Makes the page of the slot; what is wrong with the slot if it cannot be.
-    pub fn unpack(self, task: &mut Task, page: &mut [u8]) -> std::result::Result<(), &'static str> {
+    pub fn decompress(self, task: &mut Task, page: &mut [u8]) -> std::result::Result<(), &'static str> {
         let trailer = self.field(AT_TRAILER);
         let (numbers, count, is_leaf) = (self.field(AT_NUMBERS), View(self.0).count(), View(self.0).is_leaf());
         let end = if is_leaf { DIRECTORY_BYTES } else { DIRECTORY_BYTES + CHILD_BYTES };
         if self.log_end() + trailer > self.0.len() || numbers * end > trailer || count > numbers {
             return Err("the parts of a compressed page do not fit");
         }
-        let stream_end = PACKED_HEADER + self.field(AT_STREAM);
+        let stream_end = PAGE_ZIP_HEADER + self.field(AT_STREAM);
         RAW.with_borrow_mut(|raw| {
             raw.clear();
             raw.resize(self.field(AT_RAW), 0);
             Compression::Zlib
-                .decompress(task, &self.0[PACKED_HEADER..stream_end], raw)
+                .decompress(task, &self.0[PAGE_ZIP_HEADER..stream_end], raw)
                 .map_err(|_| "a compressed page does not decompress")?;
             let records = self.records(raw, is_leaf).ok_or("a compressed page has a broken record")?;
             if records.len() != numbers {
@@ -183,7 +183,7 @@ impl<'a> Packed<'a> {
             records.push(record);
             rest = after;
         }
-        let mut log = &self.0[PACKED_HEADER + self.field(AT_STREAM)..self.log_end()];
+        let mut log = &self.0[PAGE_ZIP_HEADER + self.field(AT_STREAM)..self.log_end()];
         while let Some((&low, after)) = log.split_first() {
             let (number, after) = if low & 0x80 == 0 {
                 (usize::from(low), after)
@@ -238,11 +238,11 @@ impl<'a> Packed<'a> {
 }
 
 /// A slot to change.
-pub struct PackedEdit<'a>(pub &'a mut [u8]);
+pub struct PageZipEdit<'a>(pub &'a mut [u8]);
 
-impl PackedEdit<'_> {
-    fn view(&self) -> Packed<'_> {
-        Packed(self.0)
+impl PageZipEdit<'_> {
+    fn view(&self) -> PageZip<'_> {
+        PageZip(self.0)
     }
 
     fn set(&mut self, at: usize, value: usize) {
@@ -255,7 +255,7 @@ impl PackedEdit<'_> {
     }
 
     /// Compresses a page into the slot; false, with the slot as it was, if it does not fit.
-    pub fn pack(&mut self, task: &mut Task, level: i32, page: View) -> Result<bool> {
+    pub fn compress(&mut self, task: &mut Task, level: i32, page: View) -> Result<bool> {
         debug_assert_eq!(page.kind(), Kind::Tree);
         let mut trailer = 0;
         RAW.with_borrow_mut(|raw| {
@@ -267,13 +267,13 @@ impl PackedEdit<'_> {
             }
             STREAM.with_borrow_mut(|stream| {
                 Compression::Zlib.compress(task, Some(level), raw, stream)?;
-                let stream_end = PACKED_HEADER + stream.len();
+                let stream_end = PAGE_ZIP_HEADER + stream.len();
                 if stream_end + END_OF_LOG + trailer > self.0.len() {
                     return Ok(false);
                 }
                 self.0.fill(0);
                 self.copy_header(page);
-                self.0[PACKED_HEADER..stream_end].copy_from_slice(stream);
+                self.0[PAGE_ZIP_HEADER..stream_end].copy_from_slice(stream);
                 let fields = [(AT_STREAM, stream.len()), (AT_RAW, raw.len()), (AT_TRAILER, trailer)];
                 for (at, value) in fields {
                     self.set(at, value);
@@ -300,7 +300,7 @@ impl PackedEdit<'_> {
         put_u32(self.0, end - CHILD_BYTES * (number + 1), child);
     }
 
-    /// Notes in the modification log that the record of `slot` is put; [`Packed::has_room`] must have said so. `count` and
+    /// Notes in the modification log that the record of `slot` is put; [`PageZip::has_room`] must have said so. `count` and
     /// `old` are from before: the records of the page, and the bytes of this one if it was there.
     pub fn put(&mut self, count: usize, slot: usize, old: Option<usize>, key: &[u8], payload: Payload) {
         let number = self.view().number_for(slot, old, key, payload);
@@ -343,10 +343,10 @@ impl PackedEdit<'_> {
         self.0.copy_within(moved.clone(), moved.start + DIRECTORY_BYTES);
     }
 
-    /// Writes what [`Packed::parts`] gave; false if it does not fit.
+    /// Writes what [`PageZip::parts`] gave; false if it does not fit.
     pub fn restore(&mut self, page_no: u32, front: &[u8], end: &[u8]) -> bool {
         let start = AT_TREE;
-        let whole = start + front.len() >= PACKED_HEADER && start + front.len() + end.len() <= self.0.len();
+        let whole = start + front.len() >= PAGE_ZIP_HEADER && start + front.len() + end.len() <= self.0.len();
         if whole {
             let end_at = self.0.len() - end.len();
             self.0.fill(0);

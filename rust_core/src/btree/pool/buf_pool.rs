@@ -11,11 +11,11 @@ use super::frame::{Body, Frame};
 use super::lru::{Lru, first_quarter_of_young, is_promoted, spare_frames};
 use super::page_guard::{ReadPage, WritePage};
 use super::page_table::PageTable;
-use super::unzip_lru::Unzipped;
+use super::unzip_lru::UnzipLru;
 use crate::btree::log::{Doublewrite, Redo};
 use crate::btree::options::Options;
 use crate::btree::page::{EXTENT_PAGES, NO_PAGE};
-use crate::btree::space::Tablespaces;
+use crate::btree::space::FilSystem;
 use crate::engine::Poison;
 use crate::runtime::{Signal, Task, Work};
 use parking_lot::{Condvar, Mutex, RwLockWriteGuard};
@@ -44,12 +44,12 @@ pub struct BufferPool {
     old: Arc<[AtomicBool]>,
     pub lru: Mutex<Lru>,
     /// Pages that are held in both forms, where tables are compressed. Locked after the LRU list.
-    pub unzipped: Mutex<Unzipped>,
+    pub unzip_lru: Mutex<UnzipLru>,
     /// Evictions, as InnoDB's `freed_page_clock` counts them.
     pub(super) clock: AtomicU32,
     pub table: PageTable,
     pub dirty: FlushList,
-    pub files: Arc<Tablespaces>,
+    pub files: Arc<FilSystem>,
     pub(super) doublewrite: Option<Doublewrite>,
     pub redo: Arc<Redo>,
     pub poison: Arc<Poison>,
@@ -68,7 +68,7 @@ pub struct BufferPool {
     /// None in a pool that never had buffered changes.
     pub arrivals: OnceLock<Weak<dyn Arrivals>>,
     /// Whether it is kept what leaves were when they left.
-    pub(super) knows_leaves: bool,
+    pub(super) keeps_ibuf_bits: bool,
     pub(super) allocated: AtomicU64,
     pub(super) page_bytes: usize,
     old_time_ns: u64,
@@ -78,7 +78,7 @@ pub struct BufferPool {
 impl BufferPool {
     pub fn new(
         options: Options,
-        files: Arc<Tablespaces>,
+        files: Arc<FilSystem>,
         doublewrite: Option<Doublewrite>,
         redo: Arc<Redo>,
         poison: Arc<Poison>,
@@ -91,7 +91,7 @@ impl BufferPool {
             frames: (0..frames).map(|_| Frame::default()).collect(),
             old: lru.old_flags(),
             lru: Mutex::new(lru),
-            unzipped: Mutex::new(Unzipped::new(if options.is_packed() { frames } else { 0 })),
+            unzip_lru: Mutex::new(UnzipLru::new(if options.is_zip() { frames } else { 0 })),
             clock: AtomicU32::new(0),
             table: PageTable::new(),
             dirty: FlushList::new(frames),
@@ -107,7 +107,7 @@ impl BufferPool {
             short_of_frames: AtomicBool::new(false),
             client_flush: Mutex::default(),
             arrivals: OnceLock::new(),
-            knows_leaves: options.buffers_puts(),
+            keeps_ibuf_bits: options.buffers_puts(),
             allocated: AtomicU64::new(0),
             page_bytes: options.innodb_page_size as usize,
             old_time_ns: options.old_time_ns(),
@@ -120,8 +120,8 @@ impl BufferPool {
         self.page_bytes
     }
 
-    pub(super) fn has_packed(&self, page_no: u32) -> bool {
-        self.files.of_page(page_no).packed_bytes() > 0
+    pub(super) fn has_zip(&self, page_no: u32) -> bool {
+        self.files.of_page(page_no).zip_bytes() > 0
     }
 
     /// Frames of the pool.
@@ -139,8 +139,8 @@ impl BufferPool {
     }
 
     fn held_bytes(&self) -> u64 {
-        if self.is_packed() {
-            self.packed_held_bytes()
+        if self.is_zip() {
+            self.zip_held_bytes()
         } else {
             self.allocated.load(Ordering::Relaxed) * self.page_bytes as u64
         }
@@ -247,7 +247,7 @@ impl BufferPool {
         if let Some(mut lru) = self.lru.try_lock() {
             lru.make_young(frame);
             self.frames[frame as usize].young_clock.store(clock, Ordering::Relaxed);
-            if self.is_packed() {
+            if self.is_zip() {
                 self.note_hot_unzipped(frame);
             }
         }

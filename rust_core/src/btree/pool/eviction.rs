@@ -3,7 +3,7 @@
 use super::buf_pool::BufferPool;
 use super::frame::Body;
 use super::lru::Lru;
-use crate::btree::page::{KnownLeaf, NO_PAGE, Packed, View};
+use crate::btree::page::{IbufBits, NO_PAGE, PageZip, View};
 use crate::runtime::{Task, Work};
 use parking_lot::RwLockWriteGuard;
 use std::sync::atomic::Ordering;
@@ -47,7 +47,7 @@ impl BufferPool {
         if self.dirty.is_dirty(frame) {
             return None;
         }
-        self.know_leaf(&guard);
+        self.keep_ibuf_bits(&guard);
         self.table.entry(guard.page_no).release();
         guard.page_no = NO_PAGE;
         self.clock.fetch_add(1, Ordering::Relaxed);
@@ -65,7 +65,7 @@ impl BufferPool {
     /// Moves the clean pages among the `depth` coldest to the free list, and returns how many those are.
     pub fn free_clean_pages(&self, task: &mut Task, depth: usize) -> usize {
         let mut lru = self.lru.lock();
-        if self.is_packed() {
+        if self.is_zip() {
             let wanted = self.frames_left(lru.free_len()) + depth;
             while self.frames_left(lru.free_len()) < wanted && self.reclaim(&mut lru, Source::ColdEnd) {
                 task.charge(Work::PageTouch, 1);
@@ -89,10 +89,10 @@ impl BufferPool {
 
     /// Keeps what a leaf is like that leaves the pool or keeps its compressed form alone, if anyone asks for it later.
     #[inline]
-    pub fn know_leaf(&self, body: &Body) {
-        if self.knows_leaves && body.has_page() && body.page_no != NO_PAGE {
-            let packed = body.has_packed().then_some(Packed(&body.packed));
-            self.table.entry(body.page_no).know_leaf(KnownLeaf::of(View(&body.bytes), packed));
+    pub fn keep_ibuf_bits(&self, body: &Body) {
+        if self.keeps_ibuf_bits && body.has_page() && body.page_no != NO_PAGE {
+            let zip = body.has_zip().then_some(PageZip(&body.zip));
+            self.table.entry(body.page_no).keep_ibuf_bits(IbufBits::of(View(&body.bytes), zip));
         }
     }
 }

@@ -5,7 +5,7 @@ use super::flush_batch::FlushBatch;
 use super::flush_list::Claims;
 use crate::btree::options::{Options, REGION_PAGES};
 use crate::btree::page::{EXTENT_PAGES, Kind, NO_PAGE, View};
-use crate::btree::space::{BLOCK_BYTES, Tablespaces};
+use crate::btree::space::{BLOCK_BYTES, FilSystem};
 use crate::error::Result;
 use crate::metrics::Purpose;
 use crate::runtime::{Task, Work};
@@ -129,7 +129,7 @@ impl BufferPool {
 
     fn write_copies(&self, task: &mut Task, copies: Copies) -> Result<Arc<FlushBatch>> {
         let count = copies.pages.len() as u64;
-        self.unzipped.lock().note_io(count);
+        self.unzip_lru.lock().note_io(count);
         let claims = self.write_durably(task, copies).inspect_err(|error| self.poison.set(error))?;
         let batch = Arc::new(FlushBatch { frames: claims.keep(), completed: AtomicBool::new(false) });
         self.counters.pages_flushed.fetch_add(count, Ordering::Relaxed);
@@ -146,7 +146,7 @@ impl BufferPool {
         for page_no in &copies.pages {
             let file = self.files.of_page(*page_no);
             let (image, behind) = rest.split_at_mut(file.slot_bytes());
-            stored.push(file.pack(task, image)?);
+            stored.push(file.init_for_writing(task, image)?);
             rest = behind;
         }
         match &self.doublewrite {
@@ -219,7 +219,7 @@ impl BufferPool {
 }
 
 impl Copies<'_> {
-    fn into_regions(self, files: &Tablespaces) -> Vec<Self> {
+    fn into_regions(self, files: &FilSystem) -> Vec<Self> {
         if self.pages.len() <= REGION_PAGES {
             return if self.pages.is_empty() { Vec::new() } else { vec![self] };
         }

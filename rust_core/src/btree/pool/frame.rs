@@ -1,6 +1,6 @@
 //! A frame of the pool (`buf_block_t`): its latch, and the page that it holds, in one form or both.
 
-use crate::btree::page::{Kind, NO_PAGE, PackedEdit, View};
+use crate::btree::page::{Kind, NO_PAGE, PageZipEdit, View};
 use crate::error::Result;
 use parking_lot::RwLock;
 use std::sync::atomic::{AtomicU32, AtomicU64};
@@ -11,22 +11,22 @@ pub struct Body {
     pub(super) page_no: u32,
     pub(super) bytes: Box<[u8]>,
     /// The compressed form of the page, if its table is compressed. Only that of a page of a tree is kept up.
-    pub(super) packed: Box<[u8]>,
+    pub(super) zip: Box<[u8]>,
 }
 
 impl Body {
-    pub fn new(page_bytes: usize, packed_bytes: usize) -> Self {
+    pub fn new(page_bytes: usize, zip_bytes: usize) -> Self {
         let empty = |bytes| vec![0; bytes].into_boxed_slice();
-        Self { page_no: NO_PAGE, bytes: empty(page_bytes), packed: empty(packed_bytes) }
+        Self { page_no: NO_PAGE, bytes: empty(page_bytes), zip: empty(zip_bytes) }
     }
 
     /// Appends what storage is to hold.
     pub fn append_stored(&self, out: &mut Vec<u8>) {
-        if !self.has_packed() {
+        if !self.has_zip() {
             return out.extend_from_slice(&self.bytes);
         }
         let start = out.len();
-        out.extend_from_slice(&self.packed);
+        out.extend_from_slice(&self.zip);
         if self.has_page() {
             keep_in(&mut out[start..], &self.bytes);
         }
@@ -38,8 +38,8 @@ impl Body {
     }
 
     /// Whether the page has a compressed form.
-    pub fn has_packed(&self) -> bool {
-        !self.packed.is_empty()
+    pub fn has_zip(&self) -> bool {
+        !self.zip.is_empty()
     }
 
     /// Whether the frame holds this page in its compressed form alone.
@@ -48,19 +48,19 @@ impl Body {
     }
 
     /// Drops the page and keeps its compressed form; false if there is no page yet.
-    pub fn strip(&mut self) -> bool {
-        let strips = self.page_no != NO_PAGE && self.has_page();
-        if strips {
-            keep_in(&mut self.packed, &self.bytes);
+    pub fn drop_page(&mut self) -> bool {
+        let drops = self.page_no != NO_PAGE && self.has_page();
+        if drops {
+            keep_in(&mut self.zip, &self.bytes);
             self.bytes = Box::default();
         }
-        strips
+        drops
     }
 
     /// Makes the page of its compressed form.
-    pub fn unpack(&mut self, expand: impl FnOnce(&[u8], &mut [u8]) -> Result<()>, page_bytes: usize) -> Result<()> {
+    pub fn decompress(&mut self, expand: impl FnOnce(&[u8], &mut [u8]) -> Result<()>, page_bytes: usize) -> Result<()> {
         let mut bytes = vec![0; page_bytes].into_boxed_slice();
-        expand(&self.packed, &mut bytes)?;
+        expand(&self.zip, &mut bytes)?;
         self.bytes = bytes;
         Ok(())
     }
@@ -89,11 +89,11 @@ impl Default for Frame {
 }
 
 /// Takes over what the page has and its compressed form has not: the header, or all of a page that is none of a tree.
-pub fn keep_in(packed: &mut [u8], page: &[u8]) {
+pub fn keep_in(zip: &mut [u8], page: &[u8]) {
     if View(page).kind() == Kind::Tree {
-        PackedEdit(packed).copy_header(View(page));
+        PageZipEdit(zip).copy_header(View(page));
     } else {
-        let len = packed.len();
-        packed.copy_from_slice(&page[..len]);
+        let len = zip.len();
+        zip.copy_from_slice(&page[..len]);
     }
 }

@@ -71,10 +71,10 @@ impl BufferPool {
     }
 
     pub(super) fn frame_without_flush(&self, page_no: u32, from: Source) -> Option<WritePage<'_>> {
-        if self.is_packed() {
-            let frame = self.packed_frame_without_flush(self.has_packed(page_no), from)?;
+        if self.is_zip() {
+            let frame = self.zip_frame_without_flush(self.has_zip(page_no), from)?;
             let mut guard = self.frames[frame as usize].latch.write();
-            *guard = Body::new(self.page_bytes, self.files.of_page(page_no).packed_bytes());
+            *guard = Body::new(self.page_bytes, self.files.of_page(page_no).zip_bytes());
             return Some(WritePage { frame, guard });
         }
         let mut lru = self.lru.lock();

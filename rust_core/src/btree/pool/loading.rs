@@ -57,8 +57,8 @@ impl BufferPool {
             if let Some(page) = self.write_resident(task, page_no) {
                 return Ok(page);
             }
-            if self.has_packed(page_no) && self.table.entry(page_no).frame().is_some() {
-                self.unpack_resident(task, page_no)?;
+            if self.has_zip(page_no) && self.table.entry(page_no).frame().is_some() {
+                self.decompress_resident(task, page_no)?;
                 continue;
             }
             let mut page = self.empty_frame(task, page_no)?;
@@ -74,17 +74,17 @@ impl BufferPool {
     /// The page as recovery needs it: a page that was never written is empty, and no error.
     pub fn write_for_recovery(&self, task: &mut Task, page_no: u32) -> Result<WritePage<'_>> {
         self.check_page_no(page_no)?;
-        // Not `create`: what must go so that a compressed page can be unpacked may be that page, which is empty then.
+        // Not `create`: what must go so that a page can be decompressed may be that page, which is empty then.
         while self.table.entry(page_no).frame().is_some() {
             if let Some(page) = self.write_resident(task, page_no) {
                 return Ok(page);
             }
-            self.unpack_resident(task, page_no)?;
+            self.decompress_resident(task, page_no)?;
         }
         let file = self.files.of_page(page_no);
         let mut raw = vec![0; file.slot_bytes()];
         file.read_raw(task, Purpose::Recovery, page_no, None, &mut raw)?;
-        let mut body = Body::new(self.page_bytes, file.packed_bytes());
+        let mut body = Body::new(self.page_bytes, file.zip_bytes());
         if raw.iter().any(|byte| *byte != 0) {
             body = self.open_image(task, page_no, &mut raw)?;
             self.check_age(View(&body.bytes), page_no)?;
@@ -103,9 +103,9 @@ impl BufferPool {
             page => page?,
         };
         if page.view().lsn() < end {
-            let (bytes, packed) = page.parts();
+            let (bytes, zip) = page.parts();
             bytes.fill(0);
-            packed.fill(0);
+            zip.fill(0);
         }
         Ok(page)
     }
@@ -113,12 +113,12 @@ impl BufferPool {
     /// Checks what storage held of a page, and makes the page of it.
     pub fn open_image(&self, task: &mut Task, page_no: u32, image: &mut [u8]) -> Result<Body> {
         let file = self.files.of_page(page_no);
-        let mut body = Body::new(self.page_bytes, file.packed_bytes());
-        if body.has_packed() {
-            file.open_packed(task, page_no, image, &mut body.bytes)?;
-            body.packed.copy_from_slice(image);
+        let mut body = Body::new(self.page_bytes, file.zip_bytes());
+        if body.has_zip() {
+            file.open_zip(task, page_no, image, &mut body.bytes)?;
+            body.zip.copy_from_slice(image);
         } else {
-            file.unpack(task, page_no, image)?;
+            file.open_page(task, page_no, image)?;
             body.bytes.copy_from_slice(image);
         }
         Ok(body)
@@ -129,8 +129,8 @@ impl BufferPool {
     pub fn load(&self, task: &mut Task, page_no: u32, purpose: Purpose) -> Result<()> {
         self.check_page_no(page_no)?;
         let entry = self.table.entry(page_no);
-        if self.has_packed(page_no) && entry.frame().is_some() {
-            return self.unpack_resident(task, page_no);
+        if self.has_zip(page_no) && entry.frame().is_some() {
+            return self.decompress_resident(task, page_no);
         }
         let arrivals = self.arrivals();
         if let Some(arrivals) = &arrivals {
@@ -142,8 +142,8 @@ impl BufferPool {
             return Ok(());
         }
         self.counters.misses.fetch_add(1, Ordering::Relaxed);
-        if self.is_packed() {
-            self.unzipped.lock().note_io(1);
+        if self.is_zip() {
+            self.unzip_lru.lock().note_io(1);
         }
         let mut reading = Reading { pool: self, entry, page: Some(page) };
         let Some(page) = &mut reading.page else { return Ok(()) };
@@ -160,13 +160,13 @@ impl BufferPool {
 
     fn read_into(&self, task: &mut Task, page: &mut WritePage, page_no: u32, purpose: Purpose) -> Result<()> {
         let file = self.files.of_page(page_no);
-        let (bytes, packed) = page.parts();
-        if packed.is_empty() {
+        let (bytes, zip) = page.parts();
+        if zip.is_empty() {
             let blocks = self.table.entry(page_no).stored_blocks();
             return file.read(task, purpose, page_no, blocks, bytes);
         }
-        file.read_raw(task, purpose, page_no, None, packed)?;
-        file.open_packed(task, page_no, packed, bytes)
+        file.read_raw(task, purpose, page_no, None, zip)?;
+        file.open_zip(task, page_no, zip, bytes)
     }
 
     /// Takes in a page that was read ahead when it had been written `writes` times, if a frame is to be had without a
@@ -214,7 +214,7 @@ impl BufferPool {
         frame.first_access_ns.store(0, Ordering::Relaxed);
         frame.young_clock.store(self.clock.load(Ordering::Relaxed), Ordering::Relaxed);
         self.lru.lock().insert(page.frame);
-        if page.guard.has_packed() {
+        if page.guard.has_zip() {
             self.note_unzipped(page.frame);
         }
     }
@@ -222,7 +222,7 @@ impl BufferPool {
     fn give_back(&self, mut page: WritePage) {
         page.guard.page_no = NO_PAGE;
         let frame = page.frame;
-        if self.is_packed() {
+        if self.is_zip() {
             self.empty(frame, &mut page.guard);
         }
         drop(page);
@@ -231,28 +231,25 @@ impl BufferPool {
 
     /// Decompresses a page that the pool holds in its compressed form alone. If it is gone or latched meanwhile, nothing
     /// happens, and the caller looks again.
-    pub fn unpack_resident(&self, task: &mut Task, page_no: u32) -> Result<()> {
+    pub fn decompress_resident(&self, task: &mut Task, page_no: u32) -> Result<()> {
         self.without_flush_or_with(task, Self::page_bytes_without_flush)?;
-        let unpacked = self.unpack_with_bytes(task, page_no);
-        if !matches!(unpacked, Ok(true)) {
-            self.unzipped.lock().taken -= 1;
+        let decompressed = self.decompress_with_bytes(task, page_no);
+        if !matches!(decompressed, Ok(true)) {
+            self.unzip_lru.lock().taken -= 1;
         }
-        unpacked.map(drop)
+        decompressed.map(drop)
     }
 
-    fn unpack_with_bytes(&self, task: &mut Task, page_no: u32) -> Result<bool> {
+    fn decompress_with_bytes(&self, task: &mut Task, page_no: u32) -> Result<bool> {
         let Some(frame) = self.table.entry(page_no).frame() else { return Ok(false) };
         let Some(mut body) = self.latch_for_a_while(frame) else { return Ok(false) };
         if !body.lacks_page(page_no) {
             return Ok(false);
         }
-        body.unpack(
-            |packed, bytes| self.files.of_page(page_no).expand(task, page_no, packed, bytes),
-            self.page_bytes(),
-        )?;
-        let mut unzipped = self.unzipped.lock();
-        unzipped.push(frame);
-        unzipped.note_unzip();
+        body.decompress(|zip, bytes| self.files.of_page(page_no).expand(task, page_no, zip, bytes), self.page_bytes())?;
+        let mut unzip_lru = self.unzip_lru.lock();
+        unzip_lru.push(frame);
+        unzip_lru.note_unzip();
         self.counters.unzips.fetch_add(1, Ordering::Relaxed);
         Ok(true)
     }

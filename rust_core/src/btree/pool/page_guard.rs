@@ -3,7 +3,7 @@
 
 use super::frame::Body;
 use crate::btree::log::RedoOp;
-use crate::btree::page::{AT_PAGE_NO, Edit, Kind, Packed, PackedEdit, Payload, SLOT_BYTES, View, put_u32};
+use crate::btree::page::{AT_PAGE_NO, Edit, Kind, PageZip, PageZipEdit, Payload, SLOT_BYTES, View, put_u32};
 use crate::runtime::Task;
 use parking_lot::{RwLockReadGuard, RwLockWriteGuard};
 
@@ -43,23 +43,23 @@ impl WritePage<'_> {
 
     /// Page and compressed form, which is empty if pages have none.
     pub fn parts(&mut self) -> (&mut [u8], &mut [u8]) {
-        let Body { bytes, packed, .. } = &mut *self.guard;
-        (bytes, packed)
+        let Body { bytes, zip, .. } = &mut *self.guard;
+        (bytes, zip)
     }
 
     /// Whether the page is one of a compressed table's tree.
-    pub fn is_packed(&self) -> bool {
-        self.guard.has_packed() && self.view().kind() == Kind::Tree
+    pub fn is_zip(&self) -> bool {
+        self.guard.has_zip() && self.view().kind() == Kind::Tree
     }
 
     pub(super) fn fill(&mut self, body: &Body) {
         self.guard.bytes.copy_from_slice(&body.bytes);
-        self.guard.packed.copy_from_slice(&body.packed);
+        self.guard.zip.copy_from_slice(&body.zip);
     }
 
     /// The compressed form.
-    pub fn packed(&self) -> Packed<'_> {
-        Packed(&self.guard.packed)
+    pub fn zip(&self) -> PageZip<'_> {
+        PageZip(&self.guard.zip)
     }
 
     fn old_len(&self, slot: usize, found: bool) -> Option<usize> {
@@ -68,16 +68,16 @@ impl WritePage<'_> {
 
     /// Whether the modification log takes a record; always, where there is none.
     #[inline]
-    pub fn has_packed_room(&self, slot: usize, found: bool, key: &[u8], payload: Payload) -> bool {
-        !self.is_packed() || self.packed().has_room(slot, self.old_len(slot, found), key, payload)
+    pub fn has_zip_room(&self, slot: usize, found: bool, key: &[u8], payload: Payload) -> bool {
+        !self.is_zip() || self.zip().has_room(slot, self.old_len(slot, found), key, payload)
     }
 
     /// Sets a record, for which there is room.
     #[inline]
     pub fn put(&mut self, slot: usize, found: bool, key: &[u8], payload: Payload) {
-        if self.is_packed() {
+        if self.is_zip() {
             let (count, old) = (self.view().count(), self.old_len(slot, found));
-            PackedEdit(self.parts().1).put(count, slot, old, key, payload);
+            PageZipEdit(self.parts().1).put(count, slot, old, key, payload);
         }
         self.edit().put(slot, found, key, payload);
     }
@@ -85,54 +85,52 @@ impl WritePage<'_> {
     /// Removes the record at `slot`.
     #[inline]
     pub fn remove(&mut self, slot: usize) {
-        if self.is_packed() {
+        if self.is_zip() {
             let count = self.view().count();
-            PackedEdit(self.parts().1).remove(count, slot);
+            PageZipEdit(self.parts().1).remove(count, slot);
         }
         self.edit().remove(slot);
     }
 
     /// Brings page and compressed form to what the log says; false if it makes no page.
-    pub fn restore_packed(&mut self, task: &mut Task, page_no: u32, front: &[u8], end: &[u8]) -> bool {
-        let (bytes, packed) = self.parts();
-        !packed.is_empty()
-            && PackedEdit(packed).restore(page_no, front, end)
-            && Packed(packed).unpack(task, bytes).is_ok()
+    pub fn restore_zip(&mut self, task: &mut Task, page_no: u32, front: &[u8], end: &[u8]) -> bool {
+        let (bytes, zip) = self.parts();
+        !zip.is_empty() && PageZipEdit(zip).restore(page_no, front, end) && PageZip(zip).decompress(task, bytes).is_ok()
     }
 
     /// Compresses the page as replay does; false if it does not fit its slot.
-    pub fn repack(&mut self, task: &mut Task, level: u8) -> bool {
-        let (bytes, packed) = self.parts();
-        !packed.is_empty() && PackedEdit(packed).pack(task, i32::from(level), View(bytes)).is_ok_and(|fits| fits)
+    pub fn recompress(&mut self, task: &mut Task, level: u8) -> bool {
+        let (bytes, zip) = self.parts();
+        !zip.is_empty() && PageZipEdit(zip).compress(task, i32::from(level), View(bytes)).is_ok_and(|fits| fits)
     }
 
     /// Takes over all but the number of the page.
     pub fn install(&mut self, piece: &Piece) {
-        let (page_no, (bytes, packed)) = (self.page_no(), self.parts());
+        let (page_no, (bytes, zip)) = (self.page_no(), self.parts());
         bytes.copy_from_slice(&piece.bytes);
-        packed.copy_from_slice(&piece.packed);
+        zip.copy_from_slice(&piece.zip);
         put_u32(bytes, AT_PAGE_NO, page_no);
     }
 
     /// The whole page, to be logged.
     pub fn image(&mut self) -> RedoOp<'_> {
-        if !self.is_packed() {
+        if !self.is_zip() {
             return RedoOp::image(self.view());
         }
-        let (page, (bytes, packed)) = (self.page_no(), self.parts());
-        PackedEdit(packed).copy_header(View(bytes));
-        let (front, end) = Packed(packed).parts();
-        RedoOp::Packed { page, front, end }
+        let (page, (bytes, zip)) = (self.page_no(), self.parts());
+        PageZipEdit(zip).copy_header(View(bytes));
+        let (front, end) = PageZip(zip).parts();
+        RedoOp::ZipPageCompress { page, front, end }
     }
 
     /// Takes over another page's compressed form, whose records are also those of this page.
-    pub fn copy_packed(&mut self, other: &WritePage) {
-        self.parts().1.copy_from_slice(other.packed().0);
+    pub fn copy_zip(&mut self, other: &WritePage) {
+        self.parts().1.copy_from_slice(other.zip().0);
     }
 }
 
 /// A new page, not yet in a frame.
 pub struct Piece {
     pub bytes: Vec<u8>,
-    pub packed: Vec<u8>,
+    pub zip: Vec<u8>,
 }

@@ -1,6 +1,6 @@
 //! Where each page is: an array indexed by page number, grown in chunks, read without locks.
 
-use crate::btree::page::{KnownLeaf, MAX_PAGES, NO_PAGE};
+use crate::btree::page::{IbufBits, MAX_PAGES, NO_PAGE};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
@@ -63,16 +63,16 @@ impl Entry {
     }
 
     /// Keeps what is known of the page when it leaves its frame, or keeps its compressed form there alone.
-    pub fn know_leaf(&self, leaf: Option<KnownLeaf>) {
+    pub fn keep_ibuf_bits(&self, leaf: Option<IbufBits>) {
         let (room, records) = leaf.map_or((0, 0), |leaf| (leaf.room + 1, leaf.records));
         self.leaf_records.store(records, Ordering::Release);
         self.leaf_room.store(room, Ordering::Release);
     }
 
     /// The leaf that the page was then. Only what is in no frame is still as it was.
-    pub fn known_leaf(&self) -> Option<KnownLeaf> {
+    pub fn ibuf_bits(&self) -> Option<IbufBits> {
         let room = self.leaf_room.load(Ordering::Acquire).checked_sub(1)?;
-        Some(KnownLeaf { room, records: self.leaf_records.load(Ordering::Acquire) })
+        Some(IbufBits { room, records: self.leaf_records.load(Ordering::Acquire) })
     }
 
     /// Blocks of 4 KiB on storage, if known.

@@ -10,12 +10,12 @@ const NONE: u32 = u32::MAX;
 
 /// The frames that hold a page in both forms, the last one that was decompressed or became hot in front: `unzip_LRU`.
 #[derive(Debug)]
-pub struct Unzipped {
+pub struct UnzipLru {
     links: Vec<(u32, u32)>,
     head: u32,
     tail: u32,
     /// Frames that have or will have the compressed form of a page.
-    pub(super) packed: usize,
+    pub(super) zip: usize,
     /// Those of them that have or will have the page as well, whether they are in the list yet or not.
     pub(super) taken: usize,
     /// Frames that have or will have a page without a compressed form.
@@ -32,12 +32,12 @@ struct Load {
     pub(super) unzips: u64,
 }
 
-impl Unzipped {
+impl UnzipLru {
     /// For so many frames; none where tables are not compressed.
     pub fn new(frames: usize) -> Self {
         let links = vec![(NONE, NONE); frames];
         let (now, past) = (Load::default(), [Load::default(); INTERVALS]);
-        Self { links, head: NONE, tail: NONE, packed: 0, taken: 0, whole: 0, now, past, next: 0 }
+        Self { links, head: NONE, tail: NONE, zip: 0, taken: 0, whole: 0, now, past, next: 0 }
     }
 
     pub(super) fn has(&self, frame: u32) -> bool {
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn the_list_keeps_its_order() {
-        let mut list = Unzipped::new(5);
+        let mut list = UnzipLru::new(5);
         for frame in [0, 3, 1, 4] {
             list.push(frame);
         }
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn fifty_decompressions_weigh_as_much_as_one_page_read() {
-        let mut load = Unzipped::new(1);
+        let mut load = UnzipLru::new(1);
         load.now = Load { io: 2, unzips: 100 };
         assert!(load.is_io_bound());
         load.now.unzips += 1;

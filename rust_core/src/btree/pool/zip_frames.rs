@@ -9,7 +9,7 @@ use super::buf_pool::BufferPool;
 use super::eviction::Source;
 use super::frame::Body;
 use super::lru::{Lru, spare_frames};
-use super::unzip_lru::Unzipped;
+use super::unzip_lru::UnzipLru;
 
 /// Of all pages in the pool, this part may always be in both forms.
 const UNZIPPED_PART: usize = 10;
@@ -17,8 +17,8 @@ const UNZIPPED_PART: usize = 10;
 impl BufferPool {
     /// Whether tables are compressed, all or some.
     #[inline]
-    pub fn is_packed(&self) -> bool {
-        self.options.is_packed()
+    pub fn is_zip(&self) -> bool {
+        self.options.is_zip()
     }
 
     /// Bytes of a page of a compressed table in both forms.
@@ -26,28 +26,28 @@ impl BufferPool {
         self.page_bytes() + self.options.key_block_size as usize
     }
 
-    fn bytes_of(&self, unzipped: &Unzipped) -> usize {
-        let pages = unzipped.taken + unzipped.whole;
-        unzipped.packed * self.options.key_block_size as usize + pages * self.page_bytes()
+    fn bytes_of(&self, unzip_lru: &UnzipLru) -> usize {
+        let pages = unzip_lru.taken + unzip_lru.whole;
+        unzip_lru.zip * self.options.key_block_size as usize + pages * self.page_bytes()
     }
 
-    fn bytes_left(&self, unzipped: &Unzipped, from: Source) -> usize {
+    fn bytes_left(&self, unzip_lru: &UnzipLru, from: Source) -> usize {
         let spare = if from == Source::Spare { spare_frames(self.options.pool_pages()) } else { 0 };
-        ((self.options.pool_pages() + spare) * self.both_forms()).saturating_sub(self.bytes_of(unzipped))
+        ((self.options.pool_pages() + spare) * self.both_forms()).saturating_sub(self.bytes_of(unzip_lru))
     }
 
     /// Frames that can take a page in both forms without an eviction, when so many are free.
     pub fn frames_left(&self, free: usize) -> usize {
-        if !self.is_packed() {
+        if !self.is_zip() {
             return free;
         }
-        let left = self.bytes_left(&self.unzipped.lock(), Source::ColdEnd);
+        let left = self.bytes_left(&self.unzip_lru.lock(), Source::ColdEnd);
         (left / self.both_forms()).min(free)
     }
 
     /// Bytes of all pages that the pool holds.
-    pub fn packed_held_bytes(&self) -> u64 {
-        self.bytes_of(&self.unzipped.lock()) as u64
+    pub fn zip_held_bytes(&self) -> u64 {
+        self.bytes_of(&self.unzip_lru.lock()) as u64
     }
 
     /// Pages that the pool would hold if it were full, with as many of them in both forms as now.
@@ -57,66 +57,66 @@ impl BufferPool {
     }
 
     /// Takes the bytes for a page, in both forms if it has two; false if something must go first.
-    fn take_frame_bytes(&self, is_packed: bool, from: Source) -> bool {
-        let mut unzipped = self.unzipped.lock();
-        let bytes = if is_packed { self.both_forms() } else { self.page_bytes() };
-        let fits = self.bytes_left(&unzipped, from) >= bytes;
-        if fits && is_packed {
-            unzipped.packed += 1;
-            unzipped.taken += 1;
+    fn take_frame_bytes(&self, is_zip: bool, from: Source) -> bool {
+        let mut unzip_lru = self.unzip_lru.lock();
+        let bytes = if is_zip { self.both_forms() } else { self.page_bytes() };
+        let fits = self.bytes_left(&unzip_lru, from) >= bytes;
+        if fits && is_zip {
+            unzip_lru.zip += 1;
+            unzip_lru.taken += 1;
         } else if fits {
-            unzipped.whole += 1;
+            unzip_lru.whole += 1;
         }
         fits
     }
 
     /// Takes the bytes for a page whose compressed form is there; false if something must go first.
     fn take_page_bytes(&self, from: Source) -> bool {
-        let mut unzipped = self.unzipped.lock();
-        let fits = self.bytes_left(&unzipped, from) >= self.page_bytes();
-        unzipped.taken += usize::from(fits);
+        let mut unzip_lru = self.unzip_lru.lock();
+        let fits = self.bytes_left(&unzip_lru, from) >= self.page_bytes();
+        unzip_lru.taken += usize::from(fits);
         fits
     }
 
     /// Empties a frame and gives all its bytes back.
     pub fn empty(&self, frame: u32, body: &mut Body) {
         let body = std::mem::replace(body, Body::new(0, 0));
-        let mut unzipped = self.unzipped.lock();
-        if !body.has_packed() {
-            unzipped.whole -= 1;
+        let mut unzip_lru = self.unzip_lru.lock();
+        if !body.has_zip() {
+            unzip_lru.whole -= 1;
             return;
         }
-        unzipped.packed -= 1;
-        unzipped.taken -= usize::from(body.has_page());
-        if unzipped.has(frame) {
-            unzipped.remove(frame);
+        unzip_lru.zip -= 1;
+        unzip_lru.taken -= usize::from(body.has_page());
+        if unzip_lru.has(frame) {
+            unzip_lru.remove(frame);
         }
     }
 
     /// A page is in a frame in both forms, or became hot there.
     pub fn note_unzipped(&self, frame: u32) {
-        let mut unzipped = self.unzipped.lock();
-        if unzipped.has(frame) {
-            unzipped.remove(frame);
+        let mut unzip_lru = self.unzip_lru.lock();
+        if unzip_lru.has(frame) {
+            unzip_lru.remove(frame);
         }
-        unzipped.push(frame);
+        unzip_lru.push(frame);
     }
 
     /// Moves a page that became hot to the front, if it is held in both forms.
     pub fn note_hot_unzipped(&self, frame: u32) {
-        let mut unzipped = self.unzipped.lock();
-        if unzipped.has(frame) {
-            unzipped.remove(frame);
-            unzipped.push(frame);
+        let mut unzip_lru = self.unzip_lru.lock();
+        if unzip_lru.has(frame) {
+            unzip_lru.remove(frame);
+            unzip_lru.push(frame);
         }
     }
 
     /// A free frame with room for a page, in both forms if it has two. What must go for it goes: pages from one of both
     /// forms to the other, and clean ones from the pool.
-    pub fn packed_frame_without_flush(&self, is_packed: bool, from: Source) -> Option<u32> {
+    pub fn zip_frame_without_flush(&self, is_zip: bool, from: Source) -> Option<u32> {
         let mut lru = self.lru.lock();
         loop {
-            if lru.free_len() > 0 && self.take_frame_bytes(is_packed, from) {
+            if lru.free_len() > 0 && self.take_frame_bytes(is_zip, from) {
                 return lru.take_free();
             }
             if !self.reclaim(&mut lru, from) {
@@ -128,15 +128,15 @@ impl BufferPool {
     /// Gives bytes back without a flush; false if nothing can go. The caller holds the lock of the list.
     pub fn reclaim(&self, lru: &mut Lru, from: Source) -> bool {
         let strips = {
-            let unzipped = self.unzipped.lock();
-            let many = unzipped.taken > lru.len() / UNZIPPED_PART;
-            many && (self.has_evicted_none() || unzipped.is_io_bound())
+            let unzip_lru = self.unzip_lru.lock();
+            let many = unzip_lru.taken > lru.len() / UNZIPPED_PART;
+            many && (self.has_evicted_none() || unzip_lru.is_io_bound())
         };
-        if strips && self.strip_coldest() {
+        if strips && self.drop_coldest_page() {
             return true;
         }
         let Some((frame, mut guard)) = self.evict_coldest(lru, from) else {
-            return from == Source::Anywhere && self.strip_coldest();
+            return from == Source::Anywhere && self.drop_coldest_page();
         };
         lru.remove(frame);
         self.empty(frame, &mut guard);
@@ -146,18 +146,18 @@ impl BufferPool {
     }
 
     /// Drops the coldest page that is held in both forms and not latched.
-    fn strip_coldest(&self) -> bool {
-        let mut unzipped = self.unzipped.lock();
-        let stripped = unzipped.coldest().find(|frame| {
+    fn drop_coldest_page(&self) -> bool {
+        let mut unzip_lru = self.unzip_lru.lock();
+        let stripped = unzip_lru.coldest().find(|frame| {
             let body = self.try_latch(*frame);
             body.is_some_and(|mut body| {
-                self.know_leaf(&body);
-                body.strip()
+                self.keep_ibuf_bits(&body);
+                body.drop_page()
             })
         });
         if let Some(frame) = stripped {
-            unzipped.remove(frame);
-            unzipped.taken -= 1;
+            unzip_lru.remove(frame);
+            unzip_lru.taken -= 1;
         }
         stripped.is_some()
     }

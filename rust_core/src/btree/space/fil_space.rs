@@ -4,7 +4,7 @@ use super::durable_file::{DurableFile, read_padded};
 use super::tablespace::Tablespace;
 use crate::btree::options::Options;
 use crate::btree::page::{
-    AT_ALGORITHM, AT_CHECKSUM, AT_STORED, HEADER_BYTES, Kind, Packed, SLOT_BYTES, View, get_u32, put_u32,
+    AT_ALGORITHM, AT_CHECKSUM, AT_STORED, HEADER_BYTES, Kind, PageZip, SLOT_BYTES, View, get_u32, put_u32,
 };
 use crate::codec::Compression;
 use crate::error::{Error, Result};
@@ -20,11 +20,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub const BLOCK_BYTES: usize = 4096;
 
 thread_local! {
-    static PACKED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    static COMPRESSED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The file and how its pages are packed. With `key_block_size` the pool packs them, and this sees slots only.
-pub struct PageFile {
+/// The file, and what its pages are in it. With `key_block_size` the pool compresses them, and this sees slots only.
+pub struct FilSpace {
     file: DurableFile,
     tablespace: Tablespace,
     /// Bytes of a page in the file: those of the page, or `key_block_size`.
@@ -39,13 +39,13 @@ pub struct PageFile {
     durable_bytes: AtomicU64,
 }
 
-impl PageFile {
+impl FilSpace {
     pub fn new(file: Arc<dyn StorageFile>, tablespace: Tablespace, options: &Options) -> Self {
         options.set_syncs(&*file);
         let compression = options.compression();
         let has_level = matches!(compression, Compression::Zlib | Compression::Zstd);
         let level = has_level.then_some(options.innodb_compression_level as i32);
-        let (slot_bytes, packed) = (tablespace.slot_bytes(options), tablespace.is_packed(options));
+        let (slot_bytes, packed) = (tablespace.slot_bytes(options), tablespace.is_zip(options));
         let (file, growing) = (DurableFile::new(file), Mutex::default());
         let durable_bytes = AtomicU64::new(0);
         Self { file, tablespace, slot_bytes, packed, compression, level, growing, durable_bytes }
@@ -62,7 +62,7 @@ impl PageFile {
     }
 
     /// Bytes of the compressed form of a page that the pool keeps; 0 if pages have none.
-    pub fn packed_bytes(&self) -> usize {
+    pub fn zip_bytes(&self) -> usize {
         if self.packed { self.slot_bytes } else { 0 }
     }
 
@@ -76,7 +76,7 @@ impl PageFile {
     }
 
     /// Turns the copy of a page into what storage holds and returns the bytes to write, a whole number of blocks.
-    pub fn pack(&self, task: &mut Task, image: &mut [u8]) -> Result<usize> {
+    pub fn init_for_writing(&self, task: &mut Task, image: &mut [u8]) -> Result<usize> {
         image[AT_ALGORITHM] = Compression::None as u8;
         let stored = match self.compression {
             Compression::None => None,
@@ -95,7 +95,7 @@ impl PageFile {
     /// Compresses in place if that saves a block: the bytes that are used then.
     fn compress(&self, task: &mut Task, image: &mut [u8]) -> Result<Option<usize>> {
         clear_gap(image);
-        PACKED.with_borrow_mut(|packed| {
+        COMPRESSED.with_borrow_mut(|packed| {
             self.compression.compress(task, self.level, &image[HEADER_BYTES..], packed)?;
             let stored = HEADER_BYTES + packed.len();
             if stored.next_multiple_of(BLOCK_BYTES) >= self.slot_bytes {
@@ -109,7 +109,7 @@ impl PageFile {
         })
     }
 
-    /// Writes packed pages that lie side by side; only the first `stored` bytes of the last count.
+    /// Writes pages that are ready for it and lie side by side; only the first `stored` bytes of the last count.
     pub fn write(&self, task: &mut Task, purpose: Purpose, page_no: u32, images: &[u8], stored: usize) -> Result<()> {
         let offset = self.offset(page_no);
         let bytes = images.len() - self.slot_bytes + stored;
@@ -163,11 +163,11 @@ impl PageFile {
         out: &mut [u8],
     ) -> Result<()> {
         self.read_raw(task, purpose, page_no, blocks, out)?;
-        self.unpack(task, page_no, out)
+        self.open_page(task, page_no, out)
     }
 
     /// Checks the slot of a compressed table's page, and makes the page of it.
-    pub fn open_packed(&self, task: &mut Task, page_no: u32, slot: &[u8], out: &mut [u8]) -> Result<()> {
+    pub fn open_zip(&self, task: &mut Task, page_no: u32, slot: &[u8], out: &mut [u8]) -> Result<()> {
         match self.flaw(task, page_no, slot) {
             Some(what) => Err(self.corruption(page_no, what)),
             None => self.expand(task, page_no, slot, out),
@@ -177,7 +177,7 @@ impl PageFile {
     /// Makes a page of its slot. A page that is none of a tree fills no more than the slot, as it is.
     pub fn expand(&self, task: &mut Task, page_no: u32, slot: &[u8], out: &mut [u8]) -> Result<()> {
         if View(slot).kind() == Kind::Tree {
-            Packed(slot).unpack(task, out).map_err(|what| self.corruption(page_no, what))?;
+            PageZip(slot).decompress(task, out).map_err(|what| self.corruption(page_no, what))?;
         } else {
             out[..slot.len()].copy_from_slice(slot);
             out[slot.len()..].fill(0);
@@ -212,7 +212,7 @@ impl PageFile {
     }
 
     /// Checks a page as storage held it, and decompresses it in place.
-    pub fn unpack(&self, task: &mut Task, page_no: u32, image: &mut [u8]) -> Result<()> {
+    pub fn open_page(&self, task: &mut Task, page_no: u32, image: &mut [u8]) -> Result<()> {
         let wrong = |what: String| self.corruption(page_no, what);
         if let Some(what) = self.flaw(task, page_no, image) {
             return Err(wrong(what));
@@ -272,7 +272,7 @@ mod tests {
         let file = storage.create(&mut task, Tablespace::System.file_name()).unwrap();
         let lz4 = Options { innodb_page_size: PAGE as u64, ..Options::default() };
         let lz4 = Options { innodb_compression_algorithm: "lz4".into(), ..lz4 };
-        let pages = Arc::new(PageFile::new(file, Tablespace::System, &lz4));
+        let pages = Arc::new(FilSpace::new(file, Tablespace::System, &lz4));
         let start = Arc::new(Barrier::new(WRITERS as usize));
         let writers = (0..WRITERS).map(|first| {
             let (pages, start) = (pages.clone(), start.clone());
@@ -282,7 +282,7 @@ mod tests {
                 for page_no in (first..PAGES).step_by(WRITERS as usize) {
                     let mut image = vec![0; PAGE];
                     Edit(&mut image).format(page_no, 0, Kind::Tree, 0);
-                    let stored = pages.pack(&mut task, &mut image).unwrap();
+                    let stored = pages.init_for_writing(&mut task, &mut image).unwrap();
                     assert_eq!(stored, BLOCK_BYTES);
                     pages.write(&mut task, Purpose::PageFlush, page_no, &image, stored).unwrap();
                 }

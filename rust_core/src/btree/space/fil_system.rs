@@ -1,6 +1,6 @@
 //! The files of an engine's tablespaces (`fil_system`): who needs the bytes of a page asks here.
 
-use super::fil_space::PageFile;
+use super::fil_space::FilSpace;
 use super::file_names::REDO_FILE;
 use super::tablespace::{FIRST_COMPRESSED, Tablespace};
 use crate::btree::options::Options;
@@ -9,14 +9,14 @@ use crate::runtime::Task;
 use crate::storage::Storage;
 
 /// The files of an engine's tablespaces.
-pub struct Tablespaces {
-    system: PageFile,
-    compressed: Option<PageFile>,
+pub struct FilSystem {
+    system: FilSpace,
+    compressed: Option<FilSpace>,
     /// Numbers of the indexes in the second one, in order.
     indexes: Vec<u32>,
 }
 
-impl Tablespaces {
+impl FilSystem {
     /// Makes the files, empty.
     pub fn create(storage: &dyn Storage, options: &Options, task: &mut Task) -> Result<Self> {
         for tablespace in Tablespace::all(options) {
@@ -33,7 +33,7 @@ impl Tablespaces {
             if !names.iter().any(|other| other == name) {
                 return Err(Error::corruption(name, 0, format!("missing, though there is {}", REDO_FILE)));
             }
-            Ok(PageFile::new(storage.open(task, name)?, tablespace, options))
+            Ok(FilSpace::new(storage.open(task, name)?, tablespace, options))
         };
         let system = open(Tablespace::System)?;
         let compressed = options.is_mixed().then(|| open(Tablespace::Compressed)).transpose()?;
@@ -43,7 +43,7 @@ impl Tablespaces {
 
     /// The file of a page.
     #[inline]
-    pub fn of_page(&self, page_no: u32) -> &PageFile {
+    pub fn of_page(&self, page_no: u32) -> &FilSpace {
         match &self.compressed {
             Some(compressed) if page_no >= FIRST_COMPRESSED => compressed,
             _ => &self.system,
@@ -52,7 +52,7 @@ impl Tablespaces {
 
     /// The file of a tree's pages.
     #[inline]
-    pub fn of_tree(&self, number: u32) -> &PageFile {
+    pub fn of_tree(&self, number: u32) -> &FilSpace {
         match &self.compressed {
             Some(compressed) if self.indexes.binary_search(&number).is_ok() => compressed,
             _ => &self.system,
@@ -60,13 +60,13 @@ impl Tablespaces {
     }
 
     /// The file of the system tablespace. No pages are larger than its own: where there are two, they are not compressed.
-    pub fn system(&self) -> &PageFile {
+    pub fn system(&self) -> &FilSpace {
         &self.system
     }
 
     /// Bytes that a power cut leaves of each file at least; of one that does not exist, 0.
     pub fn durable_bytes(&self) -> [u64; 2] {
-        [self.system.durable_bytes(), self.compressed.as_ref().map_or(0, PageFile::durable_bytes)]
+        [self.system.durable_bytes(), self.compressed.as_ref().map_or(0, FilSpace::durable_bytes)]
     }
 
     /// Fails if a file is shorter than it was once known to be.
@@ -83,7 +83,7 @@ impl Tablespaces {
     /// Makes what was written of these pages durable.
     pub fn sync(&self, task: &mut Task, pages: &[u32]) -> Result<()> {
         let files = std::iter::once(&self.system).chain(&self.compressed);
-        let written = |file: &&PageFile| pages.iter().any(|page_no| std::ptr::eq(self.of_page(*page_no), *file));
+        let written = |file: &&FilSpace| pages.iter().any(|page_no| std::ptr::eq(self.of_page(*page_no), *file));
         files.filter(written).try_for_each(|file| file.sync(task))
     }
 

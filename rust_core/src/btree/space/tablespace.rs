@@ -44,13 +44,13 @@ impl Tablespace {
     }
 
     /// Whether its tables are compressed.
-    pub fn is_packed(self, options: &Options) -> bool {
-        options.is_packed() && (self == Self::Compressed || !options.is_mixed())
+    pub fn is_zip(self, options: &Options) -> bool {
+        options.is_zip() && (self == Self::Compressed || !options.is_mixed())
     }
 
     /// Bytes of a page in its file.
     pub fn slot_bytes(self, options: &Options) -> usize {
-        if self.is_packed(options) { options.key_block_size as usize } else { options.innodb_page_size as usize }
+        if self.is_zip(options) { options.key_block_size as usize } else { options.innodb_page_size as usize }
     }
 
     /// The numbers that its pages may have.

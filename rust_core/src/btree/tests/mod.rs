@@ -10,7 +10,7 @@ mod matrix;
 mod mixed;
 mod model;
 mod own_keys;
-mod packed;
+mod page_zip;
 mod range_count;
 mod redo_bytes;
 mod redo_rot;
@@ -48,7 +48,7 @@ fn options(text: &str) -> Options {
 const TINY: &str = "page_size=4096 buffer_pool_size=262144 redo_log_capacity=262144 io_capacity_max=4000";
 
 /// Compressed tables, in a pool of 128 whole pages.
-const PACKED: &str = "page_size=16384 key_block_size=8192 buffer_pool_size=2097152 redo_log_capacity=2097152";
+const ZIP: &str = "page_size=16384 key_block_size=8192 buffer_pool_size=2097152 redo_log_capacity=2097152";
 
 /// An engine with the task that drives it.
 struct Driven {

@@ -1,7 +1,7 @@
 //! A checker that walks everything: every tree is ordered, balanced and within its bounds, and every page is reachable
 //! exactly once or free.
 
-use crate::btree::page::{Kind, Packed, Stored, View};
+use crate::btree::page::{Kind, PageZip, Stored, View};
 use crate::btree::space::META_PAGE;
 use crate::btree::tree::{Forest, Tree};
 use crate::runtime::Task;
@@ -65,25 +65,25 @@ pub fn check(forest: &Forest, task: &mut Task) -> Shape {
 
 impl Walk<'_> {
     /// The compressed form of a page has its records.
-    fn check_packed(&mut self, page_no: u32, view: View) {
+    fn check_zip(&mut self, page_no: u32, view: View) {
         let mut stored = Vec::new();
         let frame = self.forest.store.pool.table.entry(page_no).frame().unwrap();
         self.forest.store.pool.with_body(frame, true, |_, body| body.append_stored(&mut stored));
         let file = self.forest.store.pool.files.of_page(page_no);
         assert_eq!(stored.len(), file.slot_bytes(), "page {page_no}");
-        if file.packed_bytes() == 0 {
+        if file.zip_bytes() == 0 {
             return;
         }
-        let mut unpacked = vec![0; view.size()];
-        Packed(&stored).unpack(self.task, &mut unpacked).unwrap();
-        let unpacked = View(&unpacked);
-        assert_eq!(unpacked.count(), view.count(), "page {page_no}");
+        let mut decompressed = vec![0; view.size()];
+        PageZip(&stored).decompress(self.task, &mut decompressed).unwrap();
+        let decompressed = View(&decompressed);
+        assert_eq!(decompressed.count(), view.count(), "page {page_no}");
         for slot in 0..view.count() {
-            assert_eq!(unpacked.key(slot), view.key(slot), "page {page_no}, record {slot}");
+            assert_eq!(decompressed.key(slot), view.key(slot), "page {page_no}, record {slot}");
             if view.is_leaf() {
-                assert_eq!(unpacked.value(slot), view.value(slot), "page {page_no}, record {slot}");
+                assert_eq!(decompressed.value(slot), view.value(slot), "page {page_no}, record {slot}");
             } else {
-                assert_eq!(unpacked.child(slot), view.child(slot), "page {page_no}, record {slot}");
+                assert_eq!(decompressed.child(slot), view.child(slot), "page {page_no}, record {slot}");
             }
         }
     }
@@ -98,7 +98,7 @@ impl Walk<'_> {
         let view = View(&bytes);
         let files = &self.forest.store.pool.files;
         assert!(std::ptr::eq(files.of_page(page_no), files.of_tree(self.tree.number)), "page {page_no} is not at home");
-        self.check_packed(page_no, view);
+        self.check_zip(page_no, view);
         assert_eq!((view.kind(), view.level(), view.tree()), (Kind::Tree, level, self.tree.number), "page {page_no}");
         let records = (0..view.count()).map(|slot| view.record_bytes(slot)).sum::<usize>();
         assert_eq!(records, view.used(), "page {page_no} accounts for its bytes wrongly");

@@ -7,7 +7,7 @@
 
 use super::root::Tree;
 use crate::btree::options::{MIN_POOL_PAGES, Options};
-use crate::btree::page::{AT_TREE, BARE, CHANGE_TREE, KnownLeaf, ROOM_UNITS, SLOT_BYTES, View, get_u32};
+use crate::btree::page::{AT_TREE, BARE, CHANGE_TREE, IbufBits, ROOM_UNITS, SLOT_BYTES, View, get_u32};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -203,7 +203,7 @@ impl ChangeBuffer {
         &self,
         state: &Buffered,
         page_no: u32,
-        leaf: KnownLeaf,
+        leaf: IbufBits,
         op: BufferedOp,
         key: &[u8],
     ) -> Option<BufferedChange> {

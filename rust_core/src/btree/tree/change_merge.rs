@@ -86,7 +86,7 @@ impl Forest {
         if entry.frame().is_some() {
             return Ok(None);
         }
-        let Some(leaf) = entry.known_leaf() else { return Ok(None) };
+        let Some(leaf) = entry.ibuf_bits() else { return Ok(None) };
         let Some(change) = changes.plan(&state, page_no, leaf, op, key) else { return Ok(None) };
         if changes.is_full() {
             return Ok(None);
@@ -115,7 +115,7 @@ impl Forest {
             match op {
                 BufferedOp::Put if !found => {
                     let fits = page.view().free() >= BARE.record_len(key) + SLOT_BYTES;
-                    if !fits || !page.has_packed_room(slot, false, key, BARE) {
+                    if !fits || !page.has_zip_room(slot, false, key, BARE) {
                         return Err(self.broken(page_no));
                     }
                     page.put(slot, false, key, BARE);

@@ -116,7 +116,7 @@ impl Forest {
         let root = mtr.take_page(task, number)?;
         let page_no = mtr.page_no(root);
         mtr.reshape(root, |page| page.edit().format(page_no, number, Kind::Tree, 0));
-        mtr.pack(task, root, number)?;
+        mtr.compress(task, root, number)?;
         mtr.log_image(root);
         let mut entry = [0; ENTRY_BYTES];
         put_u32(&mut entry, 0, number);

@@ -7,7 +7,7 @@ use super::mtr::Mtr;
 use super::origin::Origin;
 use super::root::Tree;
 use super::undo::UndoLog;
-use super::zip::Placed;
+use super::zip_page::Placed;
 use crate::btree::log::RedoOp;
 use crate::btree::page::{
     AT_LAST_INSERT, Kind, NODE_RECORD_HEADER, Payload, SLOT_BYTES, Stored, View, changed, get_u16, has_room,
@@ -40,7 +40,7 @@ impl Forest {
         };
         let (slot, found) = leaf.view().search(task, key);
         let long = found && matches!(leaf.view().value(slot), Stored::Overflow(_));
-        if long || !fits(leaf.view(), slot, found, need, payload, leaf.is_packed()) {
+        if long || !fits(leaf.view(), slot, found, need, payload, leaf.is_zip()) {
             drop(leaf);
             return self.put_with_splits(task, tree, key, payload, origin, Some(undo));
         }
@@ -63,12 +63,12 @@ impl Forest {
         task.charge(Work::CopyByte, need as u64);
         let underfull = resizes && leaf.view().used() < self.merge_threshold();
         let page = leaf.page_no();
-        let repack = if placed == Placed::Repacked { self.store.repack_op(page) } else { None };
-        let end = if placed == Placed::Repacked && repack.is_none() {
-            self.store.log_repacked(task, leaf, origin)?
+        let recompress = if placed == Placed::Recompressed { self.store.recompress_op(page) } else { None };
+        let end = if placed == Placed::Recompressed && recompress.is_none() {
+            self.store.log_recompressed(task, leaf, origin)?
         } else {
             self.store.log_single(task, leaf, origin.floor(), |out| {
-                repack.inspect(|op| op.encode(out));
+                recompress.inspect(|op| op.encode(out));
                 match origin {
                     Origin::Alone => match patch {
                         Some((at, bytes)) => RedoOp::Patch { page, key, at, bytes }.encode(out),
@@ -118,8 +118,8 @@ impl Forest {
     ) -> Result<Growth<'a>> {
         let largest = self.max_key_bytes(tree.number) + NODE_RECORD_HEADER + SLOT_BYTES;
         // Nobody knows of a compressed page whether one more child fits.
-        let packed = self.store.pool.files.of_tree(tree.number).packed_bytes() > 0;
-        let is_safe = |view: View| !packed && !view.is_leaf() && view.free() >= largest;
+        let zip = self.store.pool.files.of_tree(tree.number).zip_bytes() > 0;
+        let is_safe = |view: View| !zip && !view.is_leaf() && view.free() >= largest;
         let pages = self.path_for_change(task, tree, key, is_safe)?;
         if let Some(undo) = undo {
             let leaf = pages[pages.len() - 1].view();
@@ -143,10 +143,10 @@ fn patch_of<'v>(old: Stored, new: &'v [u8]) -> Option<(u32, &'v [u8])> {
 
 /// Whether a record goes into a page without a split. An internal page takes whatever fits, and so does a leaf of a
 /// secondary index, even in an ordered load, or of a compressed table.
-fn fits(view: View, slot: usize, found: bool, need: usize, payload: Payload, packed: bool) -> bool {
+fn fits(view: View, slot: usize, found: bool, need: usize, payload: Payload, zip: bool) -> bool {
     match (found, view.is_leaf()) {
         (true, _) => has_room_to_replace(view, slot, need),
-        (false, true) => has_room(view, need) && (payload.is_bare() || packed || !splits_early(view, slot, need)),
+        (false, true) => has_room(view, need) && (payload.is_bare() || zip || !splits_early(view, slot, need)),
         (false, false) => view.free() >= need,
     }
 }
@@ -194,8 +194,8 @@ impl Growth<'_> {
         let index = self.path[depth];
         let need = payload.record_len(key) + SLOT_BYTES;
         let (slot, found) = self.mtr.view(index).search(task, key);
-        let packed = self.mtr.is_packed(index);
-        if fits(self.mtr.view(index), slot, found, need, payload, packed)
+        let zip = self.mtr.is_zip(index);
+        if fits(self.mtr.view(index), slot, found, need, payload, zip)
             && self.mtr.place(task, self.tree.number, index, (slot, found), key, payload)?
         {
             return Ok(());
@@ -203,8 +203,8 @@ impl Growth<'_> {
         if found {
             self.mtr.remove(index, slot);
         }
-        if packed {
-            return self.split_packed(task, depth, slot, key, payload);
+        if zip {
+            return self.split_zip(task, depth, slot, key, payload);
         }
         self.split(task, depth, slot, key, payload)
     }
@@ -253,13 +253,13 @@ impl Growth<'_> {
             page.edit().rebuild(&[(root, 0..root.count())]);
             put_u16(page.edit().0, AT_LAST_INSERT, get_u16(root.0, AT_LAST_INSERT));
         });
-        self.mtr.copy_packed(child, root);
+        self.mtr.copy_zip(child, root);
         self.mtr.log_image(child);
         self.mtr.reshape(root, |page| {
             page.edit().format(root_no, tree, Kind::Tree, level + 1);
             page.edit().insert(0, b"", Payload::Child(child_no));
         });
-        self.mtr.pack(task, root, tree)?;
+        self.mtr.compress(task, root, tree)?;
         self.mtr.log_image(root);
         self.path.insert(1, child);
         Ok(1)

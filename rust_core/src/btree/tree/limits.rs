@@ -1,8 +1,8 @@
 //! How long keys and values may be.
 
 use super::forest::Forest;
-use crate::btree::page::{HEADER_BYTES, empty_bytes};
-use crate::btree::space::PageFile;
+use crate::btree::page::{HEADER_BYTES, zip_empty_bytes};
+use crate::btree::space::FilSpace;
 
 impl Forest {
     /// Longest key of a tree.
@@ -21,7 +21,7 @@ impl Forest {
         self.max_inline_bytes_in(self.store.pool.files.system())
     }
 
-    fn max_inline_bytes_in(&self, file: &PageFile) -> usize {
+    fn max_inline_bytes_in(&self, file: &FilSpace) -> usize {
         let whole = self.store.pool.page_bytes() / 4;
         incompressible_bytes(file).map_or(whole, |bytes| whole.min(bytes / 2))
     }
@@ -35,7 +35,7 @@ impl Forest {
 
 /// Bytes of records that fit a compressed page in any case. Keys and values are so short that a row always fits alone, and
 /// two children do.
-fn incompressible_bytes(file: &PageFile) -> Option<usize> {
-    let packed = file.packed_bytes();
-    (packed > 0).then(|| empty_bytes(packed) - 64)
+fn incompressible_bytes(file: &FilSpace) -> Option<usize> {
+    let zip = file.zip_bytes();
+    (zip > 0).then(|| zip_empty_bytes(zip) - 64)
 }

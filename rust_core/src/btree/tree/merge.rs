@@ -145,8 +145,8 @@ impl Shrinking<'_> {
         if !self.fit_together(left, right) {
             return Ok(false);
         }
-        if self.mtr.is_packed(left) {
-            let Some(merged) = self.packed_together(task, left, right)? else { return Ok(false) };
+        if self.mtr.is_zip(left) {
+            let Some(merged) = self.merged_zip(task, left, right)? else { return Ok(false) };
             self.mtr.install(left, &merged);
         } else {
             self.mtr.rebuild(left, right, |left, right| left.edit().append(right));
@@ -162,7 +162,7 @@ impl Shrinking<'_> {
     }
 
     /// Both pages as one, if that fits a slot and the padding does not speak against it.
-    fn packed_together(&self, task: &mut Task, left: usize, right: usize) -> Result<Option<Piece>> {
+    fn merged_zip(&self, task: &mut Task, left: usize, right: usize) -> Result<Option<Piece>> {
         let (left, right) = (self.mtr.view(left), self.mtr.view(right));
         if self.forest.store.is_padded_full(self.tree.number, left, left.used() + right.used()) {
             return Ok(None);
@@ -184,7 +184,7 @@ impl Shrinking<'_> {
                 root.edit().format(root_no, tree, Kind::Tree, child.level());
                 root.edit().rebuild(&[(child, 0..child.count())]);
             });
-            self.mtr.copy_packed(0, child);
+            self.mtr.copy_zip(0, child);
             self.mtr.log_image(0);
             self.mtr.free_held(child);
             self.changed = true;

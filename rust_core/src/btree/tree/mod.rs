@@ -19,7 +19,7 @@ mod page_store;
 mod range_count;
 mod root;
 mod undo;
-mod zip;
+mod zip_page;
 mod zip_split;
 
 #[cfg(any(test, fuzzing))]

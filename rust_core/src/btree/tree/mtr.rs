@@ -6,7 +6,7 @@
 
 use super::change_buffer::ChangeBuffer;
 use super::page_store::PageStore;
-use super::zip::Placed;
+use super::zip_page::Placed;
 use crate::btree::log::RedoOp;
 use crate::btree::page::{CHANGE_TREE, Kind, Payload, View};
 use crate::btree::pool::{Piece, WritePage};
@@ -75,8 +75,8 @@ impl<'a> Mtr<'a> {
     }
 
     /// Whether a page is one of a compressed table's tree.
-    pub fn is_packed(&self, index: usize) -> bool {
-        self.held[index].page.is_packed()
+    pub fn is_zip(&self, index: usize) -> bool {
+        self.held[index].page.is_zip()
     }
 
     /// Sets the record of `key`; false if the page's compressed form has no room for it.
@@ -93,22 +93,22 @@ impl<'a> Mtr<'a> {
         let placed = self.store.place(task, tree, &mut held.page, (slot, found), key, payload)?;
         held.changed |= placed != Placed::Refused;
         let page = held.page.page_no();
-        let repack = if placed == Placed::Repacked { self.store.repack_op(page) } else { None };
+        let recompress = if placed == Placed::Recompressed { self.store.recompress_op(page) } else { None };
         if placed == Placed::Refused {
             return Ok(false);
         }
-        if placed == Placed::Repacked && repack.is_none() {
+        if placed == Placed::Recompressed && recompress.is_none() {
             self.log_image(index);
         } else {
-            repack.inspect(|op| self.log(*op));
+            recompress.inspect(|op| self.log(*op));
             self.log(RedoOp::put(page, key, payload));
         }
         Ok(true)
     }
 
     /// Compresses a page that is sure to fit its slot, where pages are compressed.
-    pub fn pack(&mut self, task: &mut Task, index: usize, tree: u32) -> Result<()> {
-        self.store.pack(task, tree, &mut self.held[index].page)
+    pub fn compress(&mut self, task: &mut Task, index: usize, tree: u32) -> Result<()> {
+        self.store.compress(task, tree, &mut self.held[index].page)
     }
 
     /// Makes a page of a compressed table what `piece` says; [`Mtr::log_image`] must follow.
@@ -117,10 +117,10 @@ impl<'a> Mtr<'a> {
     }
 
     /// Gives a page the compressed form of another, which has the same records.
-    pub fn copy_packed(&mut self, index: usize, other: usize) {
-        if self.is_packed(index) {
+    pub fn copy_zip(&mut self, index: usize, other: usize) {
+        if self.is_zip(index) {
             self.rebuild_with(index, other, |page, other| {
-                page.copy_packed(other);
+                page.copy_zip(other);
             });
         }
     }

@@ -5,7 +5,7 @@ use super::change_buffer::ChangeBuffer;
 use super::origin::Origin;
 use crate::btree::log::Redo;
 use crate::btree::options::Options;
-use crate::btree::page::Paddings;
+use crate::btree::page::ZipPads;
 use crate::btree::pool::{BufferPool, WritePage};
 use crate::btree::space::Spaces;
 use crate::error::{Error, Result};
@@ -21,10 +21,10 @@ pub struct PageStore {
     pub spaces: Arc<Mutex<Spaces>>,
     /// Told which pages its tree takes and gives back.
     pub changes: Arc<ChangeBuffer>,
-    pub paddings: Paddings,
+    pub zip_pads: ZipPads,
     /// Pages of compressed tables that were compressed, and that did not fit their slots.
-    pub packs: AtomicU64,
-    pub pack_failures: AtomicU64,
+    pub compressions: AtomicU64,
+    pub compression_failures: AtomicU64,
 }
 
 impl PageStore {
@@ -35,9 +35,9 @@ impl PageStore {
             redo,
             spaces,
             changes: Arc::new(ChangeBuffer::new(options)),
-            paddings: Paddings::new(options.innodb_page_size as usize),
-            packs: AtomicU64::new(0),
-            pack_failures: AtomicU64::new(0),
+            zip_pads: ZipPads::new(options.innodb_page_size as usize),
+            compressions: AtomicU64::new(0),
+            compression_failures: AtomicU64::new(0),
         }
     }
 

@@ -21,7 +21,7 @@ fn middle(records: View, slots: &Range<usize>) -> usize {
 
 impl Growth<'_> {
     /// Splits a page so that the record goes in at `slot`. All pages up to the root are latched.
-    pub fn split_packed(
+    pub fn split_zip(
         &mut self,
         task: &mut Task,
         depth: usize,

@@ -1,6 +1,6 @@
 //! Compressed tables: what they take on storage, when pages are compressed and split, and what is refused.
 
-use super::{Driven, PACKED, TINY, file_bytes, half_noise, noise, options, spread, structure};
+use super::{Driven, TINY, ZIP, file_bytes, half_noise, noise, options, spread, structure};
 use crate::btree::log::{RedoOp, frames_in, read_frames, read_header};
 use crate::btree::page::EXTENT_PAGES;
 use crate::btree::space::{REDO_FILE, Tablespace};
@@ -31,7 +31,7 @@ fn loaded(text: &str, rows: u32) -> (std::sync::Arc<crate::storage::MemoryStorag
 
 #[test]
 fn every_page_takes_a_slot_of_key_block_size() {
-    let (storage, driven) = loaded(PACKED, 20_000);
+    let (storage, driven) = loaded(ZIP, 20_000);
     let pages = driven.detail("tree_pages");
     let bytes = file_bytes(&*storage, Tablespace::System) as f64;
     // Undo has an extent of its own.
@@ -55,10 +55,10 @@ fn rows_that_halve_take_half_and_rows_that_do_not_take_no_more_than_uncompressed
         structure::check(driven.engine.forest(), &mut driven.task);
         driven.detail("tree_pages") * driven.engine.forest().store.pool.files.system().slot_bytes() as f64
     };
-    let plain = PACKED.replace("key_block_size=8192", "");
-    let halves = bytes(PACKED, &|n| half_noise(n, 200)) / bytes(&plain, &|n| half_noise(n, 200));
+    let plain = ZIP.replace("key_block_size=8192", "");
+    let halves = bytes(ZIP, &|n| half_noise(n, 200)) / bytes(&plain, &|n| half_noise(n, 200));
     assert!((0.5..0.75).contains(&halves), "{halves}");
-    let noisy = bytes(PACKED, &|n| noise(n, 200).collect()) / bytes(&plain, &|n| noise(n, 200).collect());
+    let noisy = bytes(ZIP, &|n| noise(n, 200).collect()) / bytes(&plain, &|n| noise(n, 200).collect());
     assert!((0.9..1.25).contains(&noisy), "{noisy}");
 }
 
@@ -78,7 +78,7 @@ fn what_cannot_be_compressed_is_split_until_it_fits() {
 
 #[test]
 fn failures_make_the_padding_grow_until_they_are_rare() {
-    let (_, driven) = loaded(PACKED, 60_000);
+    let (_, driven) = loaded(ZIP, 60_000);
     let padding = driven.detail("pack_padding");
     let failures = driven.detail("pack_failures") / (driven.detail("packs") + driven.detail("pack_failures"));
     assert!((128.0..8192.0).contains(&padding), "{padding}");
@@ -87,14 +87,14 @@ fn failures_make_the_padding_grow_until_they_are_rare() {
 
 #[test]
 fn a_put_goes_to_the_modification_log_and_a_full_one_logs_the_whole_page() {
-    let (_, mut driven) = loaded(PACKED, 2000);
+    let (_, mut driven) = loaded(ZIP, 2000);
     let mut grown = Vec::new();
     for n in 0..400u32 {
         let before = (driven.detail("lsn"), driven.detail("packs"));
         driven.put(&spread(n % 50), &half_noise(u64::from(n) + 77_777, 200)).unwrap();
         grown.push((driven.detail("packs") > before.1, driven.detail("lsn") - before.0));
     }
-    let of = |packed: bool| grown.iter().filter(move |(one, _)| *one == packed).map(|(_, bytes)| *bytes);
+    let of = |zip: bool| grown.iter().filter(move |(one, _)| *one == zip).map(|(_, bytes)| *bytes);
     assert!(of(true).count() > 5 && of(true).count() < 200, "{}", of(true).count());
     // The new bytes, 100 of them, and their undo.
     assert!(of(false).all(|bytes| bytes < 500.0));
@@ -103,7 +103,7 @@ fn a_put_goes_to_the_modification_log_and_a_full_one_logs_the_whole_page() {
 
 #[test]
 fn a_page_is_written_as_a_slot_behind_a_doublewrite_of_a_whole_page() {
-    let (storage, mut driven) = loaded(PACKED, 4000);
+    let (storage, mut driven) = loaded(ZIP, 4000);
     let bytes = |purpose| storage.meters().snapshot().of(purpose).written_bytes;
     let in_place = || bytes(Purpose::PageFlush) + bytes(Purpose::Undo);
     let before = (in_place(), bytes(Purpose::Doublewrite), driven.detail("pages_flushed"), bytes(Purpose::Undo));
@@ -159,13 +159,13 @@ fn a_change_is_in_the_undo_log_once_though_its_page_is_split_for_it() {
 }
 
 /// Redo frames from the last checkpoint on that make a page be compressed again without saying what it is then.
-fn repacks_without_image(storage: &dyn Storage) -> usize {
+fn recompresses_without_image(storage: &dyn Storage) -> usize {
     let mut task = Task::wall(0);
     let file = storage.open(&mut task, REDO_FILE).unwrap();
     let (header, checkpoint) = read_header(&*file, &mut task).unwrap();
     let bytes = read_frames(&*file, &mut task, header, checkpoint).unwrap();
     let frames = frames_in(&bytes, checkpoint.lsn).map(|(_, _, payload)| payload);
-    frames.filter(|payload| matches!(RedoOp::decode(payload), Some((RedoOp::Repack { .. }, _)))).count()
+    frames.filter(|payload| matches!(RedoOp::decode(payload), Some((RedoOp::ZipPageCompressNoData { .. }, _)))).count()
 }
 
 /// A batch of this many rows and one is nearly as large as the log has room for.
@@ -186,7 +186,7 @@ fn a_log_that_is_nearly_full_takes_records_for_pages_and_recovery_compresses_the
             batch.put(&(n * 33 + round).to_be_bytes(), &half_noise(u64::from(round * 100 + n), 210));
         }
         driven.engine.write(&mut driven.task, &mut batch, Commit::Synced).unwrap();
-        seen += repacks_without_image(&*storage);
+        seen += recompresses_without_image(&*storage);
         let left = std::sync::Arc::new(storage.crash_clone(CrashKeeps::Synced));
         let mut again = Driven::open(left, &options(text), KeyLayout::Plain).unwrap();
         assert_eq!(structure::check(again.engine.forest(), &mut again.task).entries, 4000);
@@ -199,7 +199,7 @@ fn a_log_that_is_nearly_full_takes_records_for_pages_and_recovery_compresses_the
 #[test]
 fn a_pool_that_reads_keeps_compressed_pages_and_drops_the_pages_themselves() {
     let pool = 2_097_152.0;
-    let (_, mut driven) = loaded(PACKED, 30_000);
+    let (_, mut driven) = loaded(ZIP, 30_000);
     let before = (driven.detail("pages_read"), driven.detail("pages_unzipped"));
     for n in random_rows(30_000).take(20_000) {
         assert_eq!(driven.get(&spread(n)).unwrap().unwrap(), half_noise(u64::from(n), 200));
@@ -210,12 +210,12 @@ fn a_pool_that_reads_keeps_compressed_pages_and_drops_the_pages_themselves() {
     let resident = (pool / (24.0 + 9.0 * 8.0) / 1024.0 * 10.0 / pages).min(1.0);
     let misses = held / 20_000.0;
     assert!((misses - (1.0 - resident)).abs() < 0.1, "{misses} for {resident} resident of {pages}");
-    assert!(driven.engine.forest().store.pool.packed_held_bytes() as f64 <= pool);
+    assert!(driven.engine.forest().store.pool.zip_held_bytes() as f64 <= pool);
 }
 
 #[test]
 fn pages_whose_compressed_forms_fit_the_pool_are_decompressed_and_not_read() {
-    let (_, mut driven) = loaded(PACKED, 7000);
+    let (_, mut driven) = loaded(ZIP, 7000);
     let pages = driven.detail("tree_pages");
     assert!(pages * 24_576.0 > 2_097_152.0 && pages * 9_900.0 < 2_097_152.0, "{pages} pages");
     for row in random_rows(7000).take(10_000) {

@@ -15,7 +15,7 @@ pub struct Sight {
     pub pool_pages: u64,
     /// Redo bytes since the oldest unflushed change.
     pub age: u64,
-    /// Dirty pages whose oldest change lies before the average target, see [`Pace::target_lsn`].
+    /// Dirty pages whose oldest change lies before the average target, see [`AdaptiveFlush::target_lsn`].
     pub pages_before_target: u64,
     /// Nothing was written in the last second.
     pub idle: bool,
@@ -23,7 +23,7 @@ pub struct Sight {
 
 /// Averages that the cleaner carries from round to round.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Pace {
+pub struct AdaptiveFlush {
     /// Pages flushed per second, averaged.
     pub page_avg: u64,
     /// Redo bytes per round, averaged.
@@ -61,7 +61,7 @@ pub fn pct_for_lsn(options: &Options, age: u64, limit_for_free_check: u64, limit
     (options.innodb_io_capacity_max / options.innodb_io_capacity) as f64 * factor * factor.sqrt() / 7.5
 }
 
-impl Pace {
+impl AdaptiveFlush {
     /// Takes the averages once in `innodb_flushing_avg_loops` rounds. `pages` were flushed since the last call.
     pub fn observe(&mut self, options: &Options, now_ns: u64, lsn: u64, pages: u64) {
         if self.loops == 0 && self.began_ns == 0 {
@@ -155,7 +155,7 @@ mod tests {
                 pages_before_target: numbers[3],
                 idle: false,
             };
-            let pace = Pace { page_avg: numbers[4], ..Pace::default() };
+            let pace = AdaptiveFlush { page_avg: numbers[4], ..AdaptiveFlush::default() };
             let expected = parts.next().unwrap().trim().parse::<u64>().unwrap();
             assert_eq!(pace.pages(&options, &sight, free_check, dirty_age), expected, "{line}");
         }
@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn rates_are_averaged_over_the_configured_loops() {
         let options = options("flushing_avg_loops=4");
-        let mut pace = Pace::default();
+        let mut pace = AdaptiveFlush::default();
         for second in 1..=9u64 {
             pace.observe(&options, second * 1_000_000_000, second * 1000, 40);
         }
@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn an_idle_engine_flushes_at_io_capacity() {
         let sight = Sight { dirty_pages: 500, pool_pages: 1000, idle: true, ..Sight::default() };
-        assert_eq!(Pace::default().pages(&options(""), &sight, 1000, 1000), 200);
+        assert_eq!(AdaptiveFlush::default().pages(&options(""), &sight, 1000, 1000), 200);
     }
 
     #[test]
@@ -189,13 +189,16 @@ mod tests {
     fn shorter_rounds_keep_rates_and_shrink_what_a_round_brings() {
         let text = "flushing_avg_loops=4 io_capacity=200 io_capacity_max=20000";
         let (full, short) = (options(text), Options { engine_second_us: 10_000, ..options(text) });
-        let mut paces = [Pace::default(), Pace::default()];
+        let mut paces = [AdaptiveFlush::default(), AdaptiveFlush::default()];
         for round in 1..=9u64 {
             paces[0].observe(&full, round * 1_000_000_000, round * 1000, 40);
             paces[1].observe(&short, round * 10_000_000, round * 10, 40);
         }
         assert_eq!((paces[1].page_avg / 100, paces[1].lsn_avg), (paces[0].page_avg, paces[0].lsn_avg / 100));
-        assert_eq!(Pace::pages_for_lsn(&short, 30), Pace::pages_for_lsn(&full, 3000));
-        assert_eq!((Pace::pages_in_a_hurry(&full, 30), Pace::pages_in_a_hurry(&short, 30)), (200, 10));
+        assert_eq!(AdaptiveFlush::pages_for_lsn(&short, 30), AdaptiveFlush::pages_for_lsn(&full, 3000));
+        assert_eq!(
+            (AdaptiveFlush::pages_in_a_hurry(&full, 30), AdaptiveFlush::pages_in_a_hurry(&short, 30)),
+            (200, 10)
+        );
     }
 }

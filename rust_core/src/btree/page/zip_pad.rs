@@ -19,14 +19,14 @@ const MOST_PCT: usize = 50;
 
 /// The padding of one index.
 #[derive(Debug, Clone, Copy, Default)]
-struct Padding {
+struct ZipPad {
     bytes: usize,
     successes: u32,
     failures: u32,
     good_rounds: u32,
 }
 
-impl Padding {
+impl ZipPad {
     fn note(&mut self, fits: bool, page_bytes: usize) {
         *if fits { &mut self.successes } else { &mut self.failures } += 1;
         let total = self.successes + self.failures;
@@ -52,12 +52,12 @@ impl Padding {
 
 /// The paddings of all indexes, and how often their pages were compressed.
 #[derive(Debug)]
-pub struct Paddings {
+pub struct ZipPads {
     page_bytes: usize,
-    by_tree: Mutex<BTreeMap<u32, Padding>>,
+    by_tree: Mutex<BTreeMap<u32, ZipPad>>,
 }
 
-impl Paddings {
+impl ZipPads {
     pub fn new(page_bytes: usize) -> Self {
         Self { page_bytes, by_tree: Mutex::default() }
     }
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn padding_grows_with_failures_and_shrinks_after_five_good_rounds() {
-        let mut padding = Padding::default();
+        let mut padding = ZipPad::default();
         let mut rounds = |failures: u32, rounds: u32| {
             for n in 0..rounds * ROUND {
                 padding.note(n % ROUND >= failures, 16384);

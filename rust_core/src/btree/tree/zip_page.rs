@@ -9,7 +9,7 @@
 use super::origin::Origin;
 use super::page_store::PageStore;
 use crate::btree::log::RedoOp;
-use crate::btree::page::{Edit, HEADER_BYTES, PackedEdit, Payload, SLOT_BYTES, View, part_of};
+use crate::btree::page::{Edit, HEADER_BYTES, PageZipEdit, Payload, SLOT_BYTES, View, part_of};
 use crate::btree::pool::{Piece, WritePage};
 use crate::error::Result;
 use crate::runtime::{Task, Work};
@@ -28,7 +28,7 @@ pub enum Placed {
     /// It was put, to be logged as a record.
     Put,
     /// The page was compressed again with it, to be logged as a whole.
-    Repacked,
+    Recompressed,
     /// It is not in the page: its compressed form has no room.
     Refused,
 }
@@ -39,35 +39,35 @@ impl PageStore {
     }
 
     /// What is logged in front of a record that made its page be compressed again; none if the log has room for the page.
-    pub fn repack_op(&self, page: u32) -> Option<RedoOp<'static>> {
+    pub fn recompress_op(&self, page: u32) -> Option<RedoOp<'static>> {
         let image = 2 * self.pool.files.of_page(page).slot_bytes() as u64;
         let tight = self.redo.checkpoint_age() + image > self.redo.thresholds.hard;
-        tight.then(|| RedoOp::Repack { page, level: self.zlib_level() })
+        tight.then(|| RedoOp::ZipPageCompressNoData { page, level: self.zlib_level() })
     }
 
     /// Compresses a page into a slot; false, with the slot as it was, if it does not fit.
-    fn pack_into(&self, task: &mut Task, tree: u32, page: View, slot: &mut [u8]) -> Result<bool> {
-        let fits = PackedEdit(slot).pack(task, i32::from(self.zlib_level()), page)?;
-        let counter = if fits { &self.packs } else { &self.pack_failures };
+    fn compress_into(&self, task: &mut Task, tree: u32, page: View, slot: &mut [u8]) -> Result<bool> {
+        let fits = PageZipEdit(slot).compress(task, i32::from(self.zlib_level()), page)?;
+        let counter = if fits { &self.compressions } else { &self.compression_failures };
         counter.fetch_add(1, Ordering::Relaxed);
         if page.is_leaf() {
-            self.paddings.note(tree, fits);
+            self.zip_pads.note(tree, fits);
         }
         Ok(fits)
     }
 
     /// Compresses a page that is sure to fit.
-    pub fn pack(&self, task: &mut Task, tree: u32, page: &mut WritePage) -> Result<()> {
-        if page.is_packed() {
-            let (bytes, packed) = page.parts();
-            let fits = self.pack_into(task, tree, View(bytes), packed)?;
+    pub fn compress(&self, task: &mut Task, tree: u32, page: &mut WritePage) -> Result<()> {
+        if page.is_zip() {
+            let (bytes, zip) = page.parts();
+            let fits = self.compress_into(task, tree, View(bytes), zip)?;
             debug_assert!(fits, "a page without rows or with one child");
         }
         Ok(())
     }
 
     /// Logs a page that was compressed again, gives it its LSN and releases it.
-    pub fn log_repacked(&self, task: &mut Task, mut page: WritePage, origin: Origin) -> Result<u64> {
+    pub fn log_recompressed(&self, task: &mut Task, mut page: WritePage, origin: Origin) -> Result<u64> {
         let mut image = Vec::new();
         page.image().encode(&mut image);
         self.log_single(task, page, origin.floor(), |out| {
@@ -78,7 +78,7 @@ impl PageStore {
 
     /// Whether the padding says that a leaf should not take so many bytes of records.
     pub fn is_padded_full(&self, tree: u32, view: View, used: usize) -> bool {
-        view.is_leaf() && self.paddings.is_too_full(tree, used)
+        view.is_leaf() && self.zip_pads.is_too_full(tree, used)
     }
 
     /// Puts a record that fits the page uncompressed.
@@ -92,14 +92,14 @@ impl PageStore {
         key: &[u8],
         payload: Payload,
     ) -> Result<Placed> {
-        if !page.is_packed() {
+        if !page.is_zip() {
             page.edit().put(slot, found, key, payload);
             return Ok(Placed::Put);
         }
-        self.place_packed(task, tree, page, (slot, found), key, payload)
+        self.place_zip(task, tree, page, (slot, found), key, payload)
     }
 
-    fn place_packed(
+    fn place_zip(
         &self,
         task: &mut Task,
         tree: u32,
@@ -113,7 +113,7 @@ impl PageStore {
         if padded_full && !found {
             return Ok(Placed::Refused);
         }
-        if page.has_packed_room(slot, found, key, payload) {
+        if page.has_zip_room(slot, found, key, payload) {
             page.put(slot, found, key, payload);
             return Ok(Placed::Put);
         }
@@ -125,12 +125,12 @@ impl PageStore {
             trial.extend_from_slice(page.view().0);
             Edit(trial).put(slot, found, key, payload);
             task.charge(Work::CopyByte, trial.len() as u64);
-            let (bytes, packed) = page.parts();
-            if !self.pack_into(task, tree, View(trial), packed)? {
+            let (bytes, zip) = page.parts();
+            if !self.compress_into(task, tree, View(trial), zip)? {
                 return Ok(Placed::Refused);
             }
             bytes.copy_from_slice(trial);
-            Ok(Placed::Repacked)
+            Ok(Placed::Recompressed)
         })
     }
 
@@ -148,10 +148,9 @@ impl PageStore {
         if used > page_bytes - HEADER_BYTES {
             return Ok(None);
         }
-        let mut piece =
-            Piece { bytes: vec![0; page_bytes], packed: vec![0; self.pool.files.of_tree(tree).packed_bytes()] };
+        let mut piece = Piece { bytes: vec![0; page_bytes], zip: vec![0; self.pool.files.of_tree(tree).zip_bytes()] };
         part_of(source, slots, 0, tree, newest, &mut piece.bytes);
-        let fits = self.pack_into(task, tree, View(&piece.bytes), &mut piece.packed)?;
+        let fits = self.compress_into(task, tree, View(&piece.bytes), &mut piece.zip)?;
         Ok(fits.then_some(piece))
     }
 }
