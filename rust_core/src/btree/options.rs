@@ -116,13 +116,13 @@ impl Options {
     }
 
     /// Whether tables are compressed into slots of `key_block_size`.
-    pub fn is_zip(&self) -> bool {
+    pub fn has_zip_tables(&self) -> bool {
         self.key_block_size > 0
     }
 
     /// Whether some tables are compressed and others are not, and each kind has a tablespace of its own.
     pub fn is_mixed(&self) -> bool {
-        self.is_zip() && self.compressed_indexes != ALL_INDEXES
+        self.has_zip_tables() && self.compressed_indexes != ALL_INDEXES
     }
 
     /// The numbers in `compressed_indexes`, in order; none if it is no list of numbers.
@@ -208,7 +208,7 @@ impl Options {
         if self.compressed_indexes != ALL_INDEXES && self.compressed_numbers().is_none() {
             return Err(Error::invalid("options.compressed_indexes", &self.compressed_indexes, COMPRESSED_INDEXES));
         }
-        if !self.is_zip() {
+        if !self.has_zip_tables() {
             return Ok(());
         }
         let size = self.key_block_size;

@@ -1,8 +1,9 @@
 //! How many pages the cleaner flushes in a second: MySQL 8.0.30's formulas (`buf0flu.cc`) as pure functions of what the
 //! engine looks like at the tick.
 //!
-//! A round is InnoDB's second. In a trial with less data it is shorter: the redo that comes in a round is counted by the
-//! round, whatever is compared with `innodb_io_capacity` by the second of the clock, as the device is not slower either.
+//! A round is InnoDB's second. In a trial with less data it is shorter: the redo that comes in a round is counted by
+//! the round, whatever is compared with `innodb_io_capacity` by the second of the clock, as the device is not slower
+//! either.
 
 use crate::btree::options::Options;
 

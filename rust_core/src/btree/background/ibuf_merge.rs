@@ -1,6 +1,6 @@
 //! Merges of buffered changes that no client waits for, as InnoDB's master thread makes them.
 
-use super::state::{Background, JOB_PAGES, Running, SECOND_NS, Slot, State};
+use super::state::{Background, JOB_PAGES, SECOND_NS, Slot, State, Worker};
 use crate::btree::tree::PAGES_AT_ONCE;
 use crate::error::Result;
 use crate::metrics::Purpose;
@@ -26,6 +26,7 @@ impl Background {
         state.merges_due = (state.merges_due + due).min(due + JOB_PAGES as f64);
     }
 
+    /// The next pages to merge, if some are due.
     pub(super) fn next_merge(self: &Arc<Self>, state: &mut State) -> Option<MergeJob> {
         if state.merge_runs || state.merges_due < 1.0 {
             return None;
@@ -36,7 +37,7 @@ impl Background {
         }
         state.merges_due -= pages.len() as f64;
         state.merge_runs = true;
-        Some(MergeJob { slot: self.slot(Running::Merge), pages })
+        Some(MergeJob { slot: self.slot(Worker::IbufMerge), pages })
     }
 }
 

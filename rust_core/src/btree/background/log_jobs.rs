@@ -6,10 +6,12 @@ use crate::runtime::{Job, JobKind, Task};
 use std::sync::atomic::Ordering;
 
 impl Background {
+    /// Whether a checkpoint could go further than the last one.
     pub(super) fn checkpoint_lags(&self) -> bool {
         self.pool.checkpoint_target() > self.pool.redo.checkpoint_lsn()
     }
 
+    /// Whether a checkpoint is to be written: for its second, for a writer that waits, or for the age of the log.
     pub(super) fn checkpoint_is_due(&self, state: &State, now_ns: u64) -> bool {
         if state.checkpoint_runs {
             return false;
@@ -23,6 +25,7 @@ impl Background {
         gain > 0 && (now_ns >= state.checkpoint_at_ns || asked || (pressed && worth))
     }
 
+    /// Whether the log's second has passed, and it has something that is not durable.
     pub(super) fn log_is_due(&self, state: &mut State, now_ns: u64) -> bool {
         if self.pool.options.innodb_flush_log_at_trx_commit == 1 || now_ns < state.log_at_ns {
             return false;

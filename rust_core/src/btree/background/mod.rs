@@ -1,5 +1,5 @@
-//! What runs beside the clients: the page cleaner and its pace, the log's jobs, read-ahead and merges of buffered changes. Only the
-//! engine may know it.
+//! What runs beside the clients: the page cleaner and its pace, the log's jobs, read-ahead and merges of buffered
+//! changes. Only the engine may know it.
 
 mod adaptive_flush;
 mod ibuf_merge;

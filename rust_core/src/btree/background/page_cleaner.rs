@@ -1,7 +1,8 @@
-//! The page cleaner: its rounds, how many pages its jobs write at a time, and the refill of the free list.
+//! The page cleaner: its rounds, sync flushing when the log is nearly full, how many pages its jobs write at a time,
+//! and the refill of the free list.
 
 use super::adaptive_flush::{AdaptiveFlush, Sight};
-use super::state::{Background, JOB_PAGES, Running, SECOND_NS, Slot, State};
+use super::state::{Background, JOB_PAGES, SECOND_NS, Slot, State, Worker};
 use crate::btree::pool::FlushBatch;
 use crate::error::Result;
 use crate::runtime::{Job, JobKind, Task};
@@ -39,7 +40,7 @@ impl Background {
         state.cleaner_at_ns = now_ns + pool.options.round_ns();
         pool.unzip_lru.lock().end_interval();
         let (lsn, flushed) = (pool.redo.lsn(), pool.counters.pages_flushed.load(Ordering::Relaxed));
-        state.pace.observe(&pool.options, now_ns, lsn, flushed - state.flushed_before);
+        state.adaptive_flush.observe(&pool.options, now_ns, lsn, flushed - state.flushed_before);
         if lsn != state.lsn_before {
             state.grew_at_ns = now_ns;
         }
@@ -47,13 +48,13 @@ impl Background {
             dirty_pages: pool.dirty.len() as u64,
             pool_pages: pool.pages_to_hold() as u64,
             age: self.age(),
-            pages_before_target: self.pages_before_target(&state.pace),
+            pages_before_target: self.pages_before_target(&state.adaptive_flush),
             idle: now_ns >= state.grew_at_ns + SECOND_NS,
         };
         (state.flushed_before, state.lsn_before) = (flushed, lsn);
         let limits = &pool.redo.thresholds;
         let (free_check, dirty_age) = (limits.limit_for_free_check, limits.limit_for_dirty_page_age);
-        let mut pages = state.pace.pages(&pool.options, &sight, free_check, dirty_age);
+        let mut pages = state.adaptive_flush.pages(&pool.options, &sight, free_check, dirty_age);
         if self.hurries() {
             pages = pages.max(pool.options.innodb_io_capacity);
         }
@@ -80,9 +81,9 @@ impl Background {
         (self.pool.frames() as u64 / 4 / cleaners).clamp(FEWEST_JOB_PAGES, JOB_PAGES)
     }
 
-    /// Pages that the cleaners should have to write at a time. InnoDB's write what a second asks for as fast as they can,
-    /// each a batch, and reads and commits wait behind that. Where the second is a few milliseconds it asks for a few
-    /// pages, behind which nobody waits, so here several of them are written together.
+    /// Pages that the cleaners should have to write at a time. InnoDB's write what a second asks for as fast as they
+    /// can, each a batch, and reads and commits wait behind that. Where the second is a few milliseconds it asks for a
+    /// few pages, behind which nobody waits, so here several of them are written together.
     fn burst_pages(&self) -> u64 {
         let one = self.job_pages();
         (self.pool.frames() as u64 / BURST_SHARE).clamp(one, one * self.pool.options.innodb_page_cleaners)
@@ -101,8 +102,8 @@ impl Background {
         self.free_target().saturating_sub(self.pool.frames_left(lru.free_len())).min(spare)
     }
 
-    /// Frames that a refill frees, no more than a batch. In a round that is shorter than a second few are missing, but as a
-    /// batch of InnoDB's this one should be full.
+    /// Frames that a refill frees, no more than a batch. In a round that is shorter than a second few are missing, but
+    /// as a batch of InnoDB's this one should be full.
     fn frames_worth_a_refill(&self, is_short: bool) -> usize {
         let batch = self.pool.batch_pages();
         let most = self.frames_to_free().min(batch);
@@ -117,6 +118,7 @@ impl Background {
         pages as usize
     }
 
+    /// The next job of the cleaner, if it has enough to do.
     pub(super) fn next_flush(self: &Arc<Self>, state: &mut State) -> Option<FlushJob> {
         let options = &self.pool.options;
         let idle = self.idle_dirty();
@@ -125,7 +127,7 @@ impl Background {
         if state.settling {
             state.pages_due = idle;
         } else if hurries && state.pages_due < self.job_pages() {
-            let pages = AdaptiveFlush::pages_in_a_hurry(options, self.pages_before_target(&state.pace));
+            let pages = AdaptiveFlush::pages_in_a_hurry(options, self.pages_before_target(&state.adaptive_flush));
             state.pages_due = pages.max(self.job_pages());
         }
         state.pages_due = state.pages_due.min(idle);
@@ -145,7 +147,7 @@ impl Background {
         state.pages_due -= pages;
         state.flush_jobs += 1;
         state.refill_runs |= refill > 0;
-        let slot = self.slot(Running::Flush { refill: refill > 0 });
+        let slot = self.slot(Worker::PageCleaner { refill: refill > 0 });
         Some(FlushJob { slot, pages: pages as usize, refill, freed: 0, batches: Vec::new() })
     }
 }
@@ -196,7 +198,8 @@ impl Job for FlushJob {
     }
 }
 
-/// A job that is not installed gives back the pages that it was to write, and counts those that it has written as clean.
+/// A job that is not installed gives back the pages that it was to write, and counts those that it has written as
+/// clean.
 impl Drop for FlushJob {
     fn drop(&mut self) {
         let background = &self.slot.background;

@@ -33,6 +33,7 @@ pub struct ReadAheadJob {
 }
 
 impl ReadAheadJob {
+    /// Of one extent.
     pub fn new(pool: Arc<BufferPool>, extent: u32) -> Self {
         Self { pool, extent, pages: Vec::new() }
     }

@@ -1,9 +1,9 @@
-//! What runs in the background and when: the page cleaner's rounds, sync flushing when the log is nearly full, the
-//! refill of the free list, checkpoints, the log's second, read-ahead, merges of buffered changes, and settling.
+//! Which job is next: checkpoints go before the log's second, that before the page cleaner, then read-ahead and merges
+//! of buffered changes; and when all of them have settled.
 
 use super::log_jobs::{CheckpointJob, LogJob};
 use super::read_ahead::ReadAheadJob;
-use super::state::{Background, Running, SECOND_NS, Slot};
+use super::state::{Background, SECOND_NS, Slot, Worker};
 use crate::error::Result;
 use crate::runtime::{Job, JobKind, Task};
 use std::sync::Arc;
@@ -20,11 +20,11 @@ impl Background {
         if self.checkpoint_is_due(&state, now_ns) {
             state.checkpoint_runs = true;
             state.checkpoint_at_ns = now_ns + SECOND_NS;
-            return Some(Box::new(CheckpointJob { slot: self.slot(Running::Checkpoint) }));
+            return Some(Box::new(CheckpointJob { slot: self.slot(Worker::LogCheckpointer) }));
         }
         if self.log_is_due(&mut state, now_ns) {
             state.log_runs = true;
-            return Some(Box::new(LogJob { slot: self.slot(Running::Log) }));
+            return Some(Box::new(LogJob { slot: self.slot(Worker::LogFlusher) }));
         }
         if let Some(job) = self.next_flush(&mut state) {
             return Some(Box::new(job));
@@ -34,7 +34,7 @@ impl Background {
         {
             state.read_ahead_runs = true;
             let job = ReadAheadJob::new(self.pool.clone(), extent);
-            return Some(Box::new(WithSlot { slot: self.slot(Running::ReadAhead), job: Box::new(job) }));
+            return Some(Box::new(WithSlot { slot: self.slot(Worker::ReadAhead), job: Box::new(job) }));
         }
         self.next_merge(&mut state).map(|job| Box::new(job) as Box<dyn Job>)
     }

@@ -1,4 +1,4 @@
-//! The state of background work, and what runs of it.
+//! The state of background work: when what is due, and which jobs run.
 
 use super::adaptive_flush::AdaptiveFlush;
 use crate::btree::pool::BufferPool;
@@ -8,10 +8,12 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// A second of the clock: what InnoDB does once in one, however long a round of the cleaner is.
 pub const SECOND_NS: u64 = 1_000_000_000;
 /// Pages that one flush job writes at most: few enough that they soon count as clean.
 pub const JOB_PAGES: u64 = 128;
 
+/// When what is due, what of it runs, and what earlier rounds have seen.
 #[derive(Debug, Default)]
 pub struct State {
     pub(super) cleaner_at_ns: u64,
@@ -41,14 +43,14 @@ pub struct State {
     pub(super) batches_before: u64,
     pub(super) wrote_at_ns: u64,
     pub(super) settling: bool,
-    pub(super) pace: AdaptiveFlush,
+    pub(super) adaptive_flush: AdaptiveFlush,
     pub(super) flushed_before: u64,
     pub(super) lsn_before: u64,
     /// When the log was last seen to have grown.
     pub(super) grew_at_ns: u64,
 }
 
-/// The state of background work.
+/// Background work: its state, and what it works on.
 pub struct Background {
     pub(super) pool: Arc<BufferPool>,
     pub(super) spaces: Arc<Mutex<Spaces>>,
@@ -58,32 +60,37 @@ pub struct Background {
     pub(super) writer_waits: AtomicBool,
 }
 
+/// Whose job it is, by InnoDB's threads.
 #[derive(Debug, Clone, Copy)]
-pub enum Running {
-    Flush { refill: bool },
-    Log,
-    Checkpoint,
+pub enum Worker {
+    /// Writes pages; with `refill`, for the free list first.
+    PageCleaner {
+        refill: bool,
+    },
+    LogFlusher,
+    LogCheckpointer,
     ReadAhead,
-    Merge,
+    IbufMerge,
 }
 
 /// Counts a job as running until it is dropped, installed or not.
 pub struct Slot {
     pub(super) background: Arc<Background>,
-    running: Running,
+    worker: Worker,
 }
 
 impl Slot {
+    /// Whether the job is the one that refills the free list.
     pub(super) fn is_refill(&self) -> bool {
-        matches!(self.running, Running::Flush { refill: true })
+        matches!(self.worker, Worker::PageCleaner { refill: true })
     }
 }
 
 impl Drop for Slot {
     fn drop(&mut self) {
         let mut state = self.background.state.lock();
-        match self.running {
-            Running::Flush { refill } => {
+        match self.worker {
+            Worker::PageCleaner { refill } => {
                 state.flush_jobs -= 1;
                 if refill {
                     state.refill_runs = false;
@@ -91,15 +98,16 @@ impl Drop for Slot {
                     state.refill_failed = false;
                 }
             }
-            Running::Log => state.log_runs = false,
-            Running::Checkpoint => state.checkpoint_runs = false,
-            Running::ReadAhead => state.read_ahead_runs = false,
-            Running::Merge => state.merge_runs = false,
+            Worker::LogFlusher => state.log_runs = false,
+            Worker::LogCheckpointer => state.checkpoint_runs = false,
+            Worker::ReadAhead => state.read_ahead_runs = false,
+            Worker::IbufMerge => state.merge_runs = false,
         }
     }
 }
 
 impl Background {
+    /// Nothing runs, and the first rounds are due a round from now.
     pub fn new(pool: Arc<BufferPool>, spaces: Arc<Mutex<Spaces>>, changes: Arc<ChangeBuffer>, now_ns: u64) -> Self {
         let next = now_ns + SECOND_NS;
         let state = State {
@@ -114,14 +122,17 @@ impl Background {
         Self { pool, spaces, changes, state: Mutex::new(state), writer_waits: AtomicBool::new(false) }
     }
 
-    pub(super) fn slot(self: &Arc<Self>, running: Running) -> Slot {
-        Slot { background: self.clone(), running }
+    /// Counts a job as one that runs.
+    pub(super) fn slot(self: &Arc<Self>, worker: Worker) -> Slot {
+        Slot { background: self.clone(), worker }
     }
 
+    /// Whether the log is so full that the cleaner leaves its pace.
     pub(super) fn hurries(&self) -> bool {
         self.writer_waits.load(Ordering::Acquire) || self.age() >= self.pool.redo.thresholds.cleaner_hurries()
     }
 
+    /// Dirty pages that are not on their way to storage.
     pub(super) fn idle_dirty(&self) -> u64 {
         self.pool.dirty.len().saturating_sub(self.pool.dirty.writing()) as u64
     }
@@ -132,9 +143,11 @@ impl Background {
         lsn - self.pool.dirty.oldest().unwrap_or(lsn).min(lsn)
     }
 
-    pub(super) fn pages_before_target(&self, pace: &AdaptiveFlush) -> u64 {
+    /// Dirty pages that are due by their age.
+    pub(super) fn pages_before_target(&self, adaptive_flush: &AdaptiveFlush) -> u64 {
         let Some(oldest) = self.pool.dirty.oldest() else { return 0 };
         let most = 2 * 3 * self.pool.options.innodb_io_capacity_max;
-        self.pool.dirty.count_before(pace.target_lsn(oldest) + 1, most.min(u64::from(u32::MAX)) as usize) as u64
+        self.pool.dirty.count_before(adaptive_flush.target_lsn(oldest) + 1, most.min(u64::from(u32::MAX)) as usize)
+            as u64
     }
 }

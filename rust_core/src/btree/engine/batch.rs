@@ -61,6 +61,7 @@ impl Btree {
         if value.is_empty() { None } else { self.forest.peek(self.forest.tree(number)?, key, of)? }
     }
 
+    /// Makes the changes of a batch, and returns the LSN of the end of its last frame.
     pub(super) fn apply(&self, task: &mut Task, batch: &mut WriteBatch) -> Result<u64> {
         let redo = &self.forest.store.redo;
         if batch.len() == 1 {

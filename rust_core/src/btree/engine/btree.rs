@@ -58,6 +58,7 @@ impl Btree {
         Ok(Arc::new(engine))
     }
 
+    /// Fails if a change is more than a page or the pool can take.
     pub(super) fn check_change(&self, change: &Change) -> Result<()> {
         let (key, value) = match change {
             Change::Put { key, value } => (*key, value.len()),
@@ -169,8 +170,8 @@ impl Engine for Btree {
         Ok(Box::new(Cursor::new(&self.forest, self.layout)))
     }
 
-    /// The limit leaves room for what all threads may still write, as InnoDB's free check does; the size of this write does
-    /// not matter.
+    /// The limit leaves room for what all threads may still write, as InnoDB's free check does; the size of this write
+    /// does not matter.
     fn admit(&self, task: &mut Task, bytes: u64) -> Result<Admission> {
         self.poison.check()?;
         let redo = &self.forest.store.redo;

@@ -1,5 +1,5 @@
-//! The files of an engine that is made: in which order they appear, and how a folder that never had one is told from one that has
-//! lost its log.
+//! The files of an engine that is made: in which order they appear, and how a folder that never had one is told from
+//! one that has lost its log.
 
 use crate::btree::log::{BLOCK, Checkpoint, Header, PAYLOAD, Redo};
 use crate::btree::options::Options;
@@ -41,8 +41,8 @@ pub fn is_new(storage: &dyn Storage, options: &Options, task: &mut Task) -> Resu
     if has(DOUBLEWRITE_FILE) { Err(lost(DOUBLEWRITE_FILE)) } else { Ok(true) }
 }
 
-/// Makes the files of an empty engine. A log under its first name comes first, under its last name last: so nobody takes
-/// what a crash leaves in between for pages whose log is lost, nor the other way round.
+/// Makes the files of an empty engine. A log under its first name comes first, under its last name last: so nobody
+/// takes what a crash leaves in between for pages whose log is lost, nor the other way round.
 pub fn create(storage: &dyn Storage, options: &Options, layout: KeyLayout, task: &mut Task) -> Result<()> {
     let header = wanted_header(options, layout, RandomState::new().hash_one(FIRST_LSN));
     let log = Redo::create(storage, task, header)?;
@@ -74,6 +74,7 @@ pub fn create(storage: &dyn Storage, options: &Options, layout: KeyLayout, task:
     Redo::put_in_place(storage, task)
 }
 
+/// The header that a log with these options has.
 pub fn wanted_header(options: &Options, layout: KeyLayout, instance: u64) -> Header {
     Header {
         page_bytes: options.innodb_page_size,
@@ -85,6 +86,7 @@ pub fn wanted_header(options: &Options, layout: KeyLayout, instance: u64) -> Hea
     }
 }
 
+/// The doublewrite area's file, made if the options want one; none if there is none.
 pub fn open_doublewrite(
     storage: &dyn Storage,
     options: &Options,

@@ -1,4 +1,5 @@
-//! Room in the log for a batch. A batch reserves it before its first change, so that no client finds the log full half way.
+//! Room in the log for a batch. A batch reserves it before its first change, so that no client finds the log full half
+//! way.
 
 use super::btree::Btree;
 use crate::engine::WriteBatch;
@@ -11,7 +12,8 @@ use std::time::Duration;
 const CHANGE_OVERHEAD: u64 = 160;
 /// Assumption: changes of a compressed table for one page that is compressed again.
 const CHANGES_PER_RECOMPRESSION: u64 = 8;
-/// Rounds without any gain after which a client gives up: every page that it could flush is in use, and nobody holds room.
+/// Rounds without any gain after which a client gives up: every page that it could flush is in use, and nobody holds
+/// room.
 const FUTILE_ROUNDS: usize = 6000;
 /// How long a client waits for what others do before it looks again.
 const ROOM_WAIT: Duration = Duration::from_millis(10);
@@ -33,9 +35,9 @@ impl Drop for Waiting<'_> {
 }
 
 impl Btree {
-    /// Redo bytes that a batch is counted for: itself, its changes and their undo, images of the two pages of a split for
-    /// every half page that it adds, and for one more, and a long old value. In compressed tables, some changes log a page
-    /// that is compressed again; when there is no room for it, they do not.
+    /// Redo bytes that a batch is counted for: itself, its changes and their undo, images of the two pages of a split
+    /// for every half page that it adds, and for one more, and a long old value. In compressed tables, some changes log
+    /// a page that is compressed again; when there is no room for it, they do not.
     pub(super) fn estimate(&self, batch: &WriteBatch) -> u64 {
         6 * batch.encoded_bytes() as u64
             + CHANGE_OVERHEAD * batch.len() as u64
@@ -44,8 +46,8 @@ impl Btree {
             + self.options.key_block_size * (batch.len() as u64).div_ceil(CHANGES_PER_RECOMPRESSION)
     }
 
-    /// Reserves room in the log for a batch, beside what other clients have reserved. Usually admission has seen to it; if
-    /// not, the client flushes pages itself, and waits while others use the room.
+    /// Reserves room in the log for a batch, beside what other clients have reserved. Usually admission has seen to it;
+    /// if not, the client flushes pages itself, and waits while others use the room.
     pub(super) fn reserve(&self, task: &mut Task, need: u64) -> Result<()> {
         let store = &self.forest.store;
         let redo = &store.redo;

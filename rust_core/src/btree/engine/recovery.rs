@@ -1,10 +1,10 @@
-//! Opening: new files, or the way back from a crash.
+//! Opening: the way back from a crash, or from nothing.
 //!
 //! 1. Pages torn in their files are repaired from the doublewrite area.
 //! 2. The log is read from the checkpoint on, up to the first frame that is not whole. Any that was durable must be.
 //! 3. Every frame is replayed on the pages that are older than it, and all pages are written back.
-//! 4. A new stretch of the log begins, at an LSN that no frame in the file can have. It starts with the batches of which
-//!    only some changes were logged; the engine applies the rest of them.
+//! 4. A new stretch of the log begins, at an LSN that no frame in the file can have. It starts with the batches of
+//!    which only some changes were logged; the engine applies the rest of them.
 //!
 //! A crash anywhere in between leaves the old checkpoint, and recovery begins again.
 

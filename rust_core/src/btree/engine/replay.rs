@@ -1,4 +1,5 @@
-//! Replay: what each frame of the log says, done to the pages that are older than it, and which batches it leaves unfinished.
+//! Replay: what each frame of the log says, done to the pages that are older than it, and which batches it leaves
+//! unfinished.
 
 use crate::btree::log::{Header, RedoOp, offset_of, restore_image};
 use crate::btree::page::{HEADER_BYTES, Kind, OVERFLOW_POINTER_BYTES, Payload, SLOT_BYTES, Stored, View};
@@ -16,6 +17,7 @@ pub struct Batch {
     pub(super) applied: u32,
 }
 
+/// A replay over the pages of a pool, and the batches that it has come across, by their intents.
 pub struct Replay<'a> {
     pub(super) header: Header,
     pub(super) pool: &'a BufferPool,
@@ -37,6 +39,7 @@ fn broken(header: Header, lsn: u64, what: &str) -> Error {
 }
 
 impl<'a> Replay<'a> {
+    /// Replays a frame on those of its pages that are older than it.
     pub(super) fn frame(&mut self, task: &mut Task, lsn: u64, end: u64, mut payload: &[u8]) -> Result<()> {
         let mut held = Vec::<Replayed<'a>>::new();
         while !payload.is_empty() {

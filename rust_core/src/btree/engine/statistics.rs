@@ -27,6 +27,7 @@ impl Btree {
         (leaves > 0).then(|| used as f64 / capacity as f64)
     }
 
+    /// Numbers by their names in the report.
     pub(super) fn details(&self) -> BTreeMap<String, f64> {
         let (pool, redo, forest) = (&self.forest.store.pool, &self.forest.store.redo, &self.forest);
         let free_pages = pool.frames_left(pool.lru.lock().free_len());
@@ -54,7 +55,7 @@ impl Btree {
             ]
             .map(|(name, value)| (name.to_owned(), value)),
         );
-        if self.options.is_zip() {
+        if self.options.has_zip_tables() {
             let zip = [
                 ("packs", count(&forest.store.compressions)),
                 ("pack_failures", count(&forest.store.compression_failures)),

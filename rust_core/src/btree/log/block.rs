@@ -1,8 +1,5 @@
-//! The blocks that the log is written in, and what they prove when it is read back.
-//!
-//! Storage writes a block of 512 bytes whole or not at all. So a block that is neither whole nor empty was damaged later;
-//! and since each block says how far the log was durable when the block was written, one that is whole proves that nothing
-//! before that point can be torn. Where neither speaks against it, a log that breaks off was never synced beyond.
+//! The blocks that the log is written in. Storage writes a block of 512 bytes whole or not at all, so one that is
+//! neither whole nor empty was damaged later.
 
 use crate::btree::page::{get_u32, get_u64, put_u32, put_u64};
 
@@ -13,6 +10,7 @@ pub const PAYLOAD: u64 = 496;
 
 const AT_DURABLE: usize = 4;
 const AT_LSN: usize = 8;
+/// Where the bytes of the log begin in a block.
 pub const AT_PAYLOAD: usize = (BLOCK - PAYLOAD) as usize;
 
 /// What a block is, to those who expect bytes of the log from some LSN on in it.
@@ -42,6 +40,7 @@ pub fn append_blocks(out: &mut Vec<u8>, mut lsn: u64, log: &[u8], durable: u64) 
     }
 }
 
+/// What a block is, where the log should go on at `lsn`.
 pub fn judge(block: &[u8], lsn: u64) -> Block {
     if crc32c::crc32c(&block[4..]) != get_u32(block, 0) {
         return if block.iter().all(|byte| *byte == 0) { Block::Foreign } else { Block::Damaged };

@@ -37,6 +37,7 @@ fn first_fit(taken: &[bool], count: usize) -> usize {
 }
 
 impl Doublewrite {
+    /// Over its file.
     pub fn new(file: Arc<dyn StorageFile>, options: &Options) -> Self {
         options.set_syncs(&*file);
         let (page_bytes, batches) = (options.innodb_page_size as usize, options.innodb_doublewrite_files as usize);
@@ -44,8 +45,9 @@ impl Doublewrite {
         Self { file, page_bytes, taken: Mutex::default(), batches: Line::new(batches) }
     }
 
-    /// Writes these pages, ready for their files, and their images to slots of their own, syncs them, and keeps the slots until `in_place` is
-    /// done. Slots of pages that could not be written in place are kept for good: recovery may need them.
+    /// Writes these pages, ready for their files, and their images to slots of their own, syncs them, and keeps the
+    /// slots until `in_place` is done. Slots of pages that could not be written in place are kept for good: recovery
+    /// may need them.
     pub fn guard(
         &self,
         task: &mut Task,
@@ -94,8 +96,8 @@ impl Doublewrite {
     /// Repairs pages that are torn in their file and whole here. A copy counts only if its page was being written
     /// after the checkpoint: then the log brings it up to date. An older copy would bring back old data.
     ///
-    /// Returns the newest LSN of a copy, at least that of the checkpoint: before the copy was written, the log was durable to
-    /// there.
+    /// Returns the newest LSN of a copy, at least that of the checkpoint: before the copy was written, the log was
+    /// durable to there.
     pub fn repair(&self, task: &mut Task, files: &FilSystem, checkpoint_lsn: u64) -> Result<u64> {
         let mut newest = BTreeMap::<u32, (u64, Vec<u8>)>::new();
         let mut slot_image = vec![0; files.system().slot_bytes()];

@@ -1,9 +1,10 @@
-//! Frames of the redo log: all that belongs together, replayed wholly or not at all. A frame's checksum is seeded with its own LSN,
-//! so what an earlier round left in the file is never taken for a frame.
+//! Frames of the redo log: all that belongs together, replayed wholly or not at all. A frame's checksum is seeded with
+//! its own LSN, so what an earlier round left in the file is never taken for a frame.
 
 /// Bytes in front of a frame: length and checksum.
 pub const FRAME_HEADER: usize = 8;
 
+/// Checksum of a frame that begins at `lsn`.
 pub fn frame_checksum(lsn: u64, payload: &[u8]) -> u32 {
     crc32c::crc32c_append(crc32c::crc32c(&lsn.to_le_bytes()), payload)
 }

@@ -12,6 +12,7 @@ use std::ops::RangeInclusive;
 /// Bytes in front of the circular region.
 pub const LOG_HEADER_BYTES: u64 = 2048;
 const MAGIC: &[u8; 8] = b"tbredo03";
+/// Where the two checkpoints are, used in turn.
 pub const CHECKPOINT_AT: [u64; 2] = [512, 1024];
 /// What `innodb_redo_log_capacity` may be.
 const CAPACITIES: RangeInclusive<u64> = 256 << 10..=1 << 40;
@@ -48,6 +49,7 @@ pub struct Checkpoint {
     pub page_file_bytes: [u64; 2],
 }
 
+/// Gives a block of the header its checksum.
 pub fn seal(block: &mut [u8]) {
     let checksum = crc32c::crc32c(&block[4..]);
     block[..4].copy_from_slice(&checksum.to_le_bytes());
@@ -62,6 +64,7 @@ fn field(block: &[u8], at: usize) -> u64 {
 }
 
 impl Header {
+    /// As a block of the file.
     pub(super) fn encode(&self) -> [u8; BLOCK as usize] {
         let mut block = [0; BLOCK as usize];
         block[8..16].copy_from_slice(MAGIC);
@@ -100,6 +103,7 @@ impl Header {
 }
 
 impl Checkpoint {
+    /// As a block of the file.
     pub(super) fn encode(&self) -> [u8; BLOCK as usize] {
         let mut block = [0; BLOCK as usize];
         let [system, compressed] = self.page_file_bytes;
@@ -122,8 +126,8 @@ impl Checkpoint {
     }
 }
 
-/// The newest checkpoint, if its slot and the other are what they must be: storage writes a slot whole or not at all, and the
-/// one before was durable when the newest was written.
+/// The newest checkpoint, if its slot and the other are what they must be: storage writes a slot whole or not at all,
+/// and the one before was durable when the newest was written.
 fn newest_checkpoint(header: &[u8]) -> Result<Checkpoint> {
     let mut slots = [Checkpoint::default(); 2];
     for (slot, at) in slots.iter_mut().zip(CHECKPOINT_AT) {

@@ -1,5 +1,5 @@
-//! What makes changes outlive a crash: the redo log with its blocks, frames and limits, what a frame says, and the doublewrite area.
-//! It knows pages and their files; the pool and all above may know it.
+//! What makes changes outlive a crash: the redo log with its blocks, frames and limits, what a frame says, and the
+//! doublewrite area. It knows pages and their files; the pool and all above may know it.
 
 mod block;
 mod doublewrite;

@@ -1,8 +1,7 @@
 //! The redo log: one circular file, a buffer in front of it, and the checkpoint in its header.
 //!
-//! A log sequence number (LSN) is a byte position in the endless log, which fills the file's blocks (`redo_block.rs`) round
-//! after round. A frame is all that belongs together: it is replayed wholly or not at all. Its checksum is seeded with its own
-//! LSN, so what an earlier round left in the file is never taken for a frame.
+//! A log sequence number (LSN) is a byte position in the endless log, which fills the file's blocks (`block`) round
+//! after round, frame by frame (`frame`).
 
 use super::block::{BLOCK, PAYLOAD, append_blocks};
 use super::frame::{FRAME_HEADER, frame_checksum};
@@ -46,7 +45,8 @@ pub struct Redo {
     group: GroupSync,
     checkpointing: Serial<Checkpoint>,
     lsn: AtomicU64,
-    /// How far somebody wants it written. A write goes no further: what lies behind belongs to changes that nobody waits for.
+    /// How far somebody wants it written. A write goes no further: what lies behind belongs to changes that nobody
+    /// waits for.
     wanted: AtomicU64,
     written: AtomicU64,
     durable: AtomicU64,
@@ -296,8 +296,8 @@ impl Redo {
         if self.durable_lsn() >= lsn { Ok(()) } else { self.sync_to(task, lsn) }
     }
 
-    /// Writes a checkpoint at `lsn`: all changes before are in the synced page files, of this length at least. The log before
-    /// it is free after [`Redo::adopt_checkpoint`].
+    /// Writes a checkpoint at `lsn`: all changes before are in the synced page files, of this length at least. The log
+    /// before it is free after [`Redo::adopt_checkpoint`].
     pub fn write_checkpoint(&self, task: &mut Task, lsn: u64, page_file_bytes: [u64; 2]) -> Result<()> {
         self.ensure_durable(task, lsn)?;
         self.checkpointing.with(task, |task, last| {

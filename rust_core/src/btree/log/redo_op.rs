@@ -30,7 +30,7 @@ pub enum RedoOp<'a> {
     Append { page: u32, bytes: &'a [u8] },
     /// Bytes of the value of a leaf record are overwritten, from `at` on.
     Patch { page: u32, key: &'a [u8], at: u32, bytes: &'a [u8] },
-    /// A page of an extent is taken for a tree (`owner`: see `space`).
+    /// A page of an extent is taken for a tree (`owner`: see `fsp`).
     Take { page: u32, extent_slot: u32, bit: u8, owner: u8, tree: u32 },
     /// A page of an extent is given back.
     GiveBack { page: u32, extent_slot: u32, bit: u8 },

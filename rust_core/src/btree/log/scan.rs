@@ -1,7 +1,7 @@
 //! Reading the log back from a checkpoint on, as recovery does, and what its blocks prove.
 //!
-//! Each block says how far the log was durable when the block was written, so one that is whole proves that nothing before that
-//! point can be torn. Where nothing speaks against it, a log that breaks off was never synced beyond.
+//! Each block says how far the log was durable when the block was written, so one that is whole proves that nothing
+//! before that point can be torn. Where nothing speaks against it, a log that breaks off was never synced beyond.
 
 use super::block::{AT_PAYLOAD, BLOCK, Block, PAYLOAD, judge};
 use super::frame::whole_frame;
@@ -66,8 +66,8 @@ fn read_blocks(file: &dyn StorageFile, task: &mut Task, header: Header, from: Ch
     Ok(found)
 }
 
-/// Reads the log from a checkpoint on: the bytes of its frames, up to the first that is not whole. Fails if that one was
-/// durable, or is not whole because of a damaged block.
+/// Reads the log from a checkpoint on: the bytes of its frames, up to the first that is not whole. Fails if that one
+/// was durable, or is not whole because of a damaged block.
 pub fn read_frames(file: &dyn StorageFile, task: &mut Task, header: Header, from: Checkpoint) -> Result<Vec<u8>> {
     let Found { mut log, hole, durable } = read_blocks(file, task, header, from)?;
     let mut whole = 0;

@@ -26,13 +26,14 @@ const KEPT_BACK: u64 = 31 * 2048 + 128 * 1024;
 /// Pages that each thread may log without asking, and threads that always exist.
 const PAGES_PER_THREAD: u64 = 4;
 const EXTRA_THREADS: u64 = 10;
-/// Assumption: pages that are left to the threads of the smallest log: images of splits and merges that nobody reserved.
+/// Assumption: pages that are left to the threads of the smallest log: images of splits and merges that nobody
+/// reserved.
 const KEPT_PAGES: u64 = 16;
 
 impl Thresholds {
     /// The limits for a log of `capacity` bytes. What MySQL keeps back in bytes, and what it leaves to its threads, is
-    /// bounded by a 64th and a 16th, so that logs of scaled-down trials have limits in about the same proportion. (MySQL
-    /// leaves up to a half to its threads; writers here reserve what they write.)
+    /// bounded by a 64th and a 16th, so that logs of scaled-down trials have limits in about the same proportion.
+    /// (MySQL leaves up to a half to its threads; writers here reserve what they write.)
     pub fn new(capacity: u64, page_bytes: u64) -> Self {
         let file = capacity / FILES;
         let lsn_capacity = capacity / FILES * (FILES - 2) - KEPT_BACK.min(capacity / 64);
@@ -52,9 +53,9 @@ impl Thresholds {
         }
     }
 
-    /// The age from which the cleaner works without pause: MySQL's limit, or shortly before the one at which writers wait
-    /// if that comes first (its log writer then asks for a sync flush). The distance is more than a checkpoint must gain to
-    /// be worth its write: writers that wait always have a job that helps them.
+    /// The age from which the cleaner works without pause: MySQL's limit, or shortly before the one at which writers
+    /// wait if that comes first (its log writer then asks for a sync flush). The distance is more than a checkpoint
+    /// must gain to be worth its write: writers that wait always have a job that helps them.
     pub fn cleaner_hurries(&self) -> u64 {
         self.sync_flush.min(self.limit_for_free_check - self.soft / 32)
     }

@@ -27,8 +27,8 @@ pub enum Payload<'a> {
 pub const BARE: Payload = Payload::Value(Stored::Inline(&[]));
 
 impl Payload<'_> {
-    /// Whether the record is that of a secondary index: one without a value. No other record is without one, but for rows
-    /// that are all key.
+    /// Whether the record is that of a secondary index: one without a value. No other record is without one, but for
+    /// rows that are all key.
     pub fn is_bare(self) -> bool {
         matches!(self, Self::Value(Stored::Inline([])))
     }

@@ -1,5 +1,5 @@
-//! What InnoDB keeps of the leaf of a secondary index in the change buffer's bitmap (`ibuf0ibuf.cc`): what may be buffered for it
-//! while nobody looks at the page.
+//! What InnoDB keeps of the leaf of a secondary index in the change buffer's bitmap (`ibuf0ibuf.cc`): what may be
+//! buffered for it while nobody looks at the page.
 
 use super::layout::{Kind, Stored, View};
 use super::page_zip::PageZip;
@@ -7,7 +7,7 @@ use super::page_zip::PageZip;
 /// Room is known in 32nds of a page (`IBUF_PAGE_SIZE_PER_FREE_SPACE`), of which the bitmap has 0, 1, 2 or 4.
 pub const ROOM_UNITS: usize = 32;
 
-/// What the pool knows of a leaf of a secondary index that it has let go of.
+/// Of one leaf, when the pool let go of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IbufBits {
     /// 32nds of the page that are surely free.

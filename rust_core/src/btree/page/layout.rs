@@ -18,8 +18,8 @@ pub const UNDO_TREE: u32 = CHANGE_TREE + 1;
 pub const HEADER_BYTES: usize = 128;
 /// Bytes of one directory entry: a key head and an offset.
 pub const SLOT_BYTES: usize = 6;
-/// Bytes in front of the key in a leaf record. With its slot a row costs 20 bytes beside key and value, as a compact row
-/// of a clustered index does (5 of header, 13 of transaction fields, 2 of lengths and directory).
+/// Bytes in front of the key in a leaf record. With its slot a row costs 20 bytes beside key and value, as a compact
+/// row of a clustered index does (5 of header, 13 of transaction fields, 2 of lengths and directory).
 pub const LEAF_RECORD_HEADER: usize = 14;
 /// Bytes in front of the key in a leaf record without a value: an entry of a secondary index, which has no transaction
 /// fields. With its slot it costs 8 bytes, where InnoDB has 5 of header and 1 to 3 of lengths, nulls and directory.
@@ -300,8 +300,8 @@ impl<'a> View<'a> {
         self.capacity() - self.free()
     }
 
-    /// Where `key` is or would be: the slot, and whether its record is there. In an internal page the first record counts
-    /// as less than every key.
+    /// Where `key` is or would be: the slot, and whether its record is there. In an internal page the first record
+    /// counts as less than every key.
     #[inline]
     pub fn search(self, task: &mut Task, key: &[u8]) -> (usize, bool) {
         let count = self.count();

@@ -1,5 +1,5 @@
-//! What a page is made of: its layout, changes of it, its compressed form (`page_zip`), and what of a leaf outlives its stay in the
-//! pool. Bytes in, bytes out: it knows no file, no log and no pool, and every other room may know it.
+//! What a page is made of: its layout, changes of it, its compressed form (`page_zip`), and what of a leaf outlives its
+//! stay in the pool. Bytes in, bytes out: it knows no file, no log and no pool, and every other room may know it.
 
 mod bytes;
 mod edit;

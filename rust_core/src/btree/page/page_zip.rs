@@ -3,8 +3,8 @@
 //!
 //! As in InnoDB, a slot is a header, a zlib stream of the records, a log of the records that were put since (the
 //! modification log, not compressed), and at the end what is never compressed: the directory, the transaction fields of
-//! rows and the children of internal pages. A record is known by its number; one that is put anew has a new number, and a
-//! removed one only leaves the directory, so its bytes stay until the page is compressed again.
+//! rows and the children of internal pages. A record is known by its number; one that is put anew has a new number, and
+//! a removed one only leaves the directory, so its bytes stay until the page is compressed again.
 
 use super::bytes::{get_u16, get_u32, put_u16, put_u32};
 use super::edit::{Edit, Payload};
@@ -128,7 +128,8 @@ impl<'a> PageZip<'a> {
         get_u32(self.0, end - CHILD_BYTES * (number + 1))
     }
 
-    /// Whether the record of `slot`, which has `old` bytes in the page if it is there, can go into the modification log.
+    /// Whether the record of `slot`, which has `old` bytes in the page if it is there, can go into the modification
+    /// log.
     pub fn has_room(self, slot: usize, old: Option<usize>, key: &[u8], payload: Payload) -> bool {
         let number = self.number_for(slot, old, key, payload);
         let trailer = if number == self.field(AT_NUMBERS) { trailer_of(payload) } else { 0 };
@@ -300,8 +301,8 @@ impl PageZipEdit<'_> {
         put_u32(self.0, end - CHILD_BYTES * (number + 1), child);
     }
 
-    /// Notes in the modification log that the record of `slot` is put; [`PageZip::has_room`] must have said so. `count` and
-    /// `old` are from before: the records of the page, and the bytes of this one if it was there.
+    /// Notes in the modification log that the record of `slot` is put; [`PageZip::has_room`] must have said so. `count`
+    /// and `old` are from before: the records of the page, and the bytes of this one if it was there.
     pub fn put(&mut self, count: usize, slot: usize, old: Option<usize>, key: &[u8], payload: Payload) {
         let number = self.view().number_for(slot, old, key, payload);
         let numbers = self.view().field(AT_NUMBERS);

@@ -1,7 +1,7 @@
 //! InnoDB's compression padding: pages of an index are split before they are too full to be compressed.
 //!
-//! The rounds are InnoDB's, whatever the scale of a trial: a trial with a thousandth of the data has a thousandth of the
-//! compressions, but a round is 128 of them, and the padding is found within the load.
+//! The rounds are InnoDB's, whatever the scale of a trial: a trial with a thousandth of the data has a thousandth of
+//! the compressions, but a round is 128 of them, and the padding is found within the load.
 
 use parking_lot::Mutex;
 use std::collections::BTreeMap;

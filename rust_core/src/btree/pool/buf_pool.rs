@@ -1,4 +1,4 @@
-//! The buffer pool: frames, their latches, and the way of a page into a frame and out of it.
+//! The buffer pool: its frames, their latches, and the lookup of pages that are in them.
 //!
 //! A frame's latch guards its bytes and says which page it holds; a lookup finds the frame in the page table, takes the
 //! latch, and looks whether the page is still there. Eviction takes the exclusive latch without waiting, so a latch is
@@ -76,6 +76,7 @@ pub struct BufferPool {
 }
 
 impl BufferPool {
+    /// An empty pool over these files and this log.
     pub fn new(
         options: Options,
         files: Arc<FilSystem>,
@@ -91,7 +92,7 @@ impl BufferPool {
             frames: (0..frames).map(|_| Frame::default()).collect(),
             old: lru.old_flags(),
             lru: Mutex::new(lru),
-            unzip_lru: Mutex::new(UnzipLru::new(if options.is_zip() { frames } else { 0 })),
+            unzip_lru: Mutex::new(UnzipLru::new(if options.has_zip_tables() { frames } else { 0 })),
             clock: AtomicU32::new(0),
             table: PageTable::new(),
             dirty: FlushList::new(frames),
@@ -116,11 +117,13 @@ impl BufferPool {
         }
     }
 
+    /// Bytes of a page that is not compressed.
     pub fn page_bytes(&self) -> usize {
         self.page_bytes
     }
 
-    pub(super) fn has_zip(&self, page_no: u32) -> bool {
+    /// Whether the page is one of a compressed table.
+    pub(super) fn is_zip_page(&self, page_no: u32) -> bool {
         self.files.of_page(page_no).zip_bytes() > 0
     }
 
@@ -139,15 +142,15 @@ impl BufferPool {
     }
 
     fn held_bytes(&self) -> u64 {
-        if self.is_zip() {
+        if self.has_zip_tables() {
             self.zip_held_bytes()
         } else {
             self.allocated.load(Ordering::Relaxed) * self.page_bytes as u64
         }
     }
 
-    /// Charges what the comparisons since there were `before` of them missed of the processor's caches. What the pool keeps
-    /// about its pages is small enough to stay there, and the bytes of a value follow one another.
+    /// Charges what the comparisons since there were `before` of them missed of the processor's caches. What the pool
+    /// keeps about its pages is small enough to stay there, and the bytes of a value follow one another.
     #[inline]
     pub fn charge_misses(&self, task: &mut Task, before: u64) {
         let bytes = self.held_bytes();
@@ -221,6 +224,7 @@ impl BufferPool {
         (first != 0).then_some(first)
     }
 
+    /// A page in a frame was asked for: charges the lookup, and moves the page in the LRU list if that is due.
     #[inline]
     pub(super) fn touch(&self, task: &mut Task, frame: u32, page_no: u32) {
         task.charge(Work::CacheLookup, 1);
@@ -247,7 +251,7 @@ impl BufferPool {
         if let Some(mut lru) = self.lru.try_lock() {
             lru.make_young(frame);
             self.frames[frame as usize].young_clock.store(clock, Ordering::Relaxed);
-            if self.is_zip() {
+            if self.has_zip_tables() {
                 self.note_hot_unzipped(frame);
             }
         }

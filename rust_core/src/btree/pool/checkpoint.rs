@@ -8,8 +8,8 @@ use crate::runtime::Task;
 const LOG_ROOM_PAGES: usize = 64;
 
 impl BufferPool {
-    /// Makes room in the log for a client that finds it full: flushes some of the oldest dirty pages at once, and moves the
-    /// checkpoint behind them. False if there was nothing to gain: what is dirty is in use or being written.
+    /// Makes room in the log for a client that finds it full: flushes some of the oldest dirty pages at once, and moves
+    /// the checkpoint behind them. False if there was nothing to gain: what is dirty is in use or being written.
     pub fn make_log_room(&self, task: &mut Task) -> Result<bool> {
         let before = self.redo.checkpoint_lsn();
         self.complete_written();

@@ -1,4 +1,4 @@
-//! How clean pages make room.
+//! Eviction: how clean pages make room, and what is kept of them.
 
 use super::buf_pool::BufferPool;
 use super::frame::Body;
@@ -65,7 +65,7 @@ impl BufferPool {
     /// Moves the clean pages among the `depth` coldest to the free list, and returns how many those are.
     pub fn free_clean_pages(&self, task: &mut Task, depth: usize) -> usize {
         let mut lru = self.lru.lock();
-        if self.is_zip() {
+        if self.has_zip_tables() {
             let wanted = self.frames_left(lru.free_len()) + depth;
             while self.frames_left(lru.free_len()) < wanted && self.reclaim(&mut lru, Source::ColdEnd) {
                 task.charge(Work::PageTouch, 1);

@@ -1,4 +1,4 @@
-//! Writing dirty pages back: which go together, the order log - doublewrite - place, and the checkpoint behind them.
+//! Writing dirty pages back: which go together, and the order log - doublewrite - place.
 
 use super::buf_pool::BufferPool;
 use super::flush_batch::FlushBatch;
@@ -94,9 +94,9 @@ impl BufferPool {
         chosen
     }
 
-    /// Claims and copies what it can of the chosen pages, and leaves the others chosen: with `wait`, those whose latch is
-    /// taken, unless it has nothing else. While it holds claims, it waits for no latch, because the latch's owner may wait
-    /// for one of the claimed frames.
+    /// Claims and copies what it can of the chosen pages, and leaves the others chosen: with `wait`, those whose latch
+    /// is taken, unless it has nothing else. While it holds claims, it waits for no latch, because the latch's owner
+    /// may wait for one of the claimed frames.
     fn copy(&self, task: &mut Task, chosen: &mut BTreeMap<u32, u32>, wait: bool) -> Copies<'_> {
         let images = Vec::with_capacity(chosen.len() * self.files.system().slot_bytes());
         let mut copies = Copies { pages: Vec::new(), claims: Claims::new(&self.dirty), images, newest_lsn: 0 };
@@ -200,7 +200,8 @@ impl BufferPool {
         }
     }
 
-    /// Flushes the coldest dirty page for a client that found no frame at all, as MySQL 5.7 does; false if none could be.
+    /// Flushes the coldest dirty page for a client that found no frame at all, as MySQL 5.7 does; false if none could
+    /// be.
     pub fn flush_tail(&self, task: &mut Task) -> Result<bool> {
         self.complete_written();
         // If the coldest is latched, the next one.

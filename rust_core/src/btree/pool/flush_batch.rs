@@ -1,4 +1,4 @@
-//! Pages that are written together.
+//! A batch of pages, from its write until its pages count as clean.
 
 use std::sync::atomic::AtomicBool;
 

@@ -1,8 +1,8 @@
 //! Which frames are dirty, since when, and which of them are being written.
 //!
 //! `since` of a frame is the LSN from which its changes are in no copy yet; `oldest` is the LSN from which they are not
-//! in the synced page file. The list is ordered by `oldest`: its first entry bounds the checkpoint. A page that is being
-//! written keeps its place until the write is complete, and takes a new one then if it changed meanwhile.
+//! in the synced page file. The list is ordered by `oldest`: its first entry bounds the checkpoint. A page that is
+//! being written keeps its place until the write is complete, and takes a new one then if it changed meanwhile.
 
 use parking_lot::Mutex;
 use std::collections::BTreeSet;
@@ -106,7 +106,8 @@ impl FlushList {
         Self { inner: Mutex::default(), since, is_dirty, dirty, cleaned }
     }
 
-    /// Notes a change at or after `lsn`. The caller holds the frame's exclusive latch and has not yet logged the change.
+    /// Notes a change at or after `lsn`. The caller holds the frame's exclusive latch and has not yet logged the
+    /// change.
     #[inline]
     pub fn mark(&self, frame: u32, lsn: u64) {
         let since = self.since[frame as usize].load(Ordering::Acquire);
@@ -221,9 +222,9 @@ impl FlushList {
         idle.take(limit).collect()
     }
 
-    /// The oldest dirty frames that are neither being written nor reserved, which are reserved from now on: two jobs that
-    /// begin together would both choose the oldest otherwise, and one of them write nothing. Others in need of a clean frame
-    /// or of room in the log may claim them all the same.
+    /// The oldest dirty frames that are neither being written nor reserved, which are reserved from now on: two jobs
+    /// that begin together would both choose the oldest otherwise, and one of them write nothing. Others in need of a
+    /// clean frame or of room in the log may claim them all the same.
     pub fn reserve_oldest(&self, limit: usize) -> Reserved<'_> {
         let mut inner = self.inner.lock();
         let Inner { order, states, reservations, .. } = &mut *inner;

@@ -5,7 +5,7 @@ use crate::error::Result;
 use parking_lot::RwLock;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-/// What a frame holds.
+/// What a frame holds: a page, in one form or both.
 #[derive(Clone)]
 pub struct Body {
     pub(super) page_no: u32,
@@ -15,6 +15,7 @@ pub struct Body {
 }
 
 impl Body {
+    /// Of no page yet.
     pub fn new(page_bytes: usize, zip_bytes: usize) -> Self {
         let empty = |bytes| vec![0; bytes].into_boxed_slice();
         Self { page_no: NO_PAGE, bytes: empty(page_bytes), zip: empty(zip_bytes) }
@@ -66,6 +67,7 @@ impl Body {
     }
 }
 
+/// One frame.
 #[repr(align(64))]
 pub struct Frame {
     pub(super) latch: RwLock<Body>,

@@ -1,4 +1,4 @@
-//! Where a frame for a page that comes in is found, and how clean pages make room.
+//! Where a frame for a page that comes in is found.
 
 use super::buf_pool::BufferPool;
 use super::eviction::Source;
@@ -16,9 +16,9 @@ const SEARCH_ROUNDS: usize = 10_000;
 const FRAME_WAIT: Duration = Duration::from_millis(1);
 
 impl BufferPool {
-    /// A frame for a page, still without one: a free one, else a clean one near the cold end, else a spare one, else the
-    /// coldest that is made clean now. A clean page further up is taken only if nothing can be flushed: the dirty ones before
-    /// it are colder.
+    /// A frame for a page, still without one: a free one, else a clean one near the cold end, else a spare one, else
+    /// the coldest that is made clean now. A clean page further up is taken only if nothing can be flushed: the dirty
+    /// ones before it are colder.
     pub(super) fn empty_frame(&self, task: &mut Task, page_no: u32) -> Result<WritePage<'_>> {
         task.charge(Work::PageTouch, 1);
         self.without_flush_or_with(task, |pool, from| pool.frame_without_flush(page_no, from))
@@ -70,9 +70,10 @@ impl BufferPool {
         }
     }
 
+    /// A frame for a page from where `from` says.
     pub(super) fn frame_without_flush(&self, page_no: u32, from: Source) -> Option<WritePage<'_>> {
-        if self.is_zip() {
-            let frame = self.zip_frame_without_flush(self.has_zip(page_no), from)?;
+        if self.has_zip_tables() {
+            let frame = self.zip_frame_without_flush(self.is_zip_page(page_no), from)?;
             let mut guard = self.frames[frame as usize].latch.write();
             *guard = Body::new(self.page_bytes, self.files.of_page(page_no).zip_bytes());
             return Some(WritePage { frame, guard });

@@ -1,4 +1,5 @@
-//! The way of a page into a frame: read from storage, decompressed in its frame, made anew, or as recovery and read-ahead need it.
+//! The way of a page into a frame: read from storage, decompressed in its frame, made anew, or as recovery and
+//! read-ahead need it.
 
 use super::arrivals::Arrivals;
 use super::buf_pool::BufferPool;
@@ -57,7 +58,7 @@ impl BufferPool {
             if let Some(page) = self.write_resident(task, page_no) {
                 return Ok(page);
             }
-            if self.has_zip(page_no) && self.table.entry(page_no).frame().is_some() {
+            if self.is_zip_page(page_no) && self.table.entry(page_no).frame().is_some() {
                 self.decompress_resident(task, page_no)?;
                 continue;
             }
@@ -94,8 +95,8 @@ impl BufferPool {
         Ok(page)
     }
 
-    /// The page as recovery needs it for an image whose frame ends at `end`: empty, whatever storage has, unless that is newer.
-    /// Then it stays: what was logged behind the image may need batches that the log no longer tells of.
+    /// The page as recovery needs it for an image whose frame ends at `end`: empty, whatever storage has, unless that
+    /// is newer. Then it stays: what was logged behind the image may need batches that the log no longer tells of.
     pub fn write_for_image(&self, task: &mut Task, page_no: u32, end: u64) -> Result<WritePage<'_>> {
         let mut page = match self.write_for_recovery(task, page_no) {
             // Torn; or what another life of the engine left there.
@@ -129,7 +130,7 @@ impl BufferPool {
     pub fn load(&self, task: &mut Task, page_no: u32, purpose: Purpose) -> Result<()> {
         self.check_page_no(page_no)?;
         let entry = self.table.entry(page_no);
-        if self.has_zip(page_no) && entry.frame().is_some() {
+        if self.is_zip_page(page_no) && entry.frame().is_some() {
             return self.decompress_resident(task, page_no);
         }
         let arrivals = self.arrivals();
@@ -142,7 +143,7 @@ impl BufferPool {
             return Ok(());
         }
         self.counters.misses.fetch_add(1, Ordering::Relaxed);
-        if self.is_zip() {
+        if self.has_zip_tables() {
             self.unzip_lru.lock().note_io(1);
         }
         let mut reading = Reading { pool: self, entry, page: Some(page) };
@@ -178,8 +179,8 @@ impl BufferPool {
             self.give_back(page);
             return false;
         }
-        // Only now: until the claim, others could bring the page in, change it, write it and evict it. One with buffered
-        // changes is left to those who want it.
+        // Only now: until the claim, others could bring the page in, change it, write it and evict it. One with
+        // buffered changes is left to those who want it.
         let is_awaited = self.arrivals().is_some_and(|arrivals| arrivals.awaits(page_no));
         if is_awaited || entry.writes() != writes {
             entry.release();
@@ -222,15 +223,15 @@ impl BufferPool {
     fn give_back(&self, mut page: WritePage) {
         page.guard.page_no = NO_PAGE;
         let frame = page.frame;
-        if self.is_zip() {
+        if self.has_zip_tables() {
             self.empty(frame, &mut page.guard);
         }
         drop(page);
         self.lru.lock().give_free(frame);
     }
 
-    /// Decompresses a page that the pool holds in its compressed form alone. If it is gone or latched meanwhile, nothing
-    /// happens, and the caller looks again.
+    /// Decompresses a page that the pool holds in its compressed form alone. If it is gone or latched meanwhile,
+    /// nothing happens, and the caller looks again.
     pub fn decompress_resident(&self, task: &mut Task, page_no: u32) -> Result<()> {
         self.without_flush_or_with(task, Self::page_bytes_without_flush)?;
         let decompressed = self.decompress_with_bytes(task, page_no);

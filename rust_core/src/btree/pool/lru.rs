@@ -12,10 +12,10 @@ const TOLERANCE: usize = 20;
 /// Shorter lists are no full-size ones, and their tolerance is less in proportion. An assumption: InnoDB has 20 pages
 /// always, and these are the pages of the default pool (128 MiB of 16 KiB).
 ///
-/// The tolerance matters because the cleaner takes a share of the list at once for the free list, and pages come back one
-/// by one. Where the list's length swings by more than the tolerance, so does the midpoint, and some of the pages that
-/// come in become young without the test of `innodb_old_blocks_time`. With 20 pages for all that ceased at free lists of
-/// about 64 pages.
+/// The tolerance matters because the cleaner takes a share of the list at once for the free list, and pages come back
+/// one by one. Where the list's length swings by more than the tolerance, so does the midpoint, and some of the pages
+/// that come in become young without the test of `innodb_old_blocks_time`. With 20 pages for all that ceased at free
+/// lists of about 64 pages.
 const FULL_LEN: usize = 8192;
 /// Assumption: most frames that operations may need beyond what is free when they begin.
 const MOST_SPARE: usize = 1024;

@@ -1,5 +1,5 @@
-//! The buffer pool (`buf_pool`): frames and their latches, the page table, the LRU lists, the flush list, and the way of a page in
-//! and out. It knows pages, their files and the log; trees, background work and the engine may know it.
+//! The buffer pool (`buf_pool`): frames and their latches, the page table, the LRU lists, the flush list, and the way
+//! of a page in and out. It knows pages, their files and the log; trees, background work and the engine may know it.
 
 mod arrivals;
 mod buf_pool;

@@ -1,5 +1,5 @@
-//! Pages under their latches, and changes of a page together with its compressed form: a record goes into the modification log of
-//! the slot as well.
+//! Pages under their latches, and changes of a page together with its compressed form: a record goes into the
+//! modification log of the slot as well.
 
 use super::frame::Body;
 use crate::btree::log::RedoOp;
@@ -13,6 +13,7 @@ pub struct ReadPage<'a> {
 }
 
 impl ReadPage<'_> {
+    /// The page.
     #[inline]
     pub fn view(&self) -> View<'_> {
         View(&self.guard.bytes)
@@ -27,16 +28,19 @@ pub struct WritePage<'a> {
 }
 
 impl WritePage<'_> {
+    /// The page.
     #[inline]
     pub fn view(&self) -> View<'_> {
         View(&self.guard.bytes)
     }
 
+    /// The page, to change it alone.
     #[inline]
     pub fn edit(&mut self) -> Edit<'_> {
         Edit(&mut self.guard.bytes)
     }
 
+    /// Its number.
     pub fn page_no(&self) -> u32 {
         self.guard.page_no
     }
@@ -52,6 +56,7 @@ impl WritePage<'_> {
         self.guard.has_zip() && self.view().kind() == Kind::Tree
     }
 
+    /// Takes over both forms.
     pub(super) fn fill(&mut self, body: &Body) {
         self.guard.bytes.copy_from_slice(&body.bytes);
         self.guard.zip.copy_from_slice(&body.zip);
@@ -129,7 +134,7 @@ impl WritePage<'_> {
     }
 }
 
-/// A new page, not yet in a frame.
+/// A new page of a compressed table in both forms, not yet in a frame.
 pub struct Piece {
     pub bytes: Vec<u8>,
     pub zip: Vec<u8>,

@@ -15,8 +15,8 @@ pub struct Entry {
     writes: AtomicU32,
     /// Blocks of 4 KiB that the page takes on storage; 0 when not known.
     stored_blocks: AtomicU8,
-    /// What the change buffer may count on, if the page left the pool as a leaf of a secondary index: the room and one, and
-    /// the records. The room is 0 if it is not known.
+    /// What the change buffer may count on, if the page left the pool as a leaf of a secondary index: the room and one,
+    /// and the records. The room is 0 if it is not known.
     leaf_room: AtomicU8,
     leaf_records: AtomicU8,
 }

@@ -1,5 +1,5 @@
-//! `unzip_LRU`: the pages of compressed tables that the pool holds in both forms, and InnoDB's account of whether the load is bound
-//! by I/O or by decompressions.
+//! `unzip_LRU`: the pages of compressed tables that the pool holds in both forms, and InnoDB's account of whether the
+//! load is bound by I/O or by decompressions.
 
 /// `BUF_LRU_IO_TO_UNZIP_FACTOR`: decompressions that one I/O counts for.
 const IO_TO_UNZIP_FACTOR: u64 = 50;
@@ -29,7 +29,7 @@ pub struct UnzipLru {
 #[derive(Debug, Clone, Copy, Default)]
 struct Load {
     io: u64,
-    pub(super) unzips: u64,
+    unzips: u64,
 }
 
 impl UnzipLru {
@@ -40,10 +40,12 @@ impl UnzipLru {
         Self { links, head: NONE, tail: NONE, zip: 0, taken: 0, whole: 0, now, past, next: 0 }
     }
 
+    /// Whether a frame is in the list.
     pub(super) fn has(&self, frame: u32) -> bool {
         self.head == frame || self.links[frame as usize].0 != NONE
     }
 
+    /// Puts a frame in front.
     pub(super) fn push(&mut self, frame: u32) {
         self.links[frame as usize] = (NONE, self.head);
         match self.head {
@@ -53,6 +55,7 @@ impl UnzipLru {
         self.head = frame;
     }
 
+    /// Takes a frame out of the list.
     pub(super) fn remove(&mut self, frame: u32) {
         let (before, behind) = std::mem::replace(&mut self.links[frame as usize], (NONE, NONE));
         match before {
@@ -65,6 +68,7 @@ impl UnzipLru {
         }
     }
 
+    /// Frames from the cold end on.
     pub(super) fn coldest(&self) -> impl Iterator<Item = u32> + '_ {
         let present = |frame: u32| (frame != NONE).then_some(frame);
         std::iter::successors(present(self.tail), move |frame| present(self.links[*frame as usize].0))
@@ -87,7 +91,7 @@ impl UnzipLru {
     }
 
     /// Whether the load is bound by I/O rather than by decompressions.
-    pub(super) fn is_io_bound(&self) -> bool {
+    pub fn is_io_bound(&self) -> bool {
         let average = |of: fn(&Load) -> u64| self.past.iter().map(of).sum::<u64>() / INTERVALS as u64 + of(&self.now);
         average(|load| load.unzips) <= average(|load| load.io) * IO_TO_UNZIP_FACTOR
     }

@@ -2,8 +2,8 @@
 //! compressed form as long as the load is bound by I/O, so that the pool holds more pages and a read of them costs a
 //! decompression. Dirty pages may be dropped likewise: it is the compressed form that is written.
 //!
-//! A frame may hold a page in both forms or the compressed one alone, or a page of a table that is not compressed, which
-//! has no other form; what all take together stays within the pool's bytes.
+//! A frame may hold a page in both forms or the compressed one alone, or a page of a table that is not compressed,
+//! which has no other form; what all take together stays within the pool's bytes.
 
 use super::buf_pool::BufferPool;
 use super::eviction::Source;
@@ -17,8 +17,8 @@ const UNZIPPED_PART: usize = 10;
 impl BufferPool {
     /// Whether tables are compressed, all or some.
     #[inline]
-    pub fn is_zip(&self) -> bool {
-        self.options.is_zip()
+    pub fn has_zip_tables(&self) -> bool {
+        self.options.has_zip_tables()
     }
 
     /// Bytes of a page of a compressed table in both forms.
@@ -38,7 +38,7 @@ impl BufferPool {
 
     /// Frames that can take a page in both forms without an eviction, when so many are free.
     pub fn frames_left(&self, free: usize) -> usize {
-        if !self.is_zip() {
+        if !self.has_zip_tables() {
             return free;
         }
         let left = self.bytes_left(&self.unzip_lru.lock(), Source::ColdEnd);
@@ -127,12 +127,12 @@ impl BufferPool {
 
     /// Gives bytes back without a flush; false if nothing can go. The caller holds the lock of the list.
     pub fn reclaim(&self, lru: &mut Lru, from: Source) -> bool {
-        let strips = {
+        let drops_page = {
             let unzip_lru = self.unzip_lru.lock();
             let many = unzip_lru.taken > lru.len() / UNZIPPED_PART;
             many && (self.has_evicted_none() || unzip_lru.is_io_bound())
         };
-        if strips && self.drop_coldest_page() {
+        if drops_page && self.drop_coldest_page() {
             return true;
         }
         let Some((frame, mut guard)) = self.evict_coldest(lru, from) else {
@@ -148,20 +148,21 @@ impl BufferPool {
     /// Drops the coldest page that is held in both forms and not latched.
     fn drop_coldest_page(&self) -> bool {
         let mut unzip_lru = self.unzip_lru.lock();
-        let stripped = unzip_lru.coldest().find(|frame| {
+        let dropped = unzip_lru.coldest().find(|frame| {
             let body = self.try_latch(*frame);
             body.is_some_and(|mut body| {
                 self.keep_ibuf_bits(&body);
                 body.drop_page()
             })
         });
-        if let Some(frame) = stripped {
+        if let Some(frame) = dropped {
             unzip_lru.remove(frame);
             unzip_lru.taken -= 1;
         }
-        stripped.is_some()
+        dropped.is_some()
     }
 
+    /// Takes the bytes for a page whose compressed form is there, and lets go what must go for it; none if nothing can.
     pub(super) fn page_bytes_without_flush(&self, from: Source) -> Option<()> {
         let mut lru = self.lru.lock();
         while !self.take_page_bytes(from) {

@@ -1,7 +1,8 @@
 //! A file that others rely on to be durable: its first failed write or sync is its last.
 //!
-//! What a failed sync has not made durable, no later one does, though it succeeds: the operating system has forgotten by then
-//! that the pages were dirty. And a log that goes on behind a failed write has a hole in front of what it acknowledges.
+//! What a failed sync has not made durable, no later one does, though it succeeds: the operating system has forgotten
+//! by then that the pages were dirty. And a log that goes on behind a failed write has a hole in front of what it
+//! acknowledges.
 
 use crate::engine::Poison;
 use crate::error::Result;
@@ -17,6 +18,7 @@ pub struct DurableFile {
 }
 
 impl DurableFile {
+    /// Over a file that has not failed.
     pub fn new(file: Arc<dyn StorageFile>) -> Self {
         Self { file, failure: Poison::default() }
     }
@@ -36,7 +38,8 @@ impl DurableFile {
         self.once(|| self.file.write_at(task, purpose, offset, data))
     }
 
-    /// Makes all written bytes durable. Fails if another sync failed meanwhile: that one may have been told of this one's pages.
+    /// Makes all written bytes durable. Fails if another sync failed meanwhile: that one may have been told of this
+    /// one's pages.
     pub fn sync(&self, task: &mut Task, purpose: Purpose) -> Result<()> {
         self.once(|| self.file.sync(task, purpose))?;
         self.failure.check()

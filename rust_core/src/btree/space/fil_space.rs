@@ -40,6 +40,7 @@ pub struct FilSpace {
 }
 
 impl FilSpace {
+    /// Of one tablespace, over its file.
     pub fn new(file: Arc<dyn StorageFile>, tablespace: Tablespace, options: &Options) -> Self {
         options.set_syncs(&*file);
         let compression = options.compression();

@@ -31,7 +31,7 @@ impl FilSystem {
         let mut open = |tablespace: Tablespace| {
             let name = tablespace.file_name();
             if !names.iter().any(|other| other == name) {
-                return Err(Error::corruption(name, 0, format!("missing, though there is {}", REDO_FILE)));
+                return Err(Error::corruption(name, 0, format!("missing, though there is {REDO_FILE}")));
             }
             Ok(FilSpace::new(storage.open(task, name)?, tablespace, options))
         };
@@ -59,7 +59,8 @@ impl FilSystem {
         }
     }
 
-    /// The file of the system tablespace. No pages are larger than its own: where there are two, they are not compressed.
+    /// The file of the system tablespace. No pages are larger than its own: where there are two, they are not
+    /// compressed.
     pub fn system(&self) -> &FilSpace {
         &self.system
     }

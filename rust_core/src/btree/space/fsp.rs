@@ -1,8 +1,8 @@
 //! Which pages are taken, and by whom: extents of 64 pages, described on map pages. The first 32 pages of a tree come
 //! one by one from shared extents, later ones from extents of its own, so that its neighbours on storage are its own.
 //!
-//! This is the copy in memory, which decides. The map pages follow when a mini-transaction commits. Each tablespace has extents
-//! and map pages of its own.
+//! This is the copy in memory, which decides. The map pages follow when a mini-transaction commits. Each tablespace has
+//! extents and map pages of its own.
 
 use super::tablespace::Tablespace;
 use crate::btree::options::Options;
@@ -75,6 +75,7 @@ fn extents_per_map(page_bytes: usize) -> u32 {
 }
 
 impl Space {
+    /// Without extents.
     pub fn new(tablespace: Tablespace, options: &Options) -> Self {
         Self {
             tablespace,

@@ -1,5 +1,5 @@
-//! Where pages lie: the files of the tablespaces (`fil`), what a page looks like in them, and which pages are taken by whom (`fsp`).
-//! It knows pages and options; the log, the pool and all above may know it.
+//! Where pages lie: the files of the tablespaces (`fil`), what a page looks like in them, and which pages are taken by
+//! whom (`fsp`). It knows pages and options; the log, the pool and all above may know it.
 
 mod durable_file;
 mod fil_space;

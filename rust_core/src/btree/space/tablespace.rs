@@ -1,9 +1,10 @@
-//! Which tablespaces there are, and which pages lie in which. As in InnoDB, whose general tablespaces have pages of one size,
-//! compressed tables and others share no file.
+//! Which tablespaces there are, and which pages lie in which. As in InnoDB, whose general tablespaces have pages of one
+//! size, compressed tables and others share no file.
 //!
-//! Which one a page lies in follows from its number alone, so that redo, recovery, doublewrite and read-ahead need to know no
-//! more than that. Where both kinds exist, what belongs to no table (directory, map pages, undo, buffered changes) lies in
-//! the system tablespace and is not compressed; where all tables are compressed, it fills slots like theirs.
+//! Which one a page lies in follows from its number alone, so that redo, recovery, doublewrite and read-ahead need to
+//! know no more than that. Where both kinds exist, what belongs to no table (directory, map pages, undo, buffered
+//! changes) lies in the system tablespace and is not compressed; where all tables are compressed, it fills slots like
+//! theirs.
 
 use crate::btree::options::Options;
 use crate::btree::page::MAX_PAGES;
@@ -45,7 +46,7 @@ impl Tablespace {
 
     /// Whether its tables are compressed.
     pub fn is_zip(self, options: &Options) -> bool {
-        options.is_zip() && (self == Self::Compressed || !options.is_mixed())
+        options.has_zip_tables() && (self == Self::Compressed || !options.is_mixed())
     }
 
     /// Bytes of a page in its file.

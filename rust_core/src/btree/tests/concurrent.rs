@@ -94,8 +94,8 @@ fn scan(engine: &dyn Engine, task: &mut Task, key: &[u8], forward: bool) {
     }
 }
 
-/// Clients and workers on an engine with these options; whatever they did must be there, also after a crash. Returns how
-/// many changes were buffered.
+/// Clients and workers on an engine with these options; whatever they did must be there, also after a crash. Returns
+/// how many changes were buffered.
 fn disturb(text: &str, load: Load, steps: u32) -> f64 {
     let memory = Arc::new(MemoryStorage::new(Arc::default()));
     let storage: Arc<dyn Storage> = Arc::new(SlowStorage(memory.clone()));

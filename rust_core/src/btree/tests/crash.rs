@@ -281,8 +281,8 @@ fn a_log_of_more_pages_than_the_pool_has_is_replayed_on_compressed_tables_beside
     }
 }
 
-/// The log begins with the image of a page that storage has in a later version, behind changes whose batch the log no longer
-/// tells of.
+/// The log begins with the image of a page that storage has in a later version, behind changes whose batch the log no
+/// longer tells of.
 #[test]
 fn a_page_that_is_newer_on_storage_than_its_image_in_the_log_stays_as_it_is() {
     let larger = TINY.replace("page_size=4096", "page_size=8192").replace("262144", "1048576");

@@ -1,5 +1,5 @@
-//! Jobs that are dropped before they run, between their halves, or by a panic give back what they hold: nobody waits for
-//! them for ever.
+//! Jobs that are dropped before they run, between their halves, or by a panic give back what they hold: nobody waits
+//! for them for ever.
 
 use super::{Driven, options};
 use crate::engine::{Commit, Engine, KeyLayout, WriteBatch};

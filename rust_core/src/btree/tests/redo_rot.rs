@@ -1,4 +1,5 @@
-//! Damage of the log at rest: an error that names the file, or nothing is missing; never a silent loss of what was synced.
+//! Damage of the log at rest: an error that names the file, or nothing is missing; never a silent loss of what was
+//! synced.
 
 use super::{Driven, TINY, options};
 use crate::btree::log::offset_of;

@@ -96,8 +96,8 @@ fn need(key: &[u8]) -> usize {
     BARE.record_len(key) + SLOT_BYTES
 }
 
-/// The state behind the lock. It is locked after the latches of all pages but those of the buffer's own tree, and before
-/// those.
+/// The state behind the lock. It is locked after the latches of all pages but those of the buffer's own tree, and
+/// before those.
 #[derive(Debug, Default)]
 pub struct Buffered {
     pages: BTreeMap<u32, PageChanges>,
@@ -187,8 +187,8 @@ impl ChangeBuffer {
         self.waiting.load(Ordering::Relaxed) == 0
     }
 
-    /// Pages per second that the master thread merges: a twentieth of `io_capacity`, more from half of the limit on, all of
-    /// it when nobody writes (`ibuf_merge_in_background`).
+    /// Pages per second that the master thread merges: a twentieth of `io_capacity`, more from half of the limit on,
+    /// all of it when nobody writes (`ibuf_merge_in_background`).
     pub fn merge_rate(&self, io_capacity: u64, idle: bool) -> f64 {
         if idle {
             return io_capacity as f64;

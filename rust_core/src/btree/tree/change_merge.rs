@@ -1,15 +1,17 @@
 //! Into the change buffer and out of it.
 //!
-//! A change is buffered under the shared latch of the page above its leaf, so that the leaf cannot be split, merged away or
-//! given back meanwhile, and under the buffer's lock, with no frame for the leaf. Whoever brings a page in claims a frame
-//! for it first and asks for the lock then, under the frame's exclusive latch: so it finds all that was buffered.
+//! A change is buffered under the shared latch of the page above its leaf, so that the leaf cannot be split, merged
+//! away or given back meanwhile, and under the buffer's lock, with no frame for the leaf. Whoever brings a page in
+//! claims a frame for it first and asks for the lock then, under the frame's exclusive latch: so it finds all that was
+//! buffered.
 //!
-//! Order: latches of other trees, the buffer's lock, latches of the buffer's tree, map pages. Nobody asks for the lock who
-//! holds a page of the buffer's tree: those pages have no entries of secondary indexes, and are brought in without it.
+//! Order: latches of other trees, the buffer's lock, latches of the buffer's tree, map pages. Nobody asks for the lock
+//! who holds a page of the buffer's tree: those pages have no entries of secondary indexes, and are brought in without
+//! it.
 //!
-//! A merge first logs the page's changes as one frame, then the removals from the buffer's tree, and only then others see
-//! the page. A crash in between leaves changes that are made already, and making them once more, in order and before any
-//! later one, changes nothing: of each key only the last one is made.
+//! A merge first logs the page's changes as one frame, then the removals from the buffer's tree, and only then others
+//! see the page. A crash in between leaves changes that are made already, and making them once more, in order and
+//! before any later one, changes nothing: of each key only the last one is made.
 
 use super::change_buffer::{BufferedChange, BufferedOp, ChangeBuffer, PageChanges};
 use super::forest::Forest;
@@ -67,8 +69,8 @@ impl Forest {
         self.store.pool.files.of_page(page_no).corruption(page_no, "buffered changes do not fit")
     }
 
-    /// Buffers a change of a leaf that is not in the pool, and returns the LSN of the end of its frame; none if the change
-    /// must be made in the leaf. The caller holds the latch of the page above.
+    /// Buffers a change of a leaf that is not in the pool, and returns the LSN of the end of its frame; none if the
+    /// change must be made in the leaf. The caller holds the latch of the page above.
     pub fn buffer_change(
         &self,
         task: &mut Task,

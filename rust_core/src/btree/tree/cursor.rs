@@ -1,8 +1,8 @@
 //! Iteration in both directions.
 //!
 //! A cursor holds no latch between calls. It remembers its leaf, the leaf's LSN and its slot, and copies one entry at a
-//! time. If the leaf is still in the pool and its LSN is the same, it moves by slot; else it seeks by its key. There are
-//! no links between leaves: at the end of one, it descends to the bound that the ancestors gave for it. So whatever
+//! time. If the leaf is still in the pool and its LSN is the same, it moves by slot; else it seeks by its key. There
+//! are no links between leaves: at the end of one, it descends to the bound that the ancestors gave for it. So whatever
 //! changes the range of a leaf gives the leaf a new LSN, also a split that moves none of its records.
 
 use super::descent::{Bounds, Toward};

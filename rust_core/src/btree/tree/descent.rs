@@ -2,8 +2,8 @@
 //!
 //! Latches are taken from the root down; a child is latched before its parent is released, and no latch is taken
 //! sideways except under the parent's exclusive latch, so latches cannot deadlock. A descent that meets a page which is
-//! not in the pool lets go of everything, reads the page, and begins again: nobody waits for the I/O of others. The tree
-//! of buffered changes comes behind all others (see `change_merge`).
+//! not in the pool lets go of everything, reads the page, and begins again: nobody waits for the I/O of others. The
+//! tree of buffered changes comes behind all others (see `change_merge`).
 
 use super::change_buffer::BufferedOp;
 use super::forest::Forest;
@@ -127,8 +127,8 @@ impl Forest {
         }
     }
 
-    /// Looks at the inline value of a key whose pages are in the pool and not being changed. Whoever changes a row has found
-    /// it before, so that another look costs nothing.
+    /// Looks at the inline value of a key whose pages are in the pool and not being changed. Whoever changes a row has
+    /// found it before, so that another look costs nothing.
     pub fn peek<R>(&self, tree: Tree, key: &[u8], f: impl FnOnce(&[u8]) -> R) -> Option<R> {
         let mut uncharged = Task::wall(0);
         let mut page = self.store.pool.peek(tree.root)?;
@@ -145,7 +145,8 @@ impl Forest {
         }
     }
 
-    /// The leaf for a key under its exclusive latch, unless the change of it that is wanted, if one is named, is buffered.
+    /// The leaf for a key under its exclusive latch, unless the change of it that is wanted, if one is named, is
+    /// buffered.
     #[inline]
     pub fn leaf_for_write(
         &self,

@@ -66,11 +66,11 @@ impl Forest {
         self.merge_threshold
     }
 
-    /// Carries out a change that may split or merge pages, one at a time in each tree, with both neighbours of the leaf in
-    /// the pool, as far as they have the same parent. InnoDB holds the index lock meanwhile (`dict_index_t::lock`,
+    /// Carries out a change that may split or merge pages, one at a time in each tree, with both neighbours of the leaf
+    /// in the pool, as far as they have the same parent. InnoDB holds the index lock meanwhile (`dict_index_t::lock`,
     /// shared-exclusive since 5.7: readers pass), and latches the neighbours, whose links may change, before it knows
-    /// whether they will (`btr_cur_latch_leaves` with `BTR_MODIFY_TREE`). The caller holds no latch of the tree; those of
-    /// undo pages, which it may hold, nobody here waits for.
+    /// whether they will (`btr_cur_latch_leaves` with `BTR_MODIFY_TREE`). The caller holds no latch of the tree; those
+    /// of undo pages, which it may hold, nobody here waits for.
     pub fn restructure<R>(
         &self,
         task: &mut Task,

@@ -133,8 +133,8 @@ impl Forest {
     }
 }
 
-/// Where a value of the same length differs from the one that is stored, and the new bytes there: all that InnoDB logs of
-/// an update in place.
+/// Where a value of the same length differs from the one that is stored, and the new bytes there: all that InnoDB logs
+/// of an update in place.
 fn patch_of<'v>(old: Stored, new: &'v [u8]) -> Option<(u32, &'v [u8])> {
     let Stored::Inline(old) = old else { return None };
     let range = (!new.is_empty() && old.len() == new.len()).then(|| changed(old, new))?;
@@ -190,6 +190,7 @@ impl Growth<'_> {
         self.mtr.commit(task, origin.floor())
     }
 
+    /// Puts a record into the page at a depth of the path, with the splits that it takes.
     pub fn insert_at(&mut self, task: &mut Task, depth: usize, key: &[u8], payload: Payload) -> Result<()> {
         let index = self.path[depth];
         let need = payload.record_len(key) + SLOT_BYTES;

@@ -1,6 +1,6 @@
-//! What a batch of several changes logs before the first of them, so that recovery can complete it: the keys, and of each
-//! value what is not yet on the page. InnoDB logs an update in place by its changed bytes; so does this, if the row is in
-//! the pool and keeps its length.
+//! What a batch of several changes logs before the first of them, so that recovery can complete it: the keys, and of
+//! each value what is not yet on the page. InnoDB logs an update in place by its changed bytes; so does this, if the
+//! row is in the pool and keeps its length.
 //!
 //! A patch holds the checksum of the value that it was made for. If recovery finds another value, then a later write of
 //! the key has gone to the log, which stands: it replaces the whole value whatever was there before.

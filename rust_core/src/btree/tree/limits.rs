@@ -33,8 +33,8 @@ impl Forest {
     }
 }
 
-/// Bytes of records that fit a compressed page in any case. Keys and values are so short that a row always fits alone, and
-/// two children do.
+/// Bytes of records that fit a compressed page in any case. Keys and values are so short that a row always fits alone,
+/// and two children do.
 fn incompressible_bytes(file: &FilSpace) -> Option<usize> {
     let zip = file.zip_bytes();
     (zip > 0).then(|| zip_empty_bytes(zip) - 64)

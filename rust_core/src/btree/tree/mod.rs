@@ -1,5 +1,5 @@
-//! The trees: mini-transactions and undo logs over pages, pool and log, and over those the forest with its descents, splits,
-//! merges, cursors and buffered changes. Background work and the engine may know it.
+//! The trees: mini-transactions and undo logs over pages, pool and log, and over those the forest with its descents,
+//! splits, merges, cursors and buffered changes. Background work and the engine may know it.
 
 mod change_buffer;
 mod change_merge;

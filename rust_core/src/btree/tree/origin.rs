@@ -8,12 +8,13 @@ use crate::btree::log::RedoOp;
 pub enum Origin {
     /// A batch of its own.
     Alone,
-    /// Change `index` of the batch whose intent is in the log at `intent`; `floor` bounds the checkpoint. The intent has only
-    /// the `span` of the value, if there is one.
+    /// Change `index` of the batch whose intent is in the log at `intent`; `floor` bounds the checkpoint. The intent
+    /// has only the `span` of the value, if there is one.
     Batch { intent: u64, floor: u64, index: u32, span: Option<Span> },
 }
 
 impl Origin {
+    /// Where the batch began.
     pub fn floor(self) -> Option<u64> {
         match self {
             Self::Alone => None,

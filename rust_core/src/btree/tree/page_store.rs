@@ -1,5 +1,5 @@
-//! What trees are made of: pages in the pool, the log of what happens to them, and the extents that they are taken from.
-//! Mini-transactions and undo logs know no more than that.
+//! What trees are made of: pages in the pool, the log of what happens to them, and the extents that they are taken
+//! from. Mini-transactions and undo logs know no more than that.
 
 use super::change_buffer::ChangeBuffer;
 use super::origin::Origin;
@@ -41,13 +41,14 @@ impl PageStore {
         }
     }
 
+    /// The error that says that a page is not what others take it for.
     #[cold]
     pub fn misplaced(&self, page_no: u32) -> Error {
         self.pool.files.of_page(page_no).corruption(page_no, format!("page {page_no} is not where its tree has it"))
     }
 
-    /// Logs one change of one page, gives the page its LSN and releases it. `floor` is where the batch began that the change
-    /// belongs to.
+    /// Logs one change of one page, gives the page its LSN and releases it. `floor` is where the batch began that the
+    /// change belongs to.
     #[inline]
     pub fn log_single(
         &self,

@@ -10,8 +10,8 @@ use crate::runtime::Task;
 const LEAVES: usize = 10;
 
 impl Forest {
-    /// Keys in `from..to`, or none if they are on more leaves than are counted. Both ends are looked up first, and then the
-    /// leaves are read from the left end on; for a longer range InnoDB would go on with an estimate.
+    /// Keys in `from..to`, or none if they are on more leaves than are counted. Both ends are looked up first, and then
+    /// the leaves are read from the left end on; for a longer range InnoDB would go on with an estimate.
     pub fn count_in_range(&self, task: &mut Task, tree: Tree, from: &[u8], to: &[u8]) -> Result<Option<u64>> {
         drop(self.leaf_for_read(task, tree, Toward::At(to), None)?);
         let (mut bounds, mut at, mut keys) = (Bounds::default(), from.to_vec(), 0);

@@ -1,14 +1,15 @@
-//! Undo logs: what each batch leaves behind so that its changes could be taken back. An insert leaves the key; an update
-//! the key and the old bytes where the value differs, which stand for the changed columns; a delete the key. Entries of
-//! secondary indexes leave nothing, since in InnoDB those of the row say it all. Nor does the change buffer.
+//! Undo logs: what each batch leaves behind so that its changes could be taken back. An insert leaves the key; an
+//! update the key and the old bytes where the value differs, which stand for the changed columns; a delete the key.
+//! Entries of secondary indexes leave nothing, since in InnoDB those of the row say it all. Nor does the change buffer.
 //!
 //! Nobody reads them here. A batch that a crash interrupts is completed by the redo log, and readers see the newest
-//! version, so there is neither rollback nor MVCC: undo is modelled for what it costs, which is its redo (each record and
-//! header is logged before its change, in a frame of its own) and its pages (dirtied, flushed and doublewritten as all).
+//! version, so there is neither rollback nor MVCC: undo is modelled for what it costs, which is its redo (each record
+//! and header is logged before its change, in a frame of its own) and its pages (dirtied, flushed and doublewritten as
+//! all).
 //!
 //! A batch appends to a page of its own, under the page's latch until it commits. The pages go round as InnoDB's cached
-//! undo segments do: one that is less than three quarters full when its batch commits waits for another batch; the others
-//! are history, and come back when purge is through with them.
+//! undo segments do: one that is less than three quarters full when its batch commits waits for another batch; the
+//! others are history, and come back when purge is through with them.
 
 use super::mtr::Mtr;
 use super::page_store::PageStore;
@@ -30,8 +31,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const SEGMENTS: u64 = 128;
 /// `innodb_purge_batch_size` of MySQL: pages of undo after which purge gives back what it is through with.
 const PURGE_BATCH_PAGES: u64 = 300;
-/// Bytes of the header of an undo log (`TRX_UNDO_LOG_OLD_HDR_SIZE`): transaction id and number, flags, offsets of the log
-/// and of its neighbours on the page, and the node of the history list.
+/// Bytes of the header of an undo log (`TRX_UNDO_LOG_OLD_HDR_SIZE`): transaction id and number, flags, offsets of the
+/// log and of its neighbours on the page, and the node of the history list.
 const UNDO_HEADER_BYTES: usize = 46;
 /// What commit fills in of it: number, delete marks and state, node.
 const COMMIT_BYTES: usize = 8 + 4 + HISTORY_NODE_BYTES;
@@ -70,8 +71,8 @@ struct Pages {
 }
 
 impl Undo {
-    /// Over the pages that earlier runs have left. A smaller copy of a server has fewer segments and a shorter history, as
-    /// it has a shorter second, and a small pool has no more than a few pages in a hundred for them.
+    /// Over the pages that earlier runs have left. A smaller copy of a server has fewer segments and a shorter history,
+    /// as it has a shorter second, and a small pool has no more than a few pages in a hundred for them.
     pub fn new(options: &Options, pages: Vec<u32>) -> Self {
         let scaled = |full: u64| {
             let scaled = (full * options.engine_second_us / 1_000_000) as usize;
@@ -110,7 +111,8 @@ impl Undo {
         self.pages.lock().history.push_back(page_no);
     }
 
-    /// A batch is through with its page, which waits for another one if it tells where its last log has its history node.
+    /// A batch is through with its page, which waits for another one if it tells where its last log has its history
+    /// node.
     fn leave(&self, page_no: u32, reused_at: Option<usize>) {
         let mut pages = self.pages.lock();
         pages.in_use -= 1;
@@ -133,6 +135,7 @@ pub struct UndoLog<'a> {
 }
 
 impl<'a> UndoLog<'a> {
+    /// Of a batch that begins; without a page until there is something to log.
     pub fn new(store: &'a PageStore, undo: &'a Undo) -> Self {
         Self { store, undo, page: None, start: 0, records: 0, record: Vec::new() }
     }

@@ -1,10 +1,10 @@
-//! Changes of pages together with their compressed form: a record goes into the modification log of the slot; when that is
-//! full, the page is compressed again with the record in it; when it does not fit its slot, it must be split.
+//! Changes of pages together with their compressed form: a record goes into the modification log of the slot; when that
+//! is full, the page is compressed again with the record in it; when it does not fit its slot, it must be split.
 //!
-//! A page that is compressed again goes into the redo log as it is then (`innodb_log_compressed_pages`, on by default), so
-//! replay compresses nothing and comes to the same slots whatever zlib does. Only where the log is nearly full, as many
-//! changes of one batch can make it, is the record logged and that the page is compressed again, as InnoDB does with that
-//! option off.
+//! A page that is compressed again goes into the redo log as it is then (`innodb_log_compressed_pages`, on by default),
+//! so replay compresses nothing and comes to the same slots whatever zlib does. Only where the log is nearly full, as
+//! many changes of one batch can make it, is the record logged and that the page is compressed again, as InnoDB does
+//! with that option off.
 
 use super::origin::Origin;
 use super::page_store::PageStore;
@@ -38,7 +38,8 @@ impl PageStore {
         self.pool.options.innodb_compression_level as u8
     }
 
-    /// What is logged in front of a record that made its page be compressed again; none if the log has room for the page.
+    /// What is logged in front of a record that made its page be compressed again; none if the log has room for the
+    /// page.
     pub fn recompress_op(&self, page: u32) -> Option<RedoOp<'static>> {
         let image = 2 * self.pool.files.of_page(page).slot_bytes() as u64;
         let tight = self.redo.checkpoint_age() + image > self.redo.thresholds.hard;

@@ -1,4 +1,5 @@
-//! Splits of compressed pages: InnoDB's choice of where to split, and further splits of what still does not fit its slot.
+//! Splits of compressed pages: InnoDB's choice of where to split, and further splits of what still does not fit its
+//! slot.
 
 use super::insert::Growth;
 use crate::btree::page::{Edit, Kind, Payload, SLOT_BYTES, View, split_point};
