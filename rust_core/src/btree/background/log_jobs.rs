@@ -21,7 +21,7 @@ impl Background {
         let gain = target.saturating_sub(redo.checkpoint_lsn());
         let pressed = redo.checkpoint_age() >= limits.limit_for_dirty_page_age;
         let worth = gain >= limits.soft / 64 || (gain > 0 && target == redo.lsn());
-        let asked = self.writer_waits.load(Ordering::Acquire) || (state.settling && self.pool.dirty.len() == 0);
+        let asked = self.writer_waits.load(Ordering::Acquire) || (state.settling && self.pool.flush_list.len() == 0);
         gain > 0 && (now_ns >= state.checkpoint_at_ns || asked || (pressed && worth))
     }
 

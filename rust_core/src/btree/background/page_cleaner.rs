@@ -45,7 +45,7 @@ impl Background {
             state.grew_at_ns = now_ns;
         }
         let sight = Sight {
-            dirty_pages: pool.dirty.len() as u64,
+            dirty_pages: pool.flush_list.len() as u64,
             pool_pages: pool.pages_to_hold() as u64,
             age: self.age(),
             pages_before_target: self.pages_before_target(&state.adaptive_flush),
@@ -177,7 +177,7 @@ impl Job for FlushJob {
         if self.slot.is_refill() {
             self.pages = background.take_due(pool.batch_pages().saturating_sub(frames.len()));
         }
-        let oldest = pool.dirty.reserve_oldest(self.pages);
+        let oldest = pool.flush_list.reserve_oldest(self.pages);
         self.pages = 0;
         frames.extend(&oldest.frames);
         pool.write_frames_into(&mut self.batches, task, &frames, true)

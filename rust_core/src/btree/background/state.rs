@@ -134,20 +134,20 @@ impl Background {
 
     /// Dirty pages that are not on their way to storage.
     pub(super) fn idle_dirty(&self) -> u64 {
-        self.pool.dirty.len().saturating_sub(self.pool.dirty.writing()) as u64
+        self.pool.flush_list.len().saturating_sub(self.pool.flush_list.writing()) as u64
     }
 
     /// Redo bytes since the oldest change that is not in the page file.
     pub(super) fn age(&self) -> u64 {
         let lsn = self.pool.redo.lsn();
-        lsn - self.pool.dirty.oldest().unwrap_or(lsn).min(lsn)
+        lsn - self.pool.flush_list.oldest().unwrap_or(lsn).min(lsn)
     }
 
     /// Dirty pages that are due by their age.
     pub(super) fn pages_before_target(&self, adaptive_flush: &AdaptiveFlush) -> u64 {
-        let Some(oldest) = self.pool.dirty.oldest() else { return 0 };
+        let Some(oldest) = self.pool.flush_list.oldest() else { return 0 };
         let most = 2 * 3 * self.pool.options.innodb_io_capacity_max;
-        self.pool.dirty.count_before(adaptive_flush.target_lsn(oldest) + 1, most.min(u64::from(u32::MAX)) as usize)
+        self.pool.flush_list.count_before(adaptive_flush.target_lsn(oldest) + 1, most.min(u64::from(u32::MAX)) as usize)
             as u64
     }
 }

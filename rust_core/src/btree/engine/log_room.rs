@@ -12,9 +12,9 @@ use std::time::Duration;
 const CHANGE_OVERHEAD: u64 = 160;
 /// Assumption: changes of a compressed table for one page that is compressed again.
 const CHANGES_PER_RECOMPRESSION: u64 = 8;
-/// Rounds without any gain after which a client gives up: every page that it could flush is in use, and nobody holds
-/// room.
-const FUTILE_ROUNDS: usize = 6000;
+/// Rounds after which a client gives up, of those without any gain while nobody holds room and no page is being written:
+/// then only a latch that others hold for a moment can be in the way.
+const FUTILE_ROUNDS: usize = 100;
 /// How long a client waits for what others do before it looks again.
 const ROOM_WAIT: Duration = Duration::from_millis(10);
 
@@ -70,11 +70,10 @@ impl Btree {
                 continue;
             }
             self.poison.check()?;
-            // Under the virtual clock, nobody else does anything before this task is through.
-            futile = if task.is_simulated() { FUTILE_ROUNDS } else { futile + usize::from(others == 0) };
+            futile += usize::from(others == 0 && store.pool.flush_list.writing() == 0);
             match seen {
-                Some(seen) if !task.is_simulated() => self.signal.wait_completed(seen, ROOM_WAIT),
-                _ => waiting = Some(Waiting::among(&self.room_waiters)),
+                Some(seen) => self.signal.wait_completed(seen, ROOM_WAIT),
+                None => waiting = Some(Waiting::among(&self.room_waiters)),
             }
         }
         let accepted = format!("a batch whose redo fits into innodb_redo_log_capacity, {}", redo.header().capacity);
@@ -87,5 +86,54 @@ impl Btree {
         if self.room_waiters.load(Ordering::SeqCst) > 0 {
             self.signal.complete();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::btree::options::Options;
+    use crate::engine::{Commit, Engine, KeyLayout};
+    use crate::runtime::Signal;
+    use crate::runtime::threads::{sleep, spawn};
+    use crate::storage::MemoryStorage;
+    use std::sync::Arc;
+
+    fn engine() -> Arc<Btree> {
+        let storage = Arc::new(MemoryStorage::new(Arc::default()));
+        let options = Options { innodb_redo_log_capacity: 256 << 10, ..Options::default() };
+        let signal = Arc::new(Signal::default());
+        Btree::open(storage, options, KeyLayout::Plain, signal, &mut Task::wall(0)).unwrap()
+    }
+
+    fn put(engine: &Btree, number: u32) -> Result<()> {
+        let mut batch = WriteBatch::default();
+        batch.put(&number.to_be_bytes(), &[7; 1000]);
+        engine.write(&mut Task::wall(1), &mut batch, Commit::Configured)
+    }
+
+    #[test]
+    fn a_client_waits_for_room_until_another_gives_it_back() {
+        let engine = engine();
+        let held = engine.forest.store.redo.thresholds.hard;
+        engine.forest.reserved.store(held, Ordering::SeqCst);
+        let client = engine.clone();
+        let write = spawn("client".to_owned(), move || put(&client, 0));
+        while engine.room_waiters.load(Ordering::SeqCst) == 0 {
+            sleep(Duration::from_millis(1));
+        }
+        engine.give_back(held);
+        write.join().unwrap().unwrap();
+        assert_eq!(engine.room_waiters.load(Ordering::SeqCst), 0);
+    }
+
+    #[test]
+    fn a_client_gives_up_where_nobody_can_make_room() {
+        let engine = engine();
+        // A batch that never ends keeps the checkpoint where it is.
+        engine.forest.store.redo.begin_batch();
+        let refused = (0..1000).find_map(|number| put(&engine, number).err());
+        assert!(matches!(refused, Some(Error::Invalid { .. })), "{refused:?}");
+        assert_eq!(engine.room_waiters.load(Ordering::SeqCst), 0);
     }
 }

@@ -63,7 +63,7 @@ impl<'a> Replay<'a> {
                 return Err(broken(self.header, lsn, "leaves a page that is none"));
             }
             one.page.edit().set_lsn(end);
-            self.pool.dirty.mark(one.page.frame, lsn);
+            self.pool.flush_list.mark(one.page.frame, lsn);
         }
         Ok(())
     }

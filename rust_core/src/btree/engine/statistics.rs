@@ -39,7 +39,7 @@ impl Btree {
                 ("checkpoint_age", redo.checkpoint_age() as f64),
                 ("redo_file_bytes", redo.file_bytes() as f64),
                 ("checkpoint_max_age", redo.thresholds.limit_for_free_check as f64),
-                ("dirty_pages", pool.dirty.len() as f64),
+                ("dirty_pages", pool.flush_list.len() as f64),
                 ("pool_pages", pool.frames() as f64),
                 ("free_pages", free_pages as f64),
                 ("pages_flushed", count(&pool.counters.pages_flushed)),

@@ -45,10 +45,10 @@ pub struct BufferPool {
     pub lru: Mutex<Lru>,
     /// Pages that are held in both forms, where tables are compressed. Locked after the LRU list.
     pub unzip_lru: Mutex<UnzipLru>,
-    /// Evictions, as InnoDB's `freed_page_clock` counts them.
-    pub(super) clock: AtomicU32,
+    /// Evictions since open.
+    pub(super) freed_page_clock: AtomicU32,
     pub table: PageTable,
-    pub dirty: FlushList,
+    pub flush_list: FlushList,
     pub files: Arc<FilSystem>,
     pub(super) doublewrite: Option<Doublewrite>,
     pub redo: Arc<Redo>,
@@ -93,9 +93,9 @@ impl BufferPool {
             old: lru.old_flags(),
             lru: Mutex::new(lru),
             unzip_lru: Mutex::new(UnzipLru::new(if options.has_zip_tables() { frames } else { 0 })),
-            clock: AtomicU32::new(0),
+            freed_page_clock: AtomicU32::new(0),
             table: PageTable::new(),
-            dirty: FlushList::new(frames),
+            flush_list: FlushList::new(frames),
             files,
             doublewrite,
             redo,
@@ -137,7 +137,7 @@ impl BufferPool {
         self.held_bytes()
             + (self.frames.len() * size_of::<Frame>()) as u64
             + self.table.memory_bytes()
-            + self.dirty.memory_bytes()
+            + self.flush_list.memory_bytes()
             + self.lru.lock().memory_bytes()
     }
 
@@ -234,7 +234,7 @@ impl BufferPool {
             meta.first_access_ns.store(task.now_ns.max(1), Ordering::Relaxed);
             return self.note_first_access(page_no);
         }
-        let clock = self.clock.load(Ordering::Relaxed);
+        let clock = self.freed_page_clock.load(Ordering::Relaxed);
         if clock == 0 {
             return;
         }

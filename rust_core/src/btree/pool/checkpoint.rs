@@ -13,7 +13,7 @@ impl BufferPool {
     pub fn make_log_room(&self, task: &mut Task) -> Result<bool> {
         let before = self.redo.checkpoint_lsn();
         self.complete_written();
-        let batches = self.write_frames(task, &self.dirty.oldest_frames(LOG_ROOM_PAGES), false)?;
+        let batches = self.write_frames(task, &self.flush_list.oldest_frames(LOG_ROOM_PAGES), false)?;
         self.complete_all(&batches);
         self.checkpoint_now(task)?;
         Ok(!batches.is_empty() || self.redo.checkpoint_lsn() != before)
@@ -23,7 +23,7 @@ impl BufferPool {
     pub fn flush_all(&self, task: &mut Task) -> Result<()> {
         self.complete_written();
         loop {
-            let frames = self.dirty.oldest_frames(self.batch_pages());
+            let frames = self.flush_list.oldest_frames(self.batch_pages());
             if frames.is_empty() {
                 return Ok(());
             }
@@ -37,7 +37,7 @@ impl BufferPool {
         // The end is read first: a change logged after it is bounded by it, one before it is already in the lists.
         let end = self.redo.lsn();
         let floor = self.redo.batch_floor().unwrap_or(end);
-        end.min(floor).min(self.dirty.oldest().unwrap_or(end))
+        end.min(floor).min(self.flush_list.oldest().unwrap_or(end))
     }
 
     /// Writes a checkpoint as far forward as can be.

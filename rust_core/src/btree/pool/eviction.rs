@@ -34,23 +34,23 @@ impl BufferPool {
             let depth = search_depth(self.frames());
             return lru.coldest().take(depth).find_map(|frame| Some((frame, self.try_evict(frame)?)));
         }
-        let is_dirty = |frame| self.dirty.is_dirty(frame);
-        lru.find_clean(self.dirty.cleaned(), is_dirty, |frame| self.try_evict(frame))
+        let is_dirty = |frame| self.flush_list.is_dirty(frame);
+        lru.find_clean(self.flush_list.cleaned(), is_dirty, |frame| self.try_evict(frame))
     }
 
     /// Takes a clean, unlatched page out of its frame. The caller holds the lock of the list.
     fn try_evict(&self, frame: u32) -> Option<RwLockWriteGuard<'_, Body>> {
-        if self.dirty.is_dirty(frame) {
+        if self.flush_list.is_dirty(frame) {
             return None;
         }
         let mut guard = self.frames[frame as usize].latch.try_write()?;
-        if self.dirty.is_dirty(frame) {
+        if self.flush_list.is_dirty(frame) {
             return None;
         }
         self.keep_ibuf_bits(&guard);
         self.table.entry(guard.page_no).release();
         guard.page_no = NO_PAGE;
-        self.clock.fetch_add(1, Ordering::Relaxed);
+        self.freed_page_clock.fetch_add(1, Ordering::Relaxed);
         self.counters.evictions.fetch_add(1, Ordering::Relaxed);
         Some(guard)
     }
@@ -58,7 +58,7 @@ impl BufferPool {
     /// Whether a page could come in without anything but a clean page at the cold end going for it.
     pub fn has_frame_at_hand(&self) -> bool {
         let lru = self.lru.lock();
-        let is_clean = |frame: u32| !self.dirty.is_dirty(frame);
+        let is_clean = |frame: u32| !self.flush_list.is_dirty(frame);
         self.frames_left(lru.free_len()) > 0 || lru.coldest().take(search_depth(self.frames())).any(is_clean)
     }
 
@@ -84,7 +84,7 @@ impl BufferPool {
 
     /// Whether the pool never had to let a page go.
     pub fn has_evicted_none(&self) -> bool {
-        self.clock.load(Ordering::Relaxed) == 0
+        self.freed_page_clock.load(Ordering::Relaxed) == 0
     }
 
     /// Keeps what a leaf is like that leaves the pool or keeps its compressed form alone, if anyone asks for it later.

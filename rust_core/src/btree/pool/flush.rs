@@ -34,13 +34,13 @@ impl BufferPool {
 
     /// Whether no more pages should be written before some are completed.
     pub fn is_full_in_flight(&self) -> bool {
-        self.dirty.writing() >= self.most_in_flight()
+        self.flush_list.writing() >= self.most_in_flight()
     }
 
     /// Dirty frames among the `depth` coldest.
     pub fn coldest_dirty(&self, depth: usize, limit: usize) -> Vec<u32> {
         let lru = self.lru.lock();
-        lru.coldest().take(depth).filter(|frame| self.dirty.is_dirty(*frame)).take(limit).collect()
+        lru.coldest().take(depth).filter(|frame| self.flush_list.is_dirty(*frame)).take(limit).collect()
     }
 
     /// Writes the given frames, as far as they are dirty, with their neighbours, in batches of one doublewrite region.
@@ -85,7 +85,7 @@ impl BufferPool {
             chosen.insert(page_no, frame);
             let dirty = |page_no: u32| {
                 let frame = self.table.entry(page_no).frame()?;
-                self.dirty.is_dirty(frame).then_some(frame)
+                self.flush_list.is_dirty(frame).then_some(frame)
             };
             for (page_no, frame) in neighbors(&self.options, self.frames(), page_no, dirty) {
                 chosen.insert(page_no, frame);
@@ -99,7 +99,7 @@ impl BufferPool {
     /// may wait for one of the claimed frames.
     fn copy(&self, task: &mut Task, chosen: &mut BTreeMap<u32, u32>, wait: bool) -> Copies<'_> {
         let images = Vec::with_capacity(chosen.len() * self.files.system().slot_bytes());
-        let mut copies = Copies { pages: Vec::new(), claims: Claims::new(&self.dirty), images, newest_lsn: 0 };
+        let mut copies = Copies { pages: Vec::new(), claims: Claims::new(&self.flush_list), images, newest_lsn: 0 };
         let take = |copies: &mut Copies, frame: u32, wait: bool| {
             if !copies.claims.claim(frame) {
                 return true;
@@ -109,7 +109,7 @@ impl BufferPool {
                 copies.pages.push(page_no);
                 body.append_stored(&mut copies.images);
                 copies.newest_lsn = copies.newest_lsn.max(View(&copies.images[start..]).lsn());
-                self.dirty.copied(frame);
+                self.flush_list.copied(frame);
             });
             if copied.is_none() {
                 copies.claims.give_up_last();
@@ -181,7 +181,7 @@ impl BufferPool {
     pub fn complete(&self, batch: &Arc<FlushBatch>) {
         if !batch.completed.swap(true, Ordering::AcqRel) {
             for frame in &batch.frames {
-                self.dirty.complete(*frame);
+                self.flush_list.complete(*frame);
             }
             self.written.lock().retain(|other| !Arc::ptr_eq(other, batch));
         }

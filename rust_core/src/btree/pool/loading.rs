@@ -213,7 +213,7 @@ impl BufferPool {
         let frame = &self.frames[page.frame as usize];
         frame.page_hint.store(page_no, Ordering::Release);
         frame.first_access_ns.store(0, Ordering::Relaxed);
-        frame.young_clock.store(self.clock.load(Ordering::Relaxed), Ordering::Relaxed);
+        frame.young_clock.store(self.freed_page_clock.load(Ordering::Relaxed), Ordering::Relaxed);
         self.lru.lock().insert(page.frame);
         if page.guard.has_zip() {
             self.note_unzipped(page.frame);

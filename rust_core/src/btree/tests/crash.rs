@@ -295,7 +295,7 @@ fn a_page_that_is_newer_on_storage_than_its_image_in_the_log_stays_as_it_is() {
         let forest = driven.engine.forest();
         assert!(forest.undo.pages().len() == 1 && forest.counters.splits.load(Ordering::Relaxed) > 1, "{more}");
         let is_undo = |frame: &u32| forest.undo.pages().contains(&forest.store.pool.page_hint(*frame));
-        let frames = forest.store.pool.dirty.oldest_frames(usize::MAX).into_iter().filter(|frame| !is_undo(frame));
+        let frames = forest.store.pool.flush_list.oldest_frames(usize::MAX).into_iter().filter(|frame| !is_undo(frame));
         let batches = forest.store.pool.write_frames(&mut driven.task, &frames.collect::<Vec<_>>(), true).unwrap();
         forest.store.pool.complete_all(&batches);
         let begin = forest.store.redo.checkpoint_lsn();

@@ -132,7 +132,7 @@ impl Forest {
         }
         task.charge(Work::Record, waiting.changes.len() as u64);
         if !log.is_empty() {
-            self.store.pool.dirty.mark(page.frame, self.store.redo.lsn());
+            self.store.pool.flush_list.mark(page.frame, self.store.redo.lsn());
             let (_, end) = self.store.redo.append(task, |out| out.extend_from_slice(&log))?;
             page.edit().set_lsn(end);
         }

@@ -115,7 +115,7 @@ impl Forest {
         key: &[u8],
         payload: Payload,
         undo: Option<&mut UndoLog<'a>>,
-    ) -> Result<Growth<'a>> {
+    ) -> Result<PessimisticInsert<'a>> {
         let largest = self.max_key_bytes(tree.number) + NODE_RECORD_HEADER + SLOT_BYTES;
         // Nobody knows of a compressed page whether one more child fits.
         let zip = self.store.pool.files.of_tree(tree.number).zip_bytes() > 0;
@@ -127,7 +127,7 @@ impl Forest {
             undo.note_put(task, tree.number, leaf, place, key, payload)?;
         }
         let path = (0..pages.len()).collect::<Vec<_>>();
-        let mut growth = Growth { forest: self, tree, mtr: Mtr::new(&self.store, pages), path };
+        let mut growth = PessimisticInsert { forest: self, tree, mtr: Mtr::new(&self.store, pages), path };
         growth.drop_long_value(task, key)?;
         Ok(growth)
     }
@@ -152,7 +152,7 @@ fn fits(view: View, slot: usize, found: bool, need: usize, payload: Payload, zip
 }
 
 /// A mini-transaction that puts a record and grows the tree as it must.
-pub struct Growth<'a> {
+pub struct PessimisticInsert<'a> {
     pub forest: &'a Forest,
     pub tree: Tree,
     pub mtr: Mtr<'a>,
@@ -160,7 +160,7 @@ pub struct Growth<'a> {
     pub path: Vec<usize>,
 }
 
-impl Growth<'_> {
+impl PessimisticInsert<'_> {
     /// Frees the overflow pages of the value that `key` has.
     fn drop_long_value(&mut self, task: &mut Task, key: &[u8]) -> Result<()> {
         let leaf = self.path[self.path.len() - 1];

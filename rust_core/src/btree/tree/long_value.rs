@@ -2,7 +2,7 @@
 //! and the record are written in one mini-transaction, so a crash leaves no page that nobody names.
 
 use super::forest::Forest;
-use super::insert::Growth;
+use super::insert::PessimisticInsert;
 use super::origin::Origin;
 use super::root::Tree;
 use super::undo::UndoLog;
@@ -88,7 +88,7 @@ impl Forest {
     }
 }
 
-impl Growth<'_> {
+impl PessimisticInsert<'_> {
     /// Writes a long value to pages of its own, and returns the pointer to them.
     fn write_chain(&mut self, task: &mut Task, value: &[u8]) -> Result<[u8; OVERFLOW_POINTER_BYTES]> {
         let (tree, mut next) = (self.tree.number, NO_PAGE);

@@ -247,7 +247,7 @@ impl<'a> Mtr<'a> {
         let store = self.store;
         let bound = floor.unwrap_or_else(|| store.redo.lsn());
         for held in self.held.iter().filter(|held| held.changed) {
-            store.pool.dirty.mark(held.page.frame, bound);
+            store.pool.flush_list.mark(held.page.frame, bound);
         }
         let (_, end) = store.redo.append(task, |out| out.extend_from_slice(&self.log))?;
         for held in self.held.iter_mut().filter(|held| held.changed) {

@@ -58,7 +58,7 @@ impl PageStore {
         fill: impl FnOnce(&mut Vec<u8>),
     ) -> Result<u64> {
         let bound = floor.unwrap_or_else(|| self.redo.lsn());
-        self.pool.dirty.mark(page.frame, bound);
+        self.pool.flush_list.mark(page.frame, bound);
         let (_, end) = self.redo.append(task, fill).inspect_err(|error| self.pool.poison.set(error))?;
         page.edit().set_lsn(end);
         drop(page);

@@ -256,7 +256,7 @@ impl<'a> UndoLog<'a> {
     /// Logs a change of the undo page, and gives the page its LSN.
     fn log(&self, task: &mut Task, mut page: WritePage<'a>, fill: impl FnOnce(&mut Vec<u8>)) -> Result<WritePage<'a>> {
         let store = self.store;
-        store.pool.dirty.mark(page.frame, store.redo.lsn());
+        store.pool.flush_list.mark(page.frame, store.redo.lsn());
         let (_, end) = store.redo.append(task, fill).inspect_err(|error| store.pool.poison.set(error))?;
         page.edit().set_lsn(end);
         Ok(page)

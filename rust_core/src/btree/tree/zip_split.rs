@@ -1,7 +1,7 @@
 //! Splits of compressed pages: InnoDB's choice of where to split, and further splits of what still does not fit its
 //! slot.
 
-use super::insert::Growth;
+use super::insert::PessimisticInsert;
 use crate::btree::page::{Edit, Kind, Payload, SLOT_BYTES, View, split_point};
 use crate::btree::pool::Piece;
 use crate::error::{Error, Result};
@@ -20,7 +20,7 @@ fn middle(records: View, slots: &Range<usize>) -> usize {
     (half.unwrap_or(slots.start) + 1).clamp(slots.start + 1, slots.end - 1)
 }
 
-impl Growth<'_> {
+impl PessimisticInsert<'_> {
     /// Splits a page so that the record goes in at `slot`. All pages up to the root are latched.
     pub fn split_zip(
         &mut self,
