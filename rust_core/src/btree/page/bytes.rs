@@ -2,31 +2,37 @@
 
 use std::ops::Range;
 
+/// The little-endian integer at `at`.
 #[inline]
 pub fn get_u16(bytes: &[u8], at: usize) -> u16 {
     u16::from_le_bytes([bytes[at], bytes[at + 1]])
 }
 
+/// The little-endian integer at `at`.
 #[inline]
 pub fn get_u32(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
 
+/// The little-endian integer at `at`.
 #[inline]
 pub fn get_u64(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(std::array::from_fn(|n| bytes[at + n]))
 }
 
+/// Writes a little-endian integer at `at`.
 #[inline]
 pub fn put_u16(bytes: &mut [u8], at: usize, value: u16) {
     bytes[at..at + 2].copy_from_slice(&value.to_le_bytes());
 }
 
+/// Writes a little-endian integer at `at`.
 #[inline]
 pub fn put_u32(bytes: &mut [u8], at: usize, value: u32) {
     bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
 }
 
+/// Writes a little-endian integer at `at`.
 #[inline]
 pub fn put_u64(bytes: &mut [u8], at: usize, value: u64) {
     bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());

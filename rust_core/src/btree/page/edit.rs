@@ -47,10 +47,12 @@ impl Payload<'_> {
 pub struct Edit<'a>(pub &'a mut [u8]);
 
 impl Edit<'_> {
+    /// The page as it is now.
     pub fn view(&self) -> View<'_> {
         View(self.0)
     }
 
+    /// Notes the end of the frame that changed the page last.
     pub fn set_lsn(&mut self, lsn: u64) {
         put_u64(self.0, AT_LSN, lsn);
     }

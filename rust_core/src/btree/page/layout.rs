@@ -134,48 +134,59 @@ impl<'a> Stored<'a> {
 pub struct View<'a>(pub &'a [u8]);
 
 impl<'a> View<'a> {
+    /// Bytes of the page.
     pub fn size(self) -> usize {
         self.0.len()
     }
 
+    /// Its number.
     pub fn page_no(self) -> u32 {
         get_u32(self.0, AT_PAGE_NO)
     }
 
+    /// End of the frame that changed the page last.
     pub fn lsn(self) -> u64 {
         get_u64(self.0, AT_LSN)
     }
 
+    /// Number of the tree that the page belongs to.
     pub fn tree(self) -> u32 {
         get_u32(self.0, AT_TREE)
     }
 
+    /// What the page is.
     pub fn kind(self) -> Kind {
         Kind::from_byte(self.0[AT_KIND])
     }
 
+    /// Levels below the page; 0 for a leaf.
     #[inline]
     pub fn level(self) -> u8 {
         self.0[AT_LEVEL]
     }
 
+    /// Whether it is a leaf, if it is a page of a tree.
     pub fn is_leaf(self) -> bool {
         self.level() == 0
     }
 
+    /// Records.
     #[inline]
     pub fn count(self) -> usize {
         usize::from(get_u16(self.0, AT_COUNT))
     }
 
+    /// Where the heap ends.
     pub fn heap_top(self) -> usize {
         get_u32(self.0, AT_HEAP_TOP) as usize
     }
 
+    /// Bytes of removed records inside the heap.
     pub fn garbage(self) -> usize {
         get_u32(self.0, AT_GARBAGE) as usize
     }
 
+    /// The slot of the record that came last.
     pub fn last_insert(self) -> u16 {
         get_u16(self.0, AT_LAST_INSERT)
     }
@@ -185,6 +196,7 @@ impl<'a> View<'a> {
         usize::from(self.0[AT_PREFIX_LEN])
     }
 
+    /// What all keys that are compared begin with.
     #[inline]
     pub fn prefix(self) -> &'a [u8] {
         &self.0[AT_PREFIX..AT_PREFIX + self.prefix_len().min(MAX_PREFIX)]
@@ -229,6 +241,7 @@ impl<'a> View<'a> {
         offset + self.header_of(get_u16(self.0, offset))
     }
 
+    /// The key of a record.
     #[inline]
     pub fn key(self, slot: usize) -> &'a [u8] {
         let at = self.offset(slot);

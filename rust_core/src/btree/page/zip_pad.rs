@@ -58,6 +58,7 @@ pub struct ZipPads {
 }
 
 impl ZipPads {
+    /// Without padding, for pages of so many bytes.
     pub fn new(page_bytes: usize) -> Self {
         Self { page_bytes, by_tree: Mutex::default() }
     }

@@ -50,6 +50,7 @@ pub struct Claims<'a> {
 }
 
 impl<'a> Claims<'a> {
+    /// No claims yet.
     pub fn new(list: &'a FlushList) -> Self {
         Self { frames: Vec::new(), list }
     }
@@ -99,6 +100,7 @@ pub struct FlushList {
 }
 
 impl FlushList {
+    /// A list without dirty frames.
     pub fn new(frames: usize) -> Self {
         let since = (0..frames).map(|_| AtomicU64::new(0)).collect();
         let is_dirty = (0..frames).map(|_| AtomicBool::new(false)).collect();

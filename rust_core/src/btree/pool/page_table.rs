@@ -91,6 +91,7 @@ pub struct PageTable {
 }
 
 impl PageTable {
+    /// Of pages of which nothing is known.
     pub fn new() -> Self {
         Self { chunks: (0..CHUNKS).map(|_| OnceLock::new()).collect(), allocated: AtomicU64::new(0) }
     }

@@ -129,6 +129,7 @@ pub struct ChangeBuffer {
 }
 
 impl ChangeBuffer {
+    /// Without changes, whatever earlier runs have left.
     pub fn new(options: &Options) -> Self {
         let pages = (options.innodb_buffer_pool_size / options.innodb_page_size).max(MIN_POOL_PAGES);
         Self {

@@ -58,6 +58,7 @@ impl Find {
 }
 
 impl<'a> Cursor<'a> {
+    /// At no entry yet.
     pub fn new(forest: &'a Forest, layout: KeyLayout) -> Self {
         Self {
             forest,

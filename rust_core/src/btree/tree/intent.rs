@@ -125,6 +125,7 @@ impl Intent {
         Some(intent)
     }
 
+    /// The changes as the log has them.
     pub fn encoded(&self) -> &[u8] {
         &self.bytes
     }

@@ -57,10 +57,12 @@ impl<'a> Mtr<'a> {
         }
     }
 
+    /// A page to read.
     pub fn view(&self, index: usize) -> View<'_> {
         self.held[index].page.view()
     }
 
+    /// The number of a page.
     pub fn page_no(&self, index: usize) -> u32 {
         self.held[index].page.page_no()
     }
