@@ -126,8 +126,8 @@ impl Database {
         Self { layout, files: files_of(&*storage), written, open: Box::new(open), repair: Box::new(repair) }
     }
 
-    /// Damages the files as `script` says, then uses the database, and says whether it could be used to the end. Only with
-    /// `repaired` checksums may it show what nobody wrote.
+    /// Damages the files as `script` says, then uses the database, and says whether it could be used to the end. Only
+    /// with `repaired` checksums may it show what nobody wrote.
     pub fn check(&self, script: &[u8], repaired: bool) -> bool {
         let seed = script.iter().fold(7u64, |seed, byte| seed.wrapping_mul(0x100_0000_01b3) ^ u64::from(*byte));
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);

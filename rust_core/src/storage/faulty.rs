@@ -177,7 +177,11 @@ mod tests {
         let wrote = file.write_at(&mut task, Purpose::Wal, 0, &[7; 1000]).is_ok();
         let synced = [file.sync(&mut task, Purpose::Wal).is_ok(), file.sync(&mut task, Purpose::Wal).is_ok()];
         storage.sync_directory(&mut task).unwrap();
-        let left = memory.crash_clone(crate::storage::memory::CrashKeeps::Synced).open(&mut task, "g", FileOptions::DIRECT).unwrap().len();
+        let left = memory
+            .crash_clone(crate::storage::memory::CrashKeeps::Synced)
+            .open(&mut task, "g", FileOptions::DIRECT)
+            .unwrap()
+            .len();
         ([vec![created, wrote], synced.to_vec()].concat(), file.len(), left)
     }
 

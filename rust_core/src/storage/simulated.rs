@@ -16,8 +16,8 @@ use parking_lot::{Mutex, RwLock};
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Assumption: the operating system writes buffered bytes back in pieces of this size.
 pub const WRITE_BACK_BYTES: u64 = 1 << 20;
@@ -379,8 +379,8 @@ impl StorageFile for SimulatedFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::storage::PageCached;
     use crate::cost::WorkCounts;
+    use crate::storage::PageCached;
     use crate::task::Charge;
 
     /// Notes what the device is asked for.
