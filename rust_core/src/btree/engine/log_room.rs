@@ -12,8 +12,8 @@ use std::time::Duration;
 const CHANGE_OVERHEAD: u64 = 160;
 /// Assumption: changes of a compressed table for one page that is compressed again.
 const CHANGES_PER_RECOMPRESSION: u64 = 8;
-/// Rounds after which a client gives up, of those without any gain while nobody holds room and no page is being written:
-/// then only a latch that others hold for a moment can be in the way.
+/// Rounds after which a client gives up, of those without any gain while nobody holds room and no page is being
+/// written: then only a latch that others hold for a moment can be in the way.
 const FUTILE_ROUNDS: usize = 100;
 /// How long a client waits for what others do before it looks again.
 const ROOM_WAIT: Duration = Duration::from_millis(10);
