@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from advisor.core import Interval, Report
+from advisor.spec import Interval, Report
 
 KB, MB = 1024, 1e6
 BINARY_LOG = "binary_log_bytes"
