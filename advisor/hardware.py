@@ -13,6 +13,7 @@ import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+from platformdirs import user_config_path
 from pydantic import Field, field_validator, model_validator
 
 from advisor import files
@@ -258,10 +259,9 @@ def _calls_path(name: str) -> Path:
 
 
 def user_folder() -> Path:
-    """The user's own machines: `tunebench/hardware` under `$XDG_CONFIG_HOME` or `~/.config`."""
-    config_home = os.environ.get("XDG_CONFIG_HOME")
-    base = Path(config_home) if config_home else Path.home() / ".config"
-    return base / "tunebench" / "hardware"
+    """The user's own machines: `hardware` in the user's folder for configuration of this program
+    (`$XDG_CONFIG_HOME/tunebench` or `~/.config/tunebench` on Linux)."""
+    return user_config_path("tunebench", appauthor=False) / "hardware"
 
 
 def processor() -> str:
