@@ -2,8 +2,28 @@
 //! background work that a runtime carries out for it.
 
 use crate::error::{Error, Result};
-use crate::runtime::{Admission, Job, Task};
-use std::collections::BTreeMap;
+pub use crate::metrics::EngineStats;
+use crate::task::{Admission, Job, Task};
+use serde::Deserialize;
+use strum::{EnumString, IntoStaticStr, VariantNames};
+
+/// The engines of this core.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, EnumString, IntoStaticStr, VariantNames)]
+#[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
+pub enum EngineKind {
+    /// The LSM tree, with RocksDB's options.
+    Lsm,
+    /// The B-tree, with InnoDB's options.
+    Btree,
+}
+
+impl EngineKind {
+    /// Its name in specs and reports.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+}
 
 /// How keys are laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -242,30 +262,6 @@ pub trait EngineIterator {
     fn value(&self) -> &[u8];
 }
 
-/// Counters since open and gauges of now. Rates and ratios are made from two of these by `metrics`.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct EngineStats {
-    /// Key and value bytes of all writes.
-    pub user_bytes_written: u64,
-    /// Blocks or pages found in the cache.
-    pub cache_hits: u64,
-    /// Blocks or pages read from storage because the cache lacked them.
-    pub cache_misses: u64,
-    /// Filter questions answered `absent`.
-    pub bloom_useful: u64,
-    /// Filter questions answered `maybe present`.
-    pub bloom_positive: u64,
-    /// Filter questions answered `maybe present` for a key that was there.
-    pub bloom_true_positive: u64,
-    /// Bytes of memory in use: caches, memtables, filters, buffers.
-    pub memory_bytes: u64,
-    /// Bytes of files on storage.
-    pub disk_bytes: u64,
-    /// Whatever else the engine counts, under the real product's names (`compaction_pending_bytes`, `level0_files`,
-    /// `checkpoint_age`, …). All are plain numbers.
-    pub details: BTreeMap<String, f64>,
-}
-
 /// A storage engine under either clock. It never sleeps, reads a clock or starts a thread.
 pub trait Engine: Send + Sync {
     /// Reads a key into `value` (cleared first) and says whether it is there.
@@ -329,7 +325,7 @@ macro_rules! forward_to_engine {
     () => {
         fn count_in_range(
             &self,
-            task: &mut $crate::runtime::Task,
+            task: &mut $crate::task::Task,
             from: &[u8],
             to: &[u8],
         ) -> $crate::error::Result<Option<u64>> {
@@ -340,15 +336,11 @@ macro_rules! forward_to_engine {
             self.engine.takes_in_pieces(changes)
         }
 
-        fn admit(
-            &self,
-            task: &mut $crate::runtime::Task,
-            bytes: u64,
-        ) -> $crate::error::Result<$crate::runtime::Admission> {
+        fn admit(&self, task: &mut $crate::task::Task, bytes: u64) -> $crate::error::Result<$crate::task::Admission> {
             self.engine.admit(task, bytes)
         }
 
-        fn next_job(&self, now_ns: u64) -> Option<Box<dyn $crate::runtime::Job>> {
+        fn next_job(&self, now_ns: u64) -> Option<Box<dyn $crate::task::Job>> {
             self.engine.next_job(now_ns)
         }
 
@@ -360,7 +352,7 @@ macro_rules! forward_to_engine {
             self.engine.background_threads()
         }
 
-        fn begin_settle(&self, task: &mut $crate::runtime::Task) -> $crate::error::Result<()> {
+        fn begin_settle(&self, task: &mut $crate::task::Task) -> $crate::error::Result<()> {
             self.engine.begin_settle(task)
         }
 

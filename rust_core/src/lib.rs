@@ -3,6 +3,7 @@
 
 pub mod btree;
 pub mod codec;
+pub mod cost;
 #[cfg(test)]
 mod crash_matrix;
 pub mod device;
@@ -13,14 +14,13 @@ pub mod fuzz;
 pub mod lsm;
 pub mod metrics;
 pub mod options;
-pub mod product;
 #[cfg(feature = "python")]
 mod python;
 pub mod run;
-pub mod runtime;
-pub mod server;
+pub mod scale;
 pub mod storage;
 pub mod table;
+pub mod task;
 pub mod transaction;
 pub mod workload;
 

@@ -134,16 +134,22 @@ impl OptionValue for String {
 
 /// Declares an options struct: `field: Type = default, Accepts, "text";`. The struct gets `Default`, `table()`,
 /// `from_json()` and `to_json()`. An engine that needs more checks across options makes them in `open`.
+///
+/// `scale` is beside the table: no option of a product, but how an engine knows what its data stands for.
 #[macro_export]
 macro_rules! engine_options {
     ($(#[$meta:meta])* $name:ident { $($field:ident : $type:ty = $default:expr, $accepts:expr, $text:literal;)* }) => {
         $(#[$meta])*
         #[derive(Debug, Clone, PartialEq)]
-        pub struct $name { $(#[doc = $text] pub $field: $type,)* }
+        pub struct $name {
+            $(#[doc = $text] pub $field: $type,)*
+            /// What the data stands for.
+            pub scale: $crate::scale::Scale,
+        }
 
         impl Default for $name {
             fn default() -> Self {
-                Self { $($field: $default.into(),)* }
+                Self { $($field: $default.into(),)* scale: $crate::scale::Scale::FULL }
             }
         }
 
@@ -170,7 +176,13 @@ macro_rules! engine_options {
                         let field = concat!("options.", stringify!($field));
                         $crate::error::Error::invalid(field, value, concat!("a value of type ", stringify!($type)))
                     })?
-                },)* })
+                },)* scale: $crate::scale::Scale::FULL })
+            }
+
+            /// The same for data at this scale.
+            #[must_use]
+            pub fn at_scale(self, scale: $crate::scale::Scale) -> Self {
+                Self { scale, ..self }
             }
 
             /// All settings, defaults included.
@@ -208,6 +220,13 @@ mod tests {
     #[test]
     fn absent_options_take_their_defaults() {
         assert_eq!(parse(r#"{"size": 512}"#).unwrap(), Sample { size: 512, ..Sample::default() });
+    }
+
+    #[test]
+    fn the_scale_is_beside_the_table() {
+        let scale = crate::scale::Scale::standing_for(8.0);
+        assert_eq!(Sample::default().at_scale(scale).scale, scale);
+        assert!(!Sample::default().to_json().contains_key("scale"));
     }
 
     #[test]

@@ -9,10 +9,10 @@ use pyo3::prelude::*;
 /// Real storage engines, their workloads, and the clocks that they run under.
 #[pymodule]
 mod _core {
+    use crate::cost::Work;
     use crate::error::Error;
     use crate::options::OptionInfo;
-    use crate::runtime::hardware::default_work_ns;
-    use crate::runtime::{Work, panics};
+    use crate::task::panics;
     use crate::{btree, lsm, run, workload};
     use pyo3::create_exception;
     use pyo3::exceptions::{PyException, PyValueError};
@@ -88,7 +88,7 @@ mod _core {
     #[pyfunction]
     fn work_kinds(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
         let kinds: Value =
-            Work::ALL.into_iter().map(|work| json!({"name": work.name(), "ns": default_work_ns(work)})).collect();
+            Work::ALL.into_iter().map(|work| json!({"name": work.name(), "ns": work.default_ns()})).collect();
         to_python(py, &kinds)
     }
 

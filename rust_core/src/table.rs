@@ -7,7 +7,7 @@ pub mod locks;
 
 use crate::engine::{Commit, Engine, RowImages, WriteBatch};
 use crate::error::{Error, Result};
-use crate::runtime::Task;
+use crate::task::Task;
 use crate::transaction;
 
 pub use locks::RowLocks;

@@ -4,7 +4,7 @@
 
 use crate::engine::{Commit, Engine, WriteBatch};
 use crate::error::Result;
-use crate::runtime::Task;
+use crate::task::Task;
 
 /// Writes a transaction, in pieces where the engine asks for it. A crash between two of them keeps the first, and others
 /// may see it before the last.
@@ -28,13 +28,14 @@ pub fn write(engine: &dyn Engine, task: &mut Task, batch: &mut WriteBatch, commi
 mod tests {
     use super::*;
     use crate::btree::{Btree, Options};
+    use crate::cost::Work;
     use crate::engine::{KeyLayout, RowImages};
     use crate::metrics::Purpose;
-    use crate::product::Called;
-    use crate::runtime::{Signal, Work};
-    use crate::server::{BinaryLogSpec, BinlogRowImage, Server};
+    use crate::run::product::Called;
+    use crate::run::server::{BinaryLogSpec, BinlogRowImage, Server};
     use crate::storage::memory::CrashKeeps;
     use crate::storage::{MemoryStorage, Storage};
+    use crate::task::Signal;
     use std::sync::Arc;
 
     const ROWS: u32 = 3000;

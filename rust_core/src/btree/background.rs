@@ -9,7 +9,7 @@ use super::read_ahead::ReadAheadJob;
 use super::space::Spaces;
 use crate::error::Result;
 use crate::metrics::Purpose;
-use crate::runtime::{Job, JobKind, Task};
+use crate::task::{Job, JobKind, Task};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -18,9 +18,10 @@ use super::page::{SLOT_BYTES, Stored};
 use super::pool::{Arrivals, WritePage};
 use super::redo_op::RedoOp;
 use super::undo::UndoLog;
+use crate::cost::Work;
 use crate::error::{Error, Result};
 use crate::metrics::Purpose;
-use crate::runtime::{Task, Work};
+use crate::task::Task;
 use std::sync::atomic::Ordering;
 
 /// Pages of redo that a merge may take: the changes of one page, and what they do to the buffer's tree.

@@ -9,9 +9,10 @@ use super::forest::{Bounds, Forest, Toward, Tree};
 use super::page::NO_PAGE;
 use super::pool::ReadPage;
 use super::split_key;
+use crate::cost::Work;
 use crate::engine::{EngineIterator, INDEX_NUMBER_BYTES, KeyLayout};
 use crate::error::Result;
-use crate::runtime::{Task, Work};
+use crate::task::Task;
 
 /// A cursor over one tree at a time.
 pub struct Cursor<'a> {

@@ -10,8 +10,8 @@ use super::redo::read_padded;
 use super::tablespaces::Tablespaces;
 use crate::error::Result;
 use crate::metrics::Purpose;
-use crate::runtime::{Line, Task};
 use crate::storage::StorageFile;
+use crate::task::{Semaphore, Task};
 use parking_lot::Mutex;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ pub struct Doublewrite {
     file: DurableFile,
     page_bytes: usize,
     taken: Mutex<Vec<bool>>,
-    batches: Line,
+    batches: Semaphore,
 }
 
 /// The first run of `count` free slots, which may end behind those that exist.
@@ -49,7 +49,7 @@ impl Doublewrite {
         options.set_syncs(&*file);
         let (page_bytes, batches) = (options.innodb_page_size as usize, options.innodb_doublewrite_files as usize);
         let file = DurableFile::new(file);
-        Self { file, page_bytes, taken: Mutex::default(), batches: Line::new(batches) }
+        Self { file, page_bytes, taken: Mutex::default(), batches: Semaphore::new(batches) }
     }
 
     /// Writes these packed pages and their images to slots of their own, syncs them, and keeps the slots until `in_place` is

@@ -6,8 +6,8 @@
 use crate::engine::Poison;
 use crate::error::Result;
 use crate::metrics::Purpose;
-use crate::runtime::Task;
 use crate::storage::StorageFile;
+use crate::task::Task;
 use std::sync::Arc;
 
 /// The file.

@@ -12,12 +12,13 @@ use super::redo;
 use super::redo_op::RedoOp;
 use super::split_key;
 use super::undo::{UndoLog, changed};
+use crate::cost::Work;
 use crate::engine::{
     Change, Commit, Engine, EngineIterator, EngineStats, INDEX_NUMBER_BYTES, KeyLayout, Poison, WriteBatch,
 };
 use crate::error::{Error, Result};
-use crate::runtime::{Admission, Job, Signal, Task, Work};
 use crate::storage::Storage;
+use crate::task::{Admission, Job, Signal, Task};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};

@@ -20,7 +20,7 @@ use super::tablespaces::Tablespace;
 use super::undo::{UNDO_TREE, Undo};
 use crate::error::{Error, Result};
 use crate::metrics::Purpose;
-use crate::runtime::{Serial, Task};
+use crate::task::{Serial, Task};
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;

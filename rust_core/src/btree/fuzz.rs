@@ -18,8 +18,8 @@ use crate::engine::{Engine, KeyLayout, WriteBatch};
 use crate::fuzz::mutate::scripts;
 use crate::fuzz::{Database, Target, expect_corruption};
 use crate::metrics::Purpose;
-use crate::runtime::{Signal, Task};
 use crate::storage::{MemoryStorage, Storage};
+use crate::task::{Signal, Task};
 use std::sync::{Arc, OnceLock};
 
 /// Every decoder of the B-tree.

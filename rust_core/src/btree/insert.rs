@@ -10,8 +10,9 @@ use super::page_edit::{Payload, has_room, has_room_to_replace, split_point, spli
 use super::pool::WritePage;
 use super::redo_op::RedoOp;
 use super::undo::{UndoLog, changed};
+use crate::cost::Work;
 use crate::error::Result;
-use crate::runtime::{Task, Work};
+use crate::task::Task;
 use std::sync::atomic::Ordering;
 
 /// What a change is logged as part of.

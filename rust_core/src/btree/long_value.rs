@@ -6,8 +6,9 @@ use super::insert::{Growth, Origin};
 use super::page::{AT_CHUNK, AT_NEXT, HEADER_BYTES, Kind, NO_PAGE, OVERFLOW_POINTER_BYTES, Stored, get_u32, put_u32};
 use super::page_edit::Payload;
 use super::undo::UndoLog;
+use crate::cost::Work;
 use crate::error::{Error, Result};
-use crate::runtime::{Task, Work};
+use crate::task::Task;
 
 impl Forest {
     fn broken_chain(&self, page_no: u32) -> Error {

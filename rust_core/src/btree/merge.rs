@@ -9,8 +9,9 @@ use super::page::{Kind, Stored, View};
 use super::page_edit::Edit;
 use super::redo_op::RedoOp;
 use super::undo::UndoLog;
+use crate::cost::Work;
 use crate::error::Result;
-use crate::runtime::{Task, Work};
+use crate::task::Task;
 use std::sync::atomic::Ordering;
 
 impl Forest {

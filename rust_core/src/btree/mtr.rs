@@ -15,7 +15,7 @@ use super::space::{Taken, write_given_back, write_taken};
 use super::tablespaces::Tablespace;
 use crate::error::{Error, Result};
 use crate::metrics::Purpose;
-use crate::runtime::Task;
+use crate::task::Task;
 use std::ops::Range;
 
 struct Held<'a> {

@@ -89,9 +89,6 @@ engine_options! {
             "Percent of the pool that the change buffer may take.";
         merge_threshold: u64 = 50u64, Accepts::Range(1.0, 50.0),
             "Percent of fill below which a page is merged with a neighbour.";
-        engine_second_us: u64 = 1_000_000u64, Accepts::Range(1000.0, 1_000_000.0),
-            "Microseconds between rounds of the page cleaner. What InnoDB measures in rounds follows, and \
-             innodb_old_blocks_time; rates per second stay. A trial with less data has shorter rounds.";
     }
 }
 
@@ -150,24 +147,24 @@ impl Options {
 
     /// Nanoseconds between rounds of the page cleaner.
     pub fn round_ns(&self) -> u64 {
-        self.engine_second_us * 1000
+        self.scale.second_us() * 1000
     }
 
     /// Rounds of the page cleaner in a second of the clock.
     pub fn rounds_per_second(&self) -> f64 {
-        1e6 / self.engine_second_us as f64
+        1e6 / self.scale.second_us() as f64
     }
 
     /// How long a page stays old after its first access, whatever follows.
     pub fn old_time_ns(&self) -> u64 {
-        self.innodb_old_blocks_time.saturating_mul(self.engine_second_us)
+        self.innodb_old_blocks_time.saturating_mul(self.scale.second_us())
     }
 
     /// Pages at the cold end that a round looks at. A round that is shorter than a second is one of a smaller pool, of which
     /// the full depth would be a large part. But clients take frames while a batch is written, which takes as long in a small
     /// pool as in a large one: never less than two batches free.
     pub fn scan_depth(&self) -> usize {
-        let of_round = self.innodb_lru_scan_depth * self.engine_second_us / 1_000_000;
+        let of_round = self.scale.per_second(self.innodb_lru_scan_depth);
         of_round.max(self.innodb_lru_scan_depth.min(2 * REGION_PAGES as u64)) as usize
     }
 

@@ -118,6 +118,7 @@ impl Pace {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scale::Scale;
 
     fn options(text: &str) -> Options {
         let mut map = serde_json::Map::new();
@@ -180,15 +181,20 @@ mod tests {
 
     #[test]
     fn a_shorter_round_looks_at_fewer_cold_pages_but_at_as_many_as_two_batches_have() {
-        let depth = |engine_second_us| Options { engine_second_us, ..options("lru_scan_depth=16000") }.scan_depth();
+        let depth = |second_us| {
+            Options { scale: Scale::FULL.with_second_us(second_us), ..options("lru_scan_depth=16000") }.scan_depth()
+        };
         assert_eq!([1_000_000, 100_000, 1000].map(depth), [16_000, 1600, 256]);
-        assert_eq!(Options { engine_second_us: 1000, ..options("lru_scan_depth=100") }.scan_depth(), 100);
+        assert_eq!(
+            Options { scale: Scale::FULL.with_second_us(1000), ..options("lru_scan_depth=100") }.scan_depth(),
+            100
+        );
     }
 
     #[test]
     fn shorter_rounds_keep_rates_and_shrink_what_a_round_brings() {
         let text = "flushing_avg_loops=4 io_capacity=200 io_capacity_max=20000";
-        let (full, short) = (options(text), Options { engine_second_us: 10_000, ..options(text) });
+        let (full, short) = (options(text), Options { scale: Scale::FULL.with_second_us(10_000), ..options(text) });
         let mut paces = [Pace::default(), Pace::default()];
         for round in 1..=9u64 {
             paces[0].observe(&full, round * 1_000_000_000, round * 1000, 40);

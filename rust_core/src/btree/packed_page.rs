@@ -13,7 +13,7 @@ use super::page::{
 use super::page_edit::{Edit, Payload};
 use crate::codec::Compression;
 use crate::error::Result;
-use crate::runtime::Task;
+use crate::task::Task;
 use std::cell::RefCell;
 use std::ops::Range;
 

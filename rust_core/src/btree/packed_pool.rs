@@ -9,7 +9,7 @@ use super::packed_page::PackedEdit;
 use super::page::{Kind, View};
 use super::pool::{Body, BufferPool, Source, spare_frames};
 use crate::error::Result;
-use crate::runtime::Task;
+use crate::task::Task;
 use std::sync::atomic::Ordering;
 
 /// `BUF_LRU_IO_TO_UNZIP_FACTOR`: decompressions that one I/O counts for.

@@ -4,8 +4,9 @@ use super::insert::Growth;
 use super::packing::Piece;
 use super::page::{Kind, View};
 use super::page_edit::{Edit, Payload, split_point};
+use crate::cost::Work;
 use crate::error::{Error, Result};
-use crate::runtime::{Task, Work};
+use crate::task::Task;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 

@@ -4,7 +4,8 @@
 //! first four bytes of its key behind the prefix that all keys of the page share, so that most comparisons of a search
 //! touch only the directory. Prefixes are not cut from the stored keys.
 
-use crate::runtime::{Task, Work};
+use crate::cost::Work;
+use crate::task::Task;
 use std::cmp::Ordering;
 
 /// Bytes in front of the records: InnoDB spends 128 on headers, trailer, infimum and supremum.

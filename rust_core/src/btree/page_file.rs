@@ -7,10 +7,11 @@ use super::page::{AT_ALGORITHM, AT_CHECKSUM, AT_STORED, HEADER_BYTES, Kind, SLOT
 use super::redo::read_padded;
 use super::tablespaces::Tablespace;
 use crate::codec::Compression;
+use crate::cost::Work;
 use crate::error::{Error, Result};
 use crate::metrics::Purpose;
-use crate::runtime::{Task, Work};
 use crate::storage::StorageFile;
+use crate::task::Task;
 use parking_lot::Mutex;
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -258,8 +259,8 @@ mod tests {
     use super::*;
     use crate::btree::page_edit::Edit;
     use crate::btree::tests::slow_storage::SlowStorage;
-    use crate::runtime::threads::spawn;
     use crate::storage::{MemoryStorage, Storage};
+    use crate::task::wall::spawn;
     use std::sync::Barrier;
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::forest::{Bounds, Forest, Toward, Tree};
 use crate::error::Result;
-use crate::runtime::Task;
+use crate::task::Task;
 
 /// Leaves that are counted (`N_PAGES_READ_LIMIT`).
 const LEAVES: usize = 10;

@@ -7,10 +7,11 @@
 use super::durable_file::DurableFile;
 use super::redo_block::{BLOCK, PAYLOAD, append_blocks};
 use super::thresholds::Thresholds;
+use crate::cost::Work;
 use crate::error::{Error, Result};
 use crate::metrics::Purpose;
-use crate::runtime::{GroupSync, Serial, Task, Work};
 use crate::storage::{Storage, StorageFile};
+use crate::task::{GroupSync, Serial, Task};
 use parking_lot::Mutex;
 use std::ops::RangeInclusive;
 use std::sync::Arc;

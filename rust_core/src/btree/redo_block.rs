@@ -8,8 +8,8 @@ use super::page::{get_u32, get_u64, put_u32, put_u64};
 use super::redo::{Checkpoint, FILE, HEADER_BYTES, Header, read_padded, whole_frame};
 use crate::error::{Error, Result};
 use crate::metrics::Purpose;
-use crate::runtime::Task;
 use crate::storage::StorageFile;
+use crate::task::Task;
 
 /// Unit in which the log is written.
 pub const BLOCK: u64 = 512;

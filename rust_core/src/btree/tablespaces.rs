@@ -10,8 +10,8 @@ use super::page_file::PageFile;
 use super::page_table::PageTable;
 use super::redo;
 use crate::error::{Error, Result};
-use crate::runtime::Task;
 use crate::storage::Storage;
+use crate::task::Task;
 use std::ops::Range;
 
 /// The number of the first page of the compressed tables' tablespace.

@@ -19,9 +19,10 @@ use super::page_edit::Payload;
 use super::pool::WritePage;
 use super::redo_op::RedoOp;
 use crate::codec::varint::push_u32;
+use crate::cost::Work;
 use crate::error::Result;
 use crate::metrics::Purpose;
-use crate::runtime::{Task, Work};
+use crate::task::Task;
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -77,7 +78,7 @@ impl Undo {
     /// it has a shorter second, and a small pool has no more than a few pages in a hundred for them.
     pub fn new(options: &Options, pages: Vec<u32>) -> Self {
         let scaled = |full: u64| {
-            let scaled = (full * options.engine_second_us / 1_000_000) as usize;
+            let scaled = options.scale.per_second(full) as usize;
             scaled.min(options.pool_pages() / 64).max(1)
         };
         let pages = Pages { free: pages.iter().rev().copied().collect(), all: pages, ..Pages::default() };
@@ -329,6 +330,7 @@ pub fn changed(old: &[u8], new: &[u8]) -> Range<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scale::Scale;
 
     #[test]
     fn what_changed_lies_between_the_common_ends() {
@@ -342,7 +344,7 @@ mod tests {
     #[test]
     fn segments_and_history_shrink_with_the_second_and_the_pool() {
         let undo = |second_us: u64, pages: u64| {
-            let options = Options { engine_second_us: second_us, ..Options::default() };
+            let options = Options { scale: Scale::FULL.with_second_us(second_us), ..Options::default() };
             let innodb_buffer_pool_size = pages * options.innodb_page_size;
             let undo = Undo::new(&Options { innodb_buffer_pool_size, ..options }, Vec::new());
             (undo.segments, undo.lag)

@@ -1,7 +1,8 @@
 //! The compression algorithms that both engines offer.
 
+use crate::cost::Work;
 use crate::error::{Error, Result};
-use crate::runtime::{Task, Work};
+use crate::task::Task;
 use flate2::{Compress, Compression as ZlibLevel, Decompress, FlushCompress, FlushDecompress, Status};
 use std::cell::RefCell;
 use zstd::bulk::{Compressor, Decompressor};

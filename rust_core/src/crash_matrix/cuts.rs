@@ -3,9 +3,9 @@
 use super::script::Run;
 use super::{SURVIVALS, Subject, first_case, stride, survival, survivor};
 use crate::error::Result;
-use crate::runtime::panics;
 use crate::storage::gated::{Gate, GatedStorage, Operation, Pass};
 use crate::storage::{MemoryStorage, Storage};
+use crate::task::panics;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -2,8 +2,8 @@
 
 use super::script::Run;
 use super::{SURVIVALS, Subject, first_case, stride, survival, survivor};
-use crate::runtime::panics;
 use crate::storage::{FaultyStorage, MemoryStorage, Storage};
+use crate::task::panics;
 use std::sync::Arc;
 
 /// Runs the script for each of its accesses, or every `usual_stride`th, with one fault in that access alone. What is left

@@ -17,9 +17,9 @@ pub use threads::{cut_power_while_threads_run, fail_one_access_while_threads_run
 
 use crate::engine::{Engine, KeyLayout};
 use crate::error::{Error, Result};
-use crate::runtime::{Signal, Task};
 use crate::storage::Storage;
 use crate::storage::memory::CrashKeeps;
+use crate::task::{Signal, Task};
 use std::sync::Arc;
 
 /// An engine with settings, and what it promises.
@@ -96,7 +96,7 @@ fn first_case(name: &str, stride: u64) -> u64 {
 mod tests {
     use super::*;
     use crate::lsm::{Lsm, Options};
-    use crate::workload::halt::HaltingStorage;
+    use crate::run::halt::HaltingStorage;
 
     /// An LSM that promises more than it keeps.
     struct Boasting {

@@ -97,7 +97,7 @@ pub fn expect_state<S: Subject>(subject: &Arc<S>, life: &mut Life<S>, expected: 
     subject.inspect(&life.engine, &mut life.task);
 }
 
-fn everything(engine: &dyn Engine, task: &mut crate::runtime::Task, layout: KeyLayout) -> Model {
+fn everything(engine: &dyn Engine, task: &mut crate::task::Task, layout: KeyLayout) -> Model {
     let prefixes = match layout {
         KeyLayout::Plain => vec![Vec::new()],
         KeyLayout::Indexed => (0..history::INDEXES).map(|index| index.to_be_bytes().to_vec()).collect(),

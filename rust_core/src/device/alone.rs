@@ -1,7 +1,7 @@
 //! A command that runs alone. SATA queues reads and writes (NCQ) but not FLUSH CACHE EXT: a flush is given to the drive when
 //! all commands before it are done, and none is given to it before the flush is (Linux, `ata_std_qc_defer`).
 
-use crate::runtime::queues::MEMORY_NS;
+use crate::task::queues::MEMORY_NS;
 use std::collections::VecDeque;
 
 /// Commands that a SATA drive has at once, one of the 32 tags being Linux's own.

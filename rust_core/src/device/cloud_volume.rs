@@ -1,7 +1,7 @@
 //! A network volume: a limit of requests per second, a limit of bytes per second, and a round trip.
 
 use super::{Device, DeviceStats, Request, transfer_ns};
-use crate::runtime::queues::Server;
+use crate::task::queues::Server;
 use serde::{Deserialize, Serialize};
 
 /// Figures of a volume.

@@ -2,7 +2,7 @@
 //! where the last one ended. A controller with a battery acknowledges writes into its cache and sorts them.
 
 use super::{Device, DeviceStats, Request, transfer_ns};
-use crate::runtime::queues::Pool;
+use crate::task::queues::Pool;
 use serde::{Deserialize, Serialize};
 
 /// Figures of an array.

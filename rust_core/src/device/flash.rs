@@ -4,7 +4,7 @@ use super::alone::AloneSyncs;
 use super::translation::{MovedPages, Translation, Victim};
 use super::{Device, DeviceStats, Request, transfer_ns};
 use crate::error::{Error, Result};
-use crate::runtime::queues::{Pool, Server};
+use crate::task::queues::{Pool, Server};
 use serde::{Deserialize, Serialize};
 
 /// Figures of a flash device.

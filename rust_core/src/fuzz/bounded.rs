@@ -3,8 +3,8 @@
 
 use crate::error::{Error, Result};
 use crate::metrics::{Meters, Purpose};
-use crate::runtime::Task;
 use crate::storage::{MemoryStorage, PageCached, Storage, StorageFile};
+use crate::task::Task;
 use std::io;
 use std::sync::Arc;
 

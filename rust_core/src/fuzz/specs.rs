@@ -19,7 +19,7 @@ fn specs() -> Vec<Value> {
     let workloads = [
         json!({"kind": "linkbench", "ids": 1_500, "load_batch_rows": 64}),
         json!({"kind": "db_bench", "benchmark": "fillrandom", "keys": 8_000}),
-        json!({"kind": "ycsb", "mix": "A", "records": 1_000, "stands_for": 10.0}),
+        json!({"kind": "ycsb", "mix": "A", "records": 1_000}),
         json!({"kind": "insert_benchmark", "rows": 2_000, "rows_per_commit": 20, "query_clients": 2}),
         json!({"kind": "sysbench", "table_size": 4_000, "distribution": "pareto", "load_batch_rows": 64}),
         json!({"kind": "tpcc", "items": 1_000, "customers_per_district": 60, "load_batch_rows": 64}),
@@ -32,15 +32,16 @@ fn specs() -> Vec<Value> {
         let mut spec = json!({"engine": engine, "options": options, "workload": workload, "clients": 2, "seed": 1,
             "seconds": 2.0, "operations": 100, "warmup": {"most_seconds": 1.0, "most_operations": 5},
             "interval_ms": 100, "keep": false, "memory_limit": 1 << 30,
+            "scale": {"stands_for": 10.0, "second_us": 50_000},
             "binary_log": {"sync_binlog": 1, "max_binlog_size": 1 << 20, "binlog_row_image": "FULL"}});
         if n % 3 == 0 {
             spec["directory"] = json!("/x");
         } else {
             spec["clock"] = json!("simulated");
             let device = if n % 3 == 1 { &flash } else { &cloud };
-            spec["hardware"] = json!({"cores": 2, "work_ns": {"compare": 1.0}, "page_cache_bytes": 1 << 20,
-                "stands_for": 2.0, "slowdown": 1.5, "statement_wait_us": 1.0,
-                "calls": {"innodb": {"point_read": 970}}, "device": device});
+            spec["hardware"] = json!({"cores": 2, "page_cache_bytes": 1 << 20, "device": device,
+                "cost": {"work_ns": {"compare": 1.0}, "slowdown": 1.5, "statement_wait_us": 1.0,
+                    "calls": {"innodb": {"point_read": 970}}}});
         }
         spec
     };

@@ -1,7 +1,7 @@
 //! The seeded loop: the same cases in every run of `make test`, others for as long as `make soak` wants.
 
 use super::{Target, mutate, targets};
-use crate::runtime::threads::{WallClock, sleep, spawn};
+use crate::task::wall::{WallClock, sleep, spawn};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -9,9 +9,10 @@ use super::table_builder::{TableBuilder, WRITE_BYTES};
 use super::table_cursor::Access;
 use super::version::{Run, TableFile, Version};
 use super::version_edit::VersionEdit;
+use crate::cost::Work;
 use crate::error::Result;
 use crate::metrics::Purpose;
-use crate::runtime::{Job, JobKind, Stream, Task, Work};
+use crate::task::{Job, JobKind, Stream, Task};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 

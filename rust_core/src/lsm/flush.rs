@@ -9,9 +9,10 @@ use super::table::{Table, table_name};
 use super::table_builder::{BuiltTable, TableBuilder, WRITE_BYTES};
 use super::version::TableFile;
 use super::version_edit::VersionEdit;
+use crate::cost::Work;
 use crate::error::Result;
 use crate::metrics::Purpose;
-use crate::runtime::{Job, JobKind, Stream, Task, Work};
+use crate::task::{Job, JobKind, Stream, Task};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 

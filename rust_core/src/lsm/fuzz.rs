@@ -20,8 +20,8 @@ use crate::engine::{KeyLayout, WriteBatch};
 use crate::fuzz::mutate::scripts;
 use crate::fuzz::{Database, Target, expect_corruption, without_checksum};
 use crate::metrics::Purpose;
-use crate::runtime::{Signal, Task};
 use crate::storage::{MemoryStorage, Storage};
+use crate::task::{Signal, Task};
 use std::sync::{Arc, OnceLock};
 
 /// Every decoder of the LSM.

@@ -5,9 +5,10 @@ use super::key;
 use super::merge::{Direction, Merge, RunCursor, Source};
 use super::prefix::PrefixExtractor;
 use super::table_cursor::Access;
+use crate::cost::Work;
 use crate::engine::EngineIterator;
 use crate::error::Result;
-use crate::runtime::{Task, Work};
+use crate::task::Task;
 use std::sync::Arc;
 
 /// A cursor over the keys of a view at a sequence number.

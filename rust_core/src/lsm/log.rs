@@ -3,10 +3,11 @@
 //! a record's first fragment tells how far the log was synced when it was written: what a reader misses below that is damage,
 //! what it misses behind may never have reached the disk.
 
+use crate::cost::Work;
 use crate::error::Result;
 use crate::metrics::Purpose;
-use crate::runtime::{Task, Work};
 use crate::storage::StorageFile;
+use crate::task::Task;
 
 /// Bytes of a block.
 pub const BLOCK_BYTES: usize = 32 << 10;

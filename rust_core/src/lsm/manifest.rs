@@ -5,8 +5,8 @@ use super::version::Version;
 use super::version_edit::VersionEdit;
 use crate::error::{Error, Result};
 use crate::metrics::Purpose;
-use crate::runtime::Task;
 use crate::storage::{Storage, StorageFile};
+use crate::task::Task;
 use std::sync::Arc;
 
 /// The file that names the manifest.

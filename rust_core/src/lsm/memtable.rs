@@ -3,8 +3,9 @@
 
 use super::key::{self, Kind};
 use super::skiplist::{Cursor, SkipList};
+use crate::cost::Work;
 use crate::engine::{Change, WriteBatch};
-use crate::runtime::{Task, Work};
+use crate::task::Task;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 

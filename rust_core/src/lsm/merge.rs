@@ -9,8 +9,9 @@ use super::prefix::{PrefixExtractor, successor};
 use super::skiplist::Cursor;
 use super::table_cursor::{Access, TableCursor};
 use super::version::Run;
+use crate::cost::Work;
 use crate::error::Result;
-use crate::runtime::{Task, Work};
+use crate::task::Task;
 use std::cmp::Ordering;
 use std::sync::Arc;
 

@@ -44,10 +44,11 @@ pub use options::Options;
 
 use self::core::Core;
 use self::iterator::LsmIterator;
+use crate::cost::Work;
 use crate::engine::{Commit, Engine, EngineIterator, EngineStats, WriteBatch};
 use crate::error::{Error, Result};
-use crate::runtime::{Admission, Job, Signal, Task, Work};
 use crate::storage::Storage;
+use crate::task::{Admission, Job, Signal, Task};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 

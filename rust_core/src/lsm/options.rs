@@ -71,7 +71,6 @@ engine_options! {
         block_cache: u64 = 32 * MIB, bytes(0), "Bytes of the block cache.";
         cache_index_and_filter_blocks: bool = false, Accepts::Switch, "Keep index and filter blocks in the block cache, not beside it.";
         pin_l0_filter_and_index_blocks_in_cache: bool = false, Accepts::Switch, "Keep those of level-0 files in memory when they live in the cache.";
-        evict_index_and_filter_blocks: bool = true, Accepts::Switch, "Whether the block cache may evict those that live in it. A scaled trial says no: the index of a file of full size covers thousands of blocks and is hardly ever evicted, that of a shrunk one covers few.";
         use_direct_reads: bool = false, Accepts::Switch, "Read table files past the operating system's page cache, those of compactions too.";
         use_direct_io_for_flush_and_compaction: bool = false, Accepts::Switch, "Write table files past the operating system's page cache.";
         soft_pending_compaction_bytes_limit: u64 = 64 * GIB, bytes(0), "Compaction debt at which writes are delayed; 0 means never.";

@@ -12,8 +12,8 @@ use super::version::{TableFile, Version};
 use super::version_edit::VersionEdit;
 use super::wal::{Logs, log_name};
 use crate::error::{Error, Result};
-use crate::runtime::{GroupSync, Serial, Signal, Task};
 use crate::storage::Storage;
+use crate::task::{GroupSync, Serial, Signal, Task};
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -109,7 +109,7 @@ pub fn open(storage: Arc<dyn Storage>, options: &Options, signal: Arc<Signal>, t
         prefix_text: options.prefix_extractor.clone(),
         cache_index_and_filter: options.cache_index_and_filter_blocks,
         pin_level0: options.pin_l0_filter_and_index_blocks_in_cache,
-        evict_index_and_filter: options.evict_index_and_filter_blocks,
+        evict_index_and_filter: options.scale.evicts_index_and_filter_blocks(),
         bloom_useful: AtomicU64::new(0),
         bloom_positive: AtomicU64::new(0),
         bloom_true_positive: AtomicU64::new(0),

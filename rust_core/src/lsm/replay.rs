@@ -10,7 +10,7 @@ use super::version_edit::VersionEdit;
 use super::wal::log_name;
 use crate::engine::WriteBatch;
 use crate::error::{Error, Result};
-use crate::runtime::Task;
+use crate::task::Task;
 use std::cmp::Ordering::{Equal, Greater, Less};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -7,10 +7,11 @@ use super::key;
 use super::prefix::PrefixExtractor;
 use super::table_format::{Handle, Layout, Properties, encode_footer, push_block};
 use crate::codec::Compression;
+use crate::cost::Work;
 use crate::error::{Error, Result};
 use crate::metrics::Purpose;
-use crate::runtime::{Task, Work};
 use crate::storage::StorageFile;
+use crate::task::Task;
 use std::sync::Arc;
 
 /// Bytes collected before they are written (`writable_file_max_buffer_size`).

@@ -6,9 +6,10 @@ use super::index::Index;
 use super::key;
 use super::table::Table;
 use super::table_format::{BLOCK_TRAILER_BYTES, Handle};
+use crate::cost::Work;
 use crate::error::Result;
 use crate::metrics::Purpose;
-use crate::runtime::{Task, Work};
+use crate::task::Task;
 use std::sync::Arc;
 
 /// First and largest read ahead of a scan, and the blocks in a row that start it (RocksDB's automatic readahead).

@@ -2,8 +2,9 @@
 
 use super::block::{Block, BlockBuilder, BlockCursor};
 use crate::codec::{Compression, varint};
+use crate::cost::Work;
 use crate::error::{Error, Result};
-use crate::runtime::{Task, Work};
+use crate::task::Task;
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 

@@ -9,8 +9,9 @@ use super::policy::{FileMeta, LevelTargets, Running, Shape, StallInputs, level_t
 use super::sorted_keys::SortedKeys;
 use super::table::{LookupKey, Table};
 use super::version_edit::VersionEdit;
+use crate::cost::Work;
 use crate::error::Result;
-use crate::runtime::{Task, Work};
+use crate::task::Task;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::sync::Arc;

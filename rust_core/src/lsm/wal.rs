@@ -2,10 +2,11 @@
 //! far the log was synced when it was written.
 
 use super::log::Framer;
+use crate::cost::Work;
 use crate::error::Result;
 use crate::metrics::Purpose;
-use crate::runtime::{Task, Work};
 use crate::storage::{Storage, StorageFile};
+use crate::task::Task;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

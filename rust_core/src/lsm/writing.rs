@@ -3,9 +3,10 @@
 use super::core::{Core, View};
 use super::memtable::Memtable;
 use super::policy::StallCondition;
+use crate::cost::Work;
 use crate::engine::{Commit, WriteBatch};
 use crate::error::{Error, Result};
-use crate::runtime::{Admission, Task, Work};
+use crate::task::{Admission, Task};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,8 +1,9 @@
 //! What happens while a run goes on: the difference of two moments, several times per second.
 
+use super::engine_stats::EngineStats;
+use super::latencies::Latencies;
 use super::meters::MetersSnapshot;
-use super::{Latencies, ratio};
-use crate::engine::EngineStats;
+use super::ratio::ratio;
 use serde_json::{Map, Value, json};
 
 /// Part of a run.

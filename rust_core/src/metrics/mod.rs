@@ -1,18 +1,16 @@
-//! What is counted: bytes by purpose, latencies, intervals, and the report made of them.
+//! What is counted: bytes by purpose, latencies, the engine's own counters, and the intervals that a run is judged by. The room
+//! knows no other.
 
+mod engine_stats;
 pub mod intervals;
 pub mod latencies;
 pub mod meters;
-pub mod report;
+mod ratio;
 pub mod steady;
 
+pub use engine_stats::EngineStats;
 pub use intervals::{Activity, Phase, Snapshot, interval};
 pub use latencies::Latencies;
 pub use meters::{Meters, MetersSnapshot, Purpose, PurposeCounts};
-pub use report::{FlashWear, Header, Loaded, Measured, report};
+pub use ratio::ratio;
 pub use steady::{Length, Steadiness, Steady};
-
-/// A quotient; `None` where there is nothing to divide by.
-fn ratio(amount: f64, of: f64) -> Option<f64> {
-    (of > 0.0).then(|| amount / of)
-}

@@ -11,7 +11,7 @@
 //! ever smaller changes as data grow, a change counts only if it is also large enough to matter.
 
 use super::intervals::Snapshot;
-use super::ratio;
+use super::ratio::ratio;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 

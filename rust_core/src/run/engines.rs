@@ -1,12 +1,12 @@
 //! The two engines, opened by name.
 
-use super::{EngineKind, Opener};
+use super::checked_spec::{Opener, WantedEngine};
 use crate::btree::{self, Btree};
-use crate::engine::{Engine, KeyLayout};
+use crate::engine::{Engine, EngineKind};
 use crate::error::Result;
 use crate::lsm::{self, Lsm};
-use crate::runtime::{Signal, Task};
 use crate::storage::Storage;
+use crate::task::{Signal, Task};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -23,16 +23,18 @@ impl Opener for Engines {
 
     fn open(
         &self,
-        kind: EngineKind,
-        options: &Map<String, Value>,
-        layout: KeyLayout,
+        wanted: &WantedEngine<'_>,
         storage: Arc<dyn Storage>,
         signal: Arc<Signal>,
         task: &mut Task,
     ) -> Result<Arc<dyn Engine>> {
+        let WantedEngine { kind, options, layout, scale } = *wanted;
         Ok(match kind {
-            EngineKind::Lsm => Lsm::open(storage, lsm::Options::from_json(options)?, signal, task)?,
-            EngineKind::Btree => Btree::open(storage, btree::Options::from_json(options)?, layout, signal, task)?,
+            EngineKind::Lsm => Lsm::open(storage, lsm::Options::from_json(options)?.at_scale(scale), signal, task)?,
+            EngineKind::Btree => {
+                let options = btree::Options::from_json(options)?.at_scale(scale);
+                Btree::open(storage, options, layout, signal, task)?
+            }
         })
     }
 }

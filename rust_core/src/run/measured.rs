@@ -1,16 +1,19 @@
 //! One run under the wall clock: real files, OS threads, real time.
 
-use super::Plan;
+use super::checked_spec::CheckedSpec;
+use super::client_threads::{Stage, run_phase};
+use super::halt::{Halt, HaltingStorage};
+use super::phase::{Limits, Outcome};
 use super::phases::{self, Driver};
+use super::workers::{self, Workers};
+use crate::cost::CpuUse;
 use crate::device::DeviceStats;
 use crate::error::{Error, Result};
 use crate::metrics::{Phase, Snapshot};
-use crate::runtime::threads::{self, WallClock, Workers};
-use crate::runtime::{CpuUse, Signal, Task};
 use crate::storage::{FileStorage, RunDirectory, Storage};
+use crate::task::wall::WallClock;
+use crate::task::{Signal, Task};
 use crate::workload::Client;
-use crate::workload::driver::{Limits, Outcome, Stage, run_phase};
-use crate::workload::halt::{Halt, HaltingStorage};
 use serde_json::Value;
 use std::path::Path;
 use std::sync::Arc;
@@ -18,11 +21,11 @@ use std::sync::Arc;
 /// The driver's own task, apart from clients and workers.
 const DRIVER_TASK: u32 = 2_000_000;
 
-/// Runs the plan in `directory` to its report. Intervals go to `on_interval` as they end.
-pub fn run(plan: &Plan, directory: &Path, halt: &Arc<Halt>, on_interval: &mut dyn FnMut(Value)) -> Result<Value> {
+/// Runs the spec in `directory` to its report. Intervals go to `on_interval` as they end.
+pub fn run(run: &CheckedSpec, directory: &Path, halt: &Arc<Halt>, on_interval: &mut dyn FnMut(Value)) -> Result<Value> {
     let directory = RunDirectory::claim(directory)?;
-    let result = run_in(&directory, plan, halt, on_interval);
-    if plan.spec.keep {
+    let result = run_in(&directory, run, halt, on_interval);
+    if run.spec.keep {
         return result;
     }
     // A run's own error says more than what it leaves behind.
@@ -32,20 +35,20 @@ pub fn run(plan: &Plan, directory: &Path, halt: &Arc<Halt>, on_interval: &mut dy
 
 fn run_in(
     directory: &RunDirectory,
-    plan: &Plan,
+    run: &CheckedSpec,
     halt: &Arc<Halt>,
     on_interval: &mut dyn FnMut(Value),
 ) -> Result<Value> {
     let files = Arc::new(FileStorage::new(directory.path(), Arc::default())?);
     let storage = Arc::new(HaltingStorage::new(files.clone(), halt.clone()));
     let (signal, clock, mut task) = (Arc::new(Signal::default()), WallClock::default(), Task::wall(DRIVER_TASK));
-    let engine = plan.open(&(storage.clone() as Arc<dyn Storage>), &signal, &mut task);
+    let engine = run.open(&(storage.clone() as Arc<dyn Storage>), &signal, &mut task);
     let engine = engine.map_err(|error| if halt.is_asked() { Error::Cancelled } else { error })?;
     let workers = Workers::start(&engine, &signal, clock);
     let stage = Stage { engine, signal, storage: storage.clone(), clock, halt: halt.clone() };
-    let kinds = plan.workload.operations().len();
+    let kinds = run.workload.operations().len();
     let mut driver = WallDriver { stage, files, storage, workers, task, kinds };
-    let result = phases::run(plan, &mut driver, on_interval);
+    let result = phases::run(run, &mut driver, on_interval);
     let WallDriver { stage, workers, mut task, .. } = driver;
     workers.stop();
     let (report, _) = result?;
@@ -85,7 +88,7 @@ impl Driver for WallDriver {
         let Stage { engine, signal, clock, halt, .. } = &self.stage;
         self.task.now_ns = clock.now_ns();
         let settled =
-            engine.begin_settle(&mut self.task).and_then(|()| threads::settle(&**engine, signal, &|| halt.is_asked()));
+            engine.begin_settle(&mut self.task).and_then(|()| workers::settle(&**engine, signal, &|| halt.is_asked()));
         halt.check()?;
         settled?;
         self.storage.skip_syncs(false);

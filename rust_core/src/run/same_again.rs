@@ -1,9 +1,12 @@
 //! The same spec and seed end the same to the last byte: every workload on both engines, with background work, on flash and
 //! on disks.
 
+use super::checked_spec::CheckedSpec;
+use super::engines::Engines;
 use super::simulated::{self, End};
-use super::*;
-use serde_json::json;
+use super::spec::Clock;
+use serde_json::{Value, json};
+use std::sync::Arc;
 
 const CLIENTS: u32 = 5;
 
@@ -55,9 +58,9 @@ fn end(engine: &str, device: &Value, workload: &Value, seed: u64) -> End {
     let spec = json!({"engine": engine, "options": options(engine), "workload": workload, "clock": "simulated",
         "hardware": {"cores": 2, "page_cache_bytes": 1 << 18, "device": device}, "clients": CLIENTS, "seed": seed, "operations": 600,
         "warmup_seconds": 0.01, "interval_ms": 10});
-    let plan = Plan::new(spec, Arc::new(Engines)).unwrap();
-    let Clock::Simulated(hardware) = &plan.spec.clock else { panic!("the spec asks for the simulation") };
-    simulated::run(&plan, hardware, &Arc::default(), &mut |_| ()).unwrap()
+    let run = CheckedSpec::new(spec, Arc::new(Engines)).unwrap();
+    let Clock::Simulated(hardware) = &run.spec.clock else { panic!("the spec asks for the simulation") };
+    simulated::run(&run, hardware, &Arc::default(), &mut |_| ()).unwrap()
 }
 
 /// All that must come again: report, clock, and what each client would draw next.

@@ -1,19 +1,21 @@
 //! One run under the virtual clock: files in memory over a modelled device, one thread, the same report every time.
 
-use super::Plan;
+use super::checked_spec::CheckedSpec;
+use super::halt::{Halt, HaltingStorage};
+use super::machine::HardwareSpec;
+use super::phase::{Limits, Outcome, Watch, snapshot};
 use super::phases::{self, Driver};
+use super::product::{Called, product_of};
+use super::recorder::Recorder;
+use super::simulation::{self, Arrival, Observer, Simulation};
+use super::world::World;
+use crate::cost::{CpuUse, Work};
 use crate::device::DeviceStats;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::metrics::{Activity, Phase, Snapshot, Steadiness, interval};
-use crate::product::{Called, Product};
-use crate::runtime::hardware::HardwareSpec;
-use crate::runtime::simulation::{self, Observer, Simulation, Turn, World};
-use crate::runtime::{CpuUse, Signal, Task, Work};
 use crate::storage::{SimulatedStorage, Storage};
-use crate::workload::driver::{Limits, Outcome, Watch, snapshot};
-use crate::workload::halt::{Halt, HaltingStorage};
-use crate::workload::recorder::Recorder;
+use crate::task::{Signal, Task};
 use crate::workload::{self, Client};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -39,24 +41,29 @@ pub struct End {
     pub clients: Vec<Box<dyn Client>>,
 }
 
-/// Runs the plan on `hardware` to its end. Intervals go to `on_interval` as they end.
-pub fn run(plan: &Plan, hardware: &HardwareSpec, halt: &Arc<Halt>, on_interval: &mut dyn FnMut(Value)) -> Result<End> {
-    let product = Product::of(plan.spec.engine, plan.workload.layout());
-    let world = Arc::new(Mutex::new(hardware.world(product)?));
+/// Runs the spec on `hardware` to its end. Intervals go to `on_interval` as they end.
+pub fn run(
+    run: &CheckedSpec,
+    hardware: &HardwareSpec,
+    halt: &Arc<Halt>,
+    on_interval: &mut dyn FnMut(Value),
+) -> Result<End> {
+    let (product, scale) = (product_of(run.spec.engine, run.workload.layout()), run.spec.scale);
+    let world = Arc::new(Mutex::new(hardware.world(product, scale)?));
     let (free, page_cache) = (hardware.device.free_bytes(), hardware.page_cache_bytes);
-    let files = Arc::new(SimulatedStorage::new(Arc::default(), free, page_cache, hardware.stands_for));
+    let files = Arc::new(SimulatedStorage::new(Arc::default(), free, page_cache, scale));
     let storage: Arc<dyn Storage> = Arc::new(HaltingStorage::new(files.clone(), halt.clone()));
     let signal = Arc::<Signal>::default();
     let mut task = Simulation::task(&world, DRIVER_TASK, 0);
-    let engine = plan.open(&storage, &signal, &mut task);
+    let engine = run.open(&storage, &signal, &mut task);
     let mut engine = engine.map_err(|error| if halt.is_asked() { Error::Cancelled } else { error })?;
-    if hardware.speaks_for(product) {
+    if hardware.cost.speaks_for(product) {
         engine = Arc::new(Called::new(engine));
     }
     let simulation = Simulation::new(world.clone(), engine.clone(), signal, task.now_ns);
-    let kinds = plan.workload.operations().len();
+    let kinds = run.workload.operations().len();
     let mut driver = VirtualDriver { simulation, world, engine, storage, halt: halt.clone(), kinds };
-    let result = phases::run(plan, &mut driver, on_interval);
+    let result = phases::run(run, &mut driver, on_interval);
     halt.check()?;
     let (mut report, clients) = result?;
     report["hardware"] = json!(hardware);
@@ -108,7 +115,7 @@ impl Driver for VirtualDriver {
     ) -> Result<Outcome> {
         let before = self.snapshot()?;
         let cpu = self.world.lock().cpu_use();
-        let shared = Shared {
+        let shared = SharedPhase {
             world: self.world.clone(),
             engine: self.engine.clone(),
             halt: self.halt.clone(),
@@ -118,8 +125,8 @@ impl Driver for VirtualDriver {
             storage: self.storage.clone(),
             recorder: RefCell::new(Recorder::new(self.kinds)),
         };
-        let mut seats: Vec<Seat<'_>> =
-            clients.into_iter().map(|client| Seat { client, shared: &shared, plan: None }).collect();
+        let mut seats: Vec<SimulatedClient<'_>> =
+            clients.into_iter().map(|client| SimulatedClient { client, shared: &shared, plan: None }).collect();
         let period_ns = limits.interval.as_nanos() as u64;
         let mut sampler = Sampler {
             phase,
@@ -134,8 +141,8 @@ impl Driver for VirtualDriver {
         };
         let until_ns = limits.seconds.map_or(u64::MAX, |seconds| before.at_ns + (seconds * 1e9) as u64);
         {
-            let mut clients: Vec<&mut dyn simulation::Client> =
-                seats.iter_mut().map(|seat| seat as &mut dyn simulation::Client).collect();
+            let mut clients: Vec<&mut dyn simulation::Process> =
+                seats.iter_mut().map(|seat| seat as &mut dyn simulation::Process).collect();
             self.simulation.run(&mut clients, until_ns, period_ns, &mut sampler)?;
         }
         self.halt.check()?;
@@ -188,7 +195,7 @@ fn snapshot_of(world: &Mutex<World>, engine: &dyn Engine, storage: &dyn Storage,
 }
 
 /// What the clients of a phase share.
-struct Shared {
+struct SharedPhase {
     world: Arc<Mutex<World>>,
     engine: Arc<dyn Engine>,
     halt: Arc<Halt>,
@@ -201,7 +208,7 @@ struct Shared {
     recorder: RefCell<Recorder>,
 }
 
-impl Shared {
+impl SharedPhase {
     /// Takes an operation off those that are left.
     fn take(&self, operations: u64) -> bool {
         let Some(left) = self.left.get() else { return true };
@@ -248,14 +255,14 @@ impl Judge {
     }
 }
 
-struct Seat<'a> {
+struct SimulatedClient<'a> {
     client: Box<dyn Client>,
-    shared: &'a Shared,
+    shared: &'a SharedPhase,
     plan: Option<workload::Plan>,
 }
 
-impl simulation::Client for Seat<'_> {
-    fn plan(&mut self, now_ns: u64) -> Option<Turn> {
+impl simulation::Process for SimulatedClient<'_> {
+    fn plan(&mut self, now_ns: u64) -> Option<Arrival> {
         let is_content = |judge: &RefCell<Judge>| judge.borrow().is_content;
         if self.shared.judge.as_ref().is_some_and(is_content) {
             return None;
@@ -265,7 +272,7 @@ impl simulation::Client for Seat<'_> {
             return None;
         }
         self.plan = Some(plan);
-        Some(Turn { write_bytes: plan.write_bytes, earliest_ns: plan.earliest_ns })
+        Some(Arrival { write_bytes: plan.write_bytes, earliest_ns: plan.earliest_ns })
     }
 
     fn execute(&mut self, task: &mut Task, _began_ns: u64) -> Result<()> {
@@ -292,7 +299,7 @@ impl simulation::Client for Seat<'_> {
 
 struct Sampler<'a> {
     phase: Phase,
-    shared: &'a Shared,
+    shared: &'a SharedPhase,
     clients: u32,
     last: Snapshot,
     period_ns: u64,

@@ -1,31 +1,14 @@
 //! What to run, read from JSON. Every error names its field; unknown fields are refused.
 
+use super::machine::HardwareSpec;
+use super::server::BinaryLogSpec;
+use crate::engine::EngineKind;
 use crate::error::{Error, Result};
-use crate::runtime::hardware::HardwareSpec;
-use crate::server::BinaryLogSpec;
+use crate::scale::Scale;
 use serde_json::{Map, Value};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
-
-/// Which engine runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EngineKind {
-    /// The LSM tree, with RocksDB's options.
-    Lsm,
-    /// The B-tree, with InnoDB's options.
-    Btree,
-}
-
-impl EngineKind {
-    /// Its name in specs and reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Lsm => "lsm",
-            Self::Btree => "btree",
-        }
-    }
-}
 
 /// Which clock a run is under.
 #[derive(Debug, Clone, PartialEq)]
@@ -76,6 +59,8 @@ pub struct Spec {
     pub interval: Duration,
     /// The clock and what belongs to it.
     pub clock: Clock,
+    /// What the data stands for.
+    pub scale: Scale,
     /// Whether files stay after the run.
     pub keep: bool,
     /// The run fails when the engine uses more memory.
@@ -145,6 +130,13 @@ impl Fields {
             )
         })?;
         spec.check().map(|()| Some(spec))
+    }
+
+    fn scale(&mut self) -> Result<Scale> {
+        let Some(value) = self.take("scale") else { return Ok(Scale::FULL) };
+        let scale: Scale = serde_json::from_value(value)
+            .map_err(|e| Error::invalid("scale", "another shape", format!("stands_for, second_us ({e})")))?;
+        scale.check().map(|()| scale)
     }
 
     fn clock(&mut self) -> Result<Clock> {
@@ -221,6 +213,7 @@ impl Spec {
             warmup: fields.warmup()?,
             interval: Duration::from_millis(fields.whole("interval_ms", 10..=3_600_000)?.unwrap_or(100)),
             clock,
+            scale: fields.scale()?,
             keep: fields.switch("keep")?,
             memory_limit: fields.whole("memory_limit", 1..=u64::MAX)?,
             binary_log: fields.binary_log()?,

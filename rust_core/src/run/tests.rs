@@ -1,11 +1,24 @@
-use super::*;
+use super::checked_spec::{CheckedSpec, Opener, WantedEngine};
+use super::engines::Engines;
+use super::halt::Halt;
+use super::run::Run;
+use super::simulated;
+use super::spec::Clock;
 use crate::engine::EngineStats;
-use crate::runtime::Admission;
+use crate::engine::{Engine, EngineKind};
+use crate::error::{Error, Result};
+use crate::storage::Storage;
 use crate::storage::gated::{Gate, GatedStorage, Operation, Pass};
+use crate::task::Admission;
+use crate::task::{Signal, Task, panics};
 use crate::workload::model_engine::ModelEngine;
+use parking_lot::Mutex;
 use serde_json::json;
+use serde_json::{Map, Value};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 /// Opens the model engine, with one made-up option.
 #[derive(Default)]
@@ -23,9 +36,7 @@ impl Opener for ModelOpener {
 
     fn open(
         &self,
-        _kind: EngineKind,
-        _options: &Map<String, Value>,
-        _layout: KeyLayout,
+        _wanted: &WantedEngine<'_>,
         storage: Arc<dyn Storage>,
         _signal: Arc<Signal>,
         task: &mut Task,
@@ -355,14 +366,12 @@ impl<F: Fn(Arc<dyn Storage>) -> Arc<dyn Storage> + Send + Sync> Opener for On<F>
 
     fn open(
         &self,
-        kind: EngineKind,
-        options: &Map<String, Value>,
-        layout: KeyLayout,
+        wanted: &WantedEngine<'_>,
         storage: Arc<dyn Storage>,
         signal: Arc<Signal>,
         task: &mut Task,
     ) -> Result<Arc<dyn Engine>> {
-        Engines.open(kind, options, layout, (self.0)(storage), signal, task)
+        Engines.open(wanted, (self.0)(storage), signal, task)
     }
 }
 
@@ -429,9 +438,9 @@ fn stopped_at(engine: &str, stops_at: u64) -> (Result<Value>, u64) {
     let stopper = Stopper { halt: Arc::default(), seen: Arc::default(), stops_at };
     let gate = stopper.clone();
     let counted = move |storage| Arc::new(GatedStorage::behind(gate.clone(), storage)) as Arc<dyn Storage>;
-    let plan = Plan::new(on_flash(engine), Arc::new(On(counted))).unwrap();
-    let Clock::Simulated(hardware) = &plan.spec.clock else { panic!("not simulated") };
-    let result = simulated::run(&plan, hardware, &stopper.halt, &mut |_| {});
+    let run = CheckedSpec::new(on_flash(engine), Arc::new(On(counted))).unwrap();
+    let Clock::Simulated(hardware) = &run.spec.clock else { panic!("not simulated") };
+    let result = simulated::run(&run, hardware, &stopper.halt, &mut |_| {});
     (result.map(|end| end.report), stopper.seen.load(Ordering::Relaxed))
 }
 

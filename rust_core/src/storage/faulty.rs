@@ -161,8 +161,8 @@ impl Gate for Faults {
 mod tests {
     use super::*;
     use crate::metrics::Purpose;
-    use crate::runtime::Task;
     use crate::storage::Storage;
+    use crate::task::Task;
 
     /// What the third operation, a write, leaves if the operation with this number fails, and how all of them end.
     fn after_one_fault(number: u64) -> (Vec<bool>, u64, u64) {

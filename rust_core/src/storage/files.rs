@@ -3,9 +3,10 @@
 #![allow(clippy::disallowed_methods)]
 
 use super::{PageCached, Storage, StorageFile};
+use crate::cost::Work;
 use crate::error::{Error, Result};
 use crate::metrics::{Meters, Purpose};
-use crate::runtime::{Task, Work};
+use crate::task::Task;
 use rustix::fs::{FallocateFlags, fallocate};
 use std::fs::{self, File, OpenOptions};
 use std::io;

@@ -3,7 +3,7 @@
 use super::{PageCached, Storage, StorageFile};
 use crate::error::{Error, Result};
 use crate::metrics::{Meters, Purpose};
-use crate::runtime::Task;
+use crate::task::Task;
 use std::io;
 use std::sync::Arc;
 

@@ -2,9 +2,10 @@
 
 use super::power_cut::{Change, Content, Directory, EntryChange, Shared, Unsynced};
 use super::{PageCached, Storage, StorageFile};
+use crate::cost::Work;
 use crate::error::{Error, Result};
 use crate::metrics::{Meters, Purpose};
-use crate::runtime::{Task, Work};
+use crate::task::Task;
 use parking_lot::{Mutex, RwLock};
 use std::io;
 use std::sync::Arc;

@@ -13,7 +13,7 @@ pub mod space;
 
 use crate::error::Result;
 use crate::metrics::{Meters, Purpose};
-use crate::runtime::Task;
+use crate::task::Task;
 use std::sync::Arc;
 
 pub use faulty::FaultyStorage;

@@ -302,9 +302,9 @@ impl Directory {
 #[cfg(test)]
 mod tests {
     use crate::metrics::Purpose;
-    use crate::runtime::Task;
     use crate::storage::memory::CrashKeeps;
     use crate::storage::{MemoryStorage, Storage, StorageFile};
+    use crate::task::Task;
     use std::collections::BTreeSet;
 
     fn storage() -> (MemoryStorage, Task) {

@@ -8,8 +8,9 @@ use super::space::{BLOCK_BYTES, Extent, Placement, Space};
 use super::{PageCached, Storage, StorageFile};
 use crate::error::{Error, Result};
 use crate::metrics::{Meters, Purpose};
-use crate::runtime::Task;
-use crate::runtime::task::{Access, Pace};
+use crate::scale::Scale;
+use crate::task::Task;
+use crate::task::{Access, Pace};
 use parking_lot::{Mutex, RwLock};
 use std::collections::BTreeMap;
 use std::io;
@@ -123,13 +124,12 @@ pub struct SimulatedStorage {
 }
 
 impl SimulatedStorage {
-    /// An empty directory on a device of `capacity_bytes` that stands for one `times` as large, with so much memory for a
-    /// page cache. Without any, each read is the device's, of just the bytes that were asked for.
+    /// An empty directory on a device of `capacity_bytes` for data at this scale, with so much memory for a page cache. Without any, each read is the device's, of just the bytes that were asked for.
     ///
     /// Bytes are written back in pieces that are smaller by as much: those of the full size would hold the device for a
     /// larger part of the time that all else takes.
-    pub fn new(meters: Arc<Meters>, capacity_bytes: u64, page_cache_bytes: u64, times: f64) -> Self {
-        let piece_bytes = ((WRITE_BACK_BYTES as f64 / times) as u64).max(BLOCK_BYTES);
+    pub fn new(meters: Arc<Meters>, capacity_bytes: u64, page_cache_bytes: u64, scale: Scale) -> Self {
+        let piece_bytes = scale.shrunk_bytes(WRITE_BACK_BYTES).max(BLOCK_BYTES);
         let page_cache = PageCache::new(page_cache_bytes);
         let volume = Arc::new(Volume::new(meters.clone(), capacity_bytes, piece_bytes, page_cache));
         Self { inner: MemoryStorage::forgetful(meters), volume, files: Mutex::default() }
@@ -415,8 +415,8 @@ impl StorageFile for SimulatedFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runtime::WorkCounts;
-    use crate::runtime::task::Charge;
+    use crate::cost::WorkCounts;
+    use crate::task::Charge;
 
     /// Notes what the device is asked for.
     #[derive(Clone, Default)]
@@ -457,7 +457,7 @@ mod tests {
     fn with_page_cache(page_cache_bytes: u64) -> (SimulatedStorage, Asked, Task) {
         let asked = Asked::default();
         let task = Task::simulated(0, 0, Box::new(asked.clone()));
-        (SimulatedStorage::new(Arc::default(), 1 << 30, page_cache_bytes, 1.0), asked, task)
+        (SimulatedStorage::new(Arc::default(), 1 << 30, page_cache_bytes, Scale::FULL), asked, task)
     }
 
     fn is_balanced(storage: &SimulatedStorage, asked: &Asked) {
@@ -558,7 +558,7 @@ mod tests {
     #[test]
     fn a_storage_that_stands_for_a_larger_one_writes_back_in_smaller_pieces_and_whole_blocks() {
         let (_, asked, mut task) = storage();
-        let storage = SimulatedStorage::new(Arc::default(), 1 << 30, 0, 64.0);
+        let storage = SimulatedStorage::new(Arc::default(), 1 << 30, 0, Scale::standing_for(64.0));
         let log = storage.create(&mut task, "log").unwrap();
         (0..50).for_each(|n| log.write_at(&mut task, Purpose::Wal, n * 1000, &[7; 1000]).unwrap());
         assert_eq!(asked.written(), [4 * 4096, 4 * 4096, 4 * 4096]);

@@ -1,7 +1,8 @@
 //! Row locks for operations that read before they write. Rows share a fixed number of stripes; an operation names all its
 //! rows up front and takes their stripes in ascending order, so that no two operations wait for each other.
 
-use crate::runtime::{Serial, Task};
+use crate::scale::Scale;
+use crate::task::{Serial, Task};
 use xxhash_rust::xxh3::xxh3_64;
 
 const STRIPES: usize = 4096;
@@ -19,9 +20,13 @@ impl Default for RowLocks {
 }
 
 impl RowLocks {
-    /// Locks that no simulated task waits for: for a database that stands for one with so many more rows that clients seldom
-    /// meet. Threads still wait for each other.
-    pub fn instant() -> Self {
+    /// Locks of data at this scale: no simulated task waits for those of a copy, which stands for so many more rows that clients
+    /// seldom meet. Threads still wait for each other.
+    pub fn at_scale(scale: Scale) -> Self {
+        if scale.clients_meet_on_rows() { Self::default() } else { Self::instant() }
+    }
+
+    fn instant() -> Self {
         Self { stripes: (0..STRIPES).map(|_| Serial::instant(())).collect() }
     }
 
@@ -46,8 +51,8 @@ impl RowLocks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runtime::Work;
-    use crate::runtime::serial::tests::OneNanosecondPerCall;
+    use crate::cost::Work;
+    use crate::task::serial::tests::OneNanosecondPerCall;
     use std::sync::atomic::{AtomicU64, Ordering};
 
     #[test]

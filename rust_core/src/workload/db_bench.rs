@@ -9,7 +9,7 @@ use crate::engine::{Commit, Engine, KeyLayout, WriteBatch};
 use crate::engine_options;
 use crate::error::{Error, Result};
 use crate::options::Accepts;
-use crate::runtime::Task;
+use crate::task::Task;
 use crate::transaction;
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -114,8 +114,7 @@ pub struct DbBench {
 }
 
 /// From the parameters of a spec.
-pub fn build(parameters: &Map<String, Value>, clients: u32, seed: u64) -> Result<Arc<dyn Workload>> {
-    let parameters = Parameters::from_json(parameters)?;
+pub fn build(parameters: Parameters, clients: u32, seed: u64) -> Result<Arc<dyn Workload>> {
     if parameters.benchmark == "readwhilewriting" && clients < 2 {
         return Err(Error::invalid("clients", clients, "2 or more: readwhilewriting needs one writer and a reader"));
     }

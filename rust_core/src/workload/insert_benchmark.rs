@@ -78,8 +78,7 @@ pub struct InsertBenchmark<T> {
 }
 
 /// From the parameters of a spec.
-pub fn build(parameters: &Map<String, Value>, clients: u32, seed: u64) -> Result<Arc<dyn Workload>> {
-    let parameters = Parameters::from_json(parameters)?;
+pub fn build(parameters: Parameters, clients: u32, seed: u64) -> Result<Arc<dyn Workload>> {
     check(&parameters, clients)?;
     let build = match (parameters.version.as_str(), parameters.secondary_indexes) {
         ("2012", 0) => on_table::<Purchases<Of2012, 0>>,

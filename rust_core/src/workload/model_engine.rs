@@ -2,7 +2,7 @@
 
 use crate::engine::{Change, Commit, Engine, EngineIterator, EngineStats, Poison, WriteBatch};
 use crate::error::{Error, Result};
-use crate::runtime::{Admission, Job, Task};
+use crate::task::{Admission, Job, Task};
 use parking_lot::{Mutex, RwLock};
 use std::collections::BTreeMap;
 use std::ops::Bound;

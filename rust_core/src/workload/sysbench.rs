@@ -100,8 +100,8 @@ pub struct Sysbench {
 }
 
 /// From the parameters of a spec.
-pub fn build(parameters: &Map<String, Value>, _clients: u32, seed: u64) -> Result<Arc<dyn Workload>> {
-    Ok(Arc::new(Sysbench::new(Parameters::from_json(parameters)?, seed)))
+pub fn build(parameters: Parameters, _clients: u32, seed: u64) -> Result<Arc<dyn Workload>> {
+    Ok(Arc::new(Sysbench::new(parameters, seed)))
 }
 
 impl Sysbench {

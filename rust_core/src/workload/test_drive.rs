@@ -3,7 +3,7 @@
 use super::model_engine::ModelEngine;
 use super::{Client, Plan, Workload};
 use crate::engine::INDEX_NUMBER_BYTES;
-use crate::runtime::Task;
+use crate::task::Task;
 use std::collections::BTreeMap;
 
 /// Carries out at most `most` plans of a client and returns them.

@@ -11,8 +11,8 @@ use crate::engine::{Commit, Engine, KeyLayout, WriteBatch};
 use crate::engine_options;
 use crate::error::Result;
 use crate::options::Accepts;
-use crate::runtime::Task;
 use crate::table::RowLocks;
+use crate::task::Task;
 use crate::transaction;
 use serde_json::{Map, Value};
 use std::io::Write;
@@ -35,8 +35,6 @@ engine_options! {
             "Bytes of a field (fieldlength).";
         zipf_shape: f64 = 0.99, Accepts::Range(0.01, 0.9999),
             "Skew of the requests (zipfian constant).";
-        stands_for: f64 = 1.0, Accepts::Range(1.0, 1e9),
-            "Records of full size that each record stands for in a scaled trial: it gets the requests to all of them.";
         scan_most: u64 = 100u64, Accepts::Range(1.0, 100_000.0),
             "Most records of a scan; lengths are uniform from 1 (maxscanlength).";
         load_batch_rows: u64 = 100u64, Accepts::Range(1.0, 100_000.0),
@@ -91,7 +89,7 @@ impl Shared {
 
     /// How many records are asked for more often than the one that a request is about.
     fn draw_rank(&self, random: &mut Random) -> u64 {
-        (self.zipf.draw(random) as f64 / self.parameters.stands_for) as u64
+        self.parameters.scale.standing_in(self.zipf.draw(random))
     }
 
     /// The record that a request is about. D goes by distance from the newest record; the others scatter the ranks of the
@@ -117,21 +115,21 @@ pub struct Ycsb {
 }
 
 /// From the parameters of a spec.
-pub fn build(parameters: &Map<String, Value>, _clients: u32, seed: u64) -> Result<Arc<dyn Workload>> {
-    Ok(Arc::new(Ycsb::new(Parameters::from_json(parameters)?, seed)))
+pub fn build(parameters: Parameters, _clients: u32, seed: u64) -> Result<Arc<dyn Workload>> {
+    Ok(Arc::new(Ycsb::new(parameters, seed)))
 }
 
 impl Ycsb {
     /// A table that is not loaded yet.
     pub fn new(parameters: Parameters, seed: u64) -> Self {
-        let (records, stands_for) = (parameters.records, parameters.stands_for);
+        let (records, scale) = (parameters.records, parameters.scale);
         let shared = Shared {
             // At a shape near 1 the share of the hottest hundredth grows with the number of records: a trial draws from as
             // many as there are at full size.
-            zipf: Zipf::new((records as f64 * stands_for) as u64, parameters.zipf_shape),
+            zipf: Zipf::new(scale.full_count(records), parameters.zipf_shape),
             parameters,
             seed,
-            locks: if stands_for > 1.0 { RowLocks::instant() } else { RowLocks::default() },
+            locks: RowLocks::at_scale(scale),
             load_rows: LoadRows::new(0..records),
             next_number: AtomicU64::new(records),
             inserted: AtomicU64::new(records),
@@ -332,6 +330,7 @@ impl Client for Requester {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scale::Scale;
     use crate::workload::model_engine::ModelEngine;
 
     fn loaded(mix: &str, records: u64) -> (Ycsb, ModelEngine) {
@@ -384,7 +383,8 @@ mod tests {
     #[test]
     fn a_scaled_trial_keeps_the_share_of_the_hottest_tenth() {
         let share = |records: u64, stands_for: f64| {
-            let workload = Ycsb::new(Parameters { records, stands_for, ..Parameters::default() }, 1);
+            let workload =
+                Ycsb::new(Parameters { records, scale: Scale::standing_for(stands_for), ..Parameters::default() }, 1);
             let mut random = Random::from_seed(1);
             (0..200_000).filter(|_| workload.shared.draw_rank(&mut random) < records / 10).count() as f64 / 2e5
         };

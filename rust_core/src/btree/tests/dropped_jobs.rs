@@ -4,9 +4,9 @@
 use super::{Driven, options};
 use crate::engine::{Commit, Engine, KeyLayout, WriteBatch};
 use crate::error::Result;
-use crate::runtime::{Admission, Job};
 use crate::storage::gated::{Gate, GatedStorage, Operation, Pass};
 use crate::storage::{MemoryStorage, Storage};
+use crate::task::{Admission, Job};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

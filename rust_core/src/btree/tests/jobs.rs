@@ -2,13 +2,17 @@
 
 use super::{Driven, TINY, assert_meters_agree, options};
 use crate::btree::{Btree, Options};
+use crate::cost::Prices;
+use crate::cost::Work;
 use crate::device::{CloudVolume, CloudVolumeSpec};
 use crate::engine::{Commit, Engine, KeyLayout, WriteBatch};
 use crate::error::Result;
 use crate::metrics::Purpose;
-use crate::runtime::simulation::{Observer, Simulation, World};
-use crate::runtime::{Admission, Signal, Work};
+use crate::run::simulation::{Observer, Simulation};
+use crate::run::world::World;
+use crate::scale::Scale;
 use crate::storage::{MemoryStorage, SimulatedStorage, Storage};
+use crate::task::{Admission, Signal};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
@@ -59,8 +63,9 @@ fn settle_ms(text: &str) -> f64 {
         read_latency_us: 1000.0,
         write_latency_us: 1000.0,
     });
-    let world = Arc::new(Mutex::new(World::new(1, [0.0; Work::COUNT], Box::new(volume), 1.0)));
-    let storage = Arc::new(SimulatedStorage::new(Arc::default(), 1 << 40, 0, 1.0));
+    let prices = Prices { unit_ns: [0.0; Work::COUNT], statement_wait_ns: 0.0 };
+    let world = Arc::new(Mutex::new(World::new(1, prices, Box::new(volume), Scale::FULL)));
+    let storage = Arc::new(SimulatedStorage::new(Arc::default(), 1 << 40, 0, Scale::FULL));
     let signal = Arc::<Signal>::default();
     let mut task = Simulation::task(&world, 0, 0);
     let options = options(&format!("page_size=4096 buffer_pool_size=16777216 flush_log_at_trx_commit=0 {text}"));
@@ -149,7 +154,7 @@ fn the_cleaner_flushes_io_capacity_pages_a_second_over_the_dirty_limit() {
 fn short_rounds_are_saved_up_for_a_burst() {
     let text = "page_size=4096 buffer_pool_size=67108864 io_capacity=1000 io_capacity_max=1000 \
                 max_dirty_pages_pct=10 adaptive_flushing=false";
-    let options = Options { engine_second_us: 10_000, ..options(text) };
+    let options = Options { scale: Scale::FULL.with_second_us(10_000), ..options(text) };
     let mut driven = Driven::open(Arc::new(MemoryStorage::new(Arc::default())), &options, KeyLayout::Plain).unwrap();
     load(&mut driven, 0, 60_000);
     let bursts = (0..100).map(|_| {

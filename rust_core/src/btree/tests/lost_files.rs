@@ -4,9 +4,9 @@ use super::{Driven, TINY, options};
 use crate::engine::{Commit, Engine, KeyLayout, WriteBatch};
 use crate::error::Error;
 use crate::metrics::Purpose;
-use crate::runtime::Task;
 use crate::storage::memory::CrashKeeps;
 use crate::storage::{FaultyStorage, MemoryStorage, Storage};
+use crate::task::Task;
 use std::sync::Arc;
 
 const MIXED: &str = "page_size=8192 key_block_size=4096 compressed_indexes=1:2 buffer_pool_size=524288 \

@@ -7,8 +7,8 @@ use crate::crash_matrix::{
 };
 use crate::engine::KeyLayout;
 use crate::error::{Error, Result};
-use crate::runtime::{Signal, Task};
 use crate::storage::Storage;
+use crate::task::{Signal, Task};
 use std::sync::Arc;
 
 struct BtreeSubject {
@@ -85,16 +85,16 @@ const OPTION_SETS: [(&str, &str, &str); 17] = [
     ("buffered changes of compressed tables", MIDDLE, "key_block_size=4096 change_buffering=all"),
     ("several doublewrite files", SMALL, "doublewrite_files=3 page_cleaners=4 flush_neighbors=2 lru_scan_depth=64"),
     ("slow cleaners", SMALL, "flush_sync=false adaptive_flushing=false io_capacity=50 max_dirty_pages_pct=5"),
-    ("whole seconds", SMALL, "engine_second_us=1000000 merge_threshold=20 flush_log_at_trx_commit=2"),
+    ("whole seconds", SMALL, "second_us=1000000 merge_threshold=20 flush_log_at_trx_commit=2"),
 ];
 
 /// Where a second is short, the cleaners have their rounds in every pause.
 const SMALL: &str = "page_size=4096 buffer_pool_size=262144 redo_log_capacity=262144 io_capacity_max=4000 \
-                     engine_second_us=20000";
+                     second_us=20000";
 const MIDDLE: &str = "page_size=8192 buffer_pool_size=524288 redo_log_capacity=524288 io_capacity_max=4000 \
-                     engine_second_us=20000";
+                     second_us=20000";
 const LARGE: &str = "page_size=16384 buffer_pool_size=1048576 redo_log_capacity=524288 io_capacity_max=4000 \
-                     engine_second_us=20000";
+                     second_us=20000";
 
 fn subjects() -> impl Iterator<Item = (String, BtreeSubject)> {
     let indexed = OPTION_SETS.into_iter().map(|set| (set, KeyLayout::Indexed));

@@ -23,25 +23,30 @@ use super::tablespaces::Tablespace;
 use super::{Btree, Options};
 use crate::engine::{Commit, Engine, KeyLayout, WriteBatch};
 use crate::error::Result;
-use crate::runtime::{Admission, Signal, Task};
+use crate::scale::Scale;
 use crate::storage::{MemoryStorage, Storage};
+use crate::task::{Admission, Signal, Task};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What an engine should hold.
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 
-/// Options from `name=value` words; `innodb_` is left out.
+/// Options from `name=value` words; `innodb_` is left out. `second_us` is the scale's.
 fn options(text: &str) -> Options {
-    let mut map = serde_json::Map::new();
+    let (mut map, mut scale) = (serde_json::Map::new(), Scale::FULL);
     for pair in text.split_whitespace() {
         let (name, value) = pair.split_once('=').unwrap();
+        if name == "second_us" {
+            scale = scale.with_second_us(value.parse().unwrap());
+            continue;
+        }
         let value = serde_json::from_str(value).unwrap_or_else(|_| serde_json::Value::from(value));
-        let plain = ["merge_threshold", "key_block_size", "compressed_indexes", "engine_second_us"].contains(&name);
+        let plain = ["merge_threshold", "key_block_size", "compressed_indexes"].contains(&name);
         let name = if plain { name.to_owned() } else { format!("innodb_{name}") };
         map.insert(name, value);
     }
-    Options::from_json(&map).unwrap()
+    Options::from_json(&map).unwrap().at_scale(scale)
 }
 
 /// The smallest engine: 64 pages of 4 KiB and a log of 256 KiB, so that everything happens all the time.

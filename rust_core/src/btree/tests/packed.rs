@@ -9,9 +9,9 @@ use crate::btree::tablespaces::Tablespace;
 use crate::engine::{Commit, Engine, KeyLayout, WriteBatch};
 use crate::error::Error;
 use crate::metrics::Purpose;
-use crate::runtime::Task;
 use crate::storage::Storage;
 use crate::storage::memory::CrashKeeps;
+use crate::task::Task;
 
 /// Rows below `end` in random order, again and again.
 fn random_rows(end: u32) -> impl Iterator<Item = u32> {

@@ -3,8 +3,8 @@
 use super::options;
 use crate::btree::Btree;
 use crate::engine::{Commit, Engine, KeyLayout, WriteBatch};
-use crate::runtime::{Signal, Task};
 use crate::storage::MemoryStorage;
+use crate::task::{Signal, Task};
 use rand::seq::SliceRandom;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;

@@ -5,9 +5,9 @@ use crate::btree::redo_block::offset_of;
 use crate::engine::{Commit, KeyLayout, WriteBatch};
 use crate::error::Error;
 use crate::metrics::Purpose;
-use crate::runtime::Task;
 use crate::storage::memory::CrashKeeps;
 use crate::storage::{MemoryStorage, Storage};
+use crate::task::Task;
 use std::sync::Arc;
 
 /// One synced row after another, some of zeros alone.

@@ -1,9 +1,10 @@
 //! How full pages get, and what the pool does under pressure.
 
 use super::{Driven, options, structure};
+use crate::cost::Work;
 use crate::engine::{Commit, Engine, KeyLayout, WriteBatch};
-use crate::runtime::serial::tests::OneNanosecondPerCall;
-use crate::runtime::{Task, Work};
+use crate::task::Task;
+use crate::task::serial::tests::OneNanosecondPerCall;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 

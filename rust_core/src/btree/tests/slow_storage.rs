@@ -3,8 +3,8 @@
 
 use crate::error::Result;
 use crate::metrics::{Meters, Purpose};
-use crate::runtime::Task;
 use crate::storage::{MemoryStorage, PageCached, Storage, StorageFile};
+use crate::task::Task;
 use std::sync::Arc;
 
 /// Turns that a pause gives away.

@@ -5,7 +5,7 @@ use crate::btree::forest::{Forest, Tree};
 use crate::btree::packed_page::Packed;
 use crate::btree::page::{Kind, Stored, View};
 use crate::btree::space::META_PAGE;
-use crate::runtime::Task;
+use crate::task::Task;
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 

@@ -13,8 +13,8 @@ use super::{Lsm, Options};
 use crate::engine::{Commit, Engine, WriteBatch};
 use crate::error::Result;
 use crate::metrics::Meters;
-use crate::runtime::{Admission, Signal, Task};
 use crate::storage::{MemoryStorage, Storage};
+use crate::task::{Admission, Signal, Task};
 use serde_json::Value;
 use std::sync::Arc;
 

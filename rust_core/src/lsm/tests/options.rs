@@ -3,6 +3,7 @@
 use super::*;
 use crate::error::Error;
 use crate::metrics::Purpose;
+use crate::scale::Scale;
 use serde_json::json;
 
 /// Puts `keys` keys of 8 bytes with values of `bytes`, in scattered order, and runs jobs now and then.
@@ -294,8 +295,9 @@ fn index_and_filter_blocks_that_the_cache_keeps_take_their_room_in_it() {
     let run = |evicts: bool| {
         let storage = memory();
         let settings = json!({"cache_index_and_filter_blocks": true, "block_cache": 16384,
-            "filter_policy": "bloomfilter:10:false", "evict_index_and_filter_blocks": evicts});
-        let lsm = open(&storage, &tiny(&settings)).unwrap();
+            "filter_policy": "bloomfilter:10:false"});
+        let scale = if evicts { Scale::FULL } else { Scale::standing_for(2.0) };
+        let lsm = open(&storage, &tiny(&settings).at_scale(scale)).unwrap();
         load(&lsm, 3000, 200);
         settle(&lsm).unwrap();
         let before = storage.meters().snapshot().of(Purpose::UserRead).reads;
@@ -362,7 +364,7 @@ fn a_scan_reads_ahead_and_scattered_reads_do_not() {
 
 #[test]
 fn the_work_of_an_operation_is_charged() {
-    use crate::runtime::Work;
+    use crate::cost::Work;
     let storage = memory();
     let lsm = open(&storage, &tiny(&json!({}))).unwrap();
     load(&lsm, 2000, 200);
@@ -382,7 +384,7 @@ fn the_work_of_an_operation_is_charged() {
 
 #[test]
 fn a_scan_is_charged_the_comparisons_that_merge_its_sources() {
-    use crate::runtime::Work;
+    use crate::cost::Work;
     const KEYS: u64 = 2000;
     let compared = |sources: u64| {
         let storage = memory();

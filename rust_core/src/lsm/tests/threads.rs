@@ -2,9 +2,10 @@
 
 use super::*;
 use crate::error::Error;
-use crate::runtime::threads::{WallClock, Workers, admit, settle, spawn};
+use crate::run::workers::{Workers, admit, settle};
 use crate::storage::gated::{Gate, GatedStorage, Operation, Pass};
 use crate::storage::memory::CrashKeeps;
+use crate::task::wall::{WallClock, spawn};
 use serde_json::json;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 

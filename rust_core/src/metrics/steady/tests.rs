@@ -1,5 +1,5 @@
 use super::*;
-use crate::engine::EngineStats;
+use crate::metrics::EngineStats;
 use crate::metrics::{Meters, Purpose};
 use crate::workload::random::Random;
 

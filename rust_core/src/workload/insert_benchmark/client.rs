@@ -2,11 +2,12 @@
 
 use super::schema::{MOST_INDEXES, PRIMARY, Purchase, Table};
 use super::{INSERT, QUERY_MARKET, Shared};
+use crate::cost::Work;
 use crate::engine::{Engine, INDEX_NUMBER_BYTES};
 use crate::error::{Error, Result};
-use crate::runtime::{Task, Work};
 use crate::table::Transaction;
 use crate::table::keys::begin;
+use crate::task::Task;
 use crate::workload::random::{Random, Stream};
 use crate::workload::{Client, Plan};
 use std::marker::PhantomData;

@@ -1,6 +1,7 @@
 use super::schema::{PRIMARY, Purchase};
 use super::{Current, FIRST_ID, INSERT, InsertBenchmark, Of2012, Parameters, Purchases, QUERY_MARKET, Table};
 use crate::engine::Engine;
+use crate::scale::Scale;
 use crate::workload::model_engine::ModelEngine;
 use crate::workload::test_drive::{by_index, drive, load};
 use crate::workload::{Workload, build};
@@ -172,7 +173,7 @@ fn query_clients_scan_all_indexes_and_write_nothing() {
 fn parameters_that_do_not_fit_are_refused_by_name() {
     let refused = |spec: Value| {
         let Value::Object(spec) = spec else { panic!("not an object") };
-        build(&spec, 2, 1).err().expect("the spec is wrong").to_string()
+        build(&spec, Scale::FULL, 2, 1).err().expect("the spec is wrong").to_string()
     };
     let kind = "insert_benchmark";
     for (spec, message) in [

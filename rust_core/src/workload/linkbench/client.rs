@@ -7,11 +7,12 @@ use super::schema::{
     list_prefix, node_key,
 };
 use super::{FACEBOOK_MIX, FORK_2020_MIX, LOADED_AT_MS, NodeAccess, Shared};
+use crate::cost::Work;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::runtime::{Task, Work};
 use crate::table::keys::push_u64_descending;
 use crate::table::{Schema, Transaction, consider};
+use crate::task::Task;
 use crate::workload::random::{Random, Stream};
 use crate::workload::{Client, Plan};
 use std::sync::Arc;

@@ -122,8 +122,8 @@ pub struct LinkBench {
 }
 
 /// From the parameters of a spec.
-pub fn build(parameters: &Map<String, Value>, _clients: u32, seed: u64) -> Result<Arc<dyn Workload>> {
-    Ok(Arc::new(LinkBench::new(Parameters::from_json(parameters)?, seed)))
+pub fn build(parameters: Parameters, _clients: u32, seed: u64) -> Result<Arc<dyn Workload>> {
+    Ok(Arc::new(LinkBench::new(parameters, seed)))
 }
 
 impl LinkBench {

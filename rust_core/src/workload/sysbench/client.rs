@@ -2,10 +2,11 @@
 
 use super::schema::{ENTRY_BYTES, KEY_BYTES, ROW_BYTES, Row, SbTest, draw_c, draw_pad, id_key};
 use super::{Script, Shared};
+use crate::cost::Work;
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::runtime::{Task, Work};
 use crate::table::Transaction;
+use crate::task::Task;
 use crate::workload::random::{Random, Stream};
 use crate::workload::{Client, Plan};
 use std::sync::Arc;

@@ -2,6 +2,7 @@ use super::ids::DISTRIBUTIONS;
 use super::schema::{Row, SbTest, k_index, primary};
 use super::{Parameters, SCRIPTS, Sysbench};
 use crate::engine::Engine;
+use crate::scale::Scale;
 use crate::table::Schema;
 use crate::workload::model_engine::ModelEngine;
 use crate::workload::test_drive::{by_index, drive, load};
@@ -174,7 +175,7 @@ fn parameters_that_do_not_fit_are_refused_by_name() {
     ] {
         let Value::Object(mut spec) = spec else { panic!("not an object") };
         spec.insert("kind".into(), json!("sysbench"));
-        let found = build(&spec, 1, 1).err().expect("the spec is wrong").to_string();
+        let found = build(&spec, Scale::FULL, 1, 1).err().expect("the spec is wrong").to_string();
         assert!(found.starts_with(message), "{found}");
     }
 }

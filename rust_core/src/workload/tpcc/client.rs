@@ -1,13 +1,13 @@
 //! One client: draws a transaction, locks its rows, runs it and commits.
 
 use super::Shared;
-use super::draws::Scale;
+use super::draws::Cardinalities;
 use super::session::Session;
 use super::transactions::{Delivery, NewOrder, OrderStatus, Outcome, Payment, Request, StockLevel};
 use super::{DELIVERY, LOADED_AT_S, NEW_ORDER, ORDER_STATUS, PAYMENT, STOCK_LEVEL};
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::runtime::Task;
+use crate::task::Task;
 use crate::workload::random::{Random, Stream};
 use crate::workload::{Client, Plan};
 use std::sync::Arc;
@@ -34,19 +34,19 @@ impl Terminal {
     }
 }
 
-fn draw(random: &mut Random, scale: &Scale) -> (usize, Box<dyn Request>) {
+fn draw(random: &mut Random, cardinalities: &Cardinalities) -> (usize, Box<dyn Request>) {
     match random.below(SLOTS) {
-        0..=9 => (NEW_ORDER, Box::new(NewOrder::draw(random, scale))),
-        10..=19 => (PAYMENT, Box::new(Payment::draw(random, scale))),
-        20 => (ORDER_STATUS, Box::new(OrderStatus::draw(random, scale))),
-        21 => (DELIVERY, Box::new(Delivery::draw(random, scale))),
-        _ => (STOCK_LEVEL, Box::new(StockLevel::draw(random, scale))),
+        0..=9 => (NEW_ORDER, Box::new(NewOrder::draw(random, cardinalities))),
+        10..=19 => (PAYMENT, Box::new(Payment::draw(random, cardinalities))),
+        20 => (ORDER_STATUS, Box::new(OrderStatus::draw(random, cardinalities))),
+        21 => (DELIVERY, Box::new(Delivery::draw(random, cardinalities))),
+        _ => (STOCK_LEVEL, Box::new(StockLevel::draw(random, cardinalities))),
     }
 }
 
 impl Client for Terminal {
     fn plan(&mut self, _now_ns: u64) -> Option<Plan> {
-        let (kind, request) = draw(&mut self.random, &self.shared.scale);
+        let (kind, request) = draw(&mut self.random, &self.shared.cardinalities);
         let write_bytes = request.write_bytes();
         self.transactions += 1;
         self.next = Some(request);

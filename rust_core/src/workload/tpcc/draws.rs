@@ -12,7 +12,7 @@ const SYLLABLES: [&str; 10] = ["BAR", "OUGHT", "ABLE", "PRI", "PRES", "ESE", "AN
 
 /// How much of everything there is.
 #[derive(Debug, Clone, Copy)]
-pub struct Scale {
+pub struct Cardinalities {
     /// Table sets.
     pub sets: u32,
     /// Warehouses of a table set.
@@ -33,7 +33,7 @@ const CUSTOMER: usize = 0;
 const ITEM: usize = 1;
 const NAME: usize = 2;
 
-impl Scale {
+impl Cardinalities {
     /// As the parameters say. The script means to draw the constants of NURand once, but asks a flag that Lua takes for
     /// true even at 0 and so draws them each time, which smooths nearly all of the skew away.
     pub fn new(parameters: &Parameters, seed: u64) -> Self {
@@ -43,7 +43,7 @@ impl Scale {
             sets: parameters.table_sets as u32,
             warehouses: parameters.warehouses as u16,
             items: parameters.items as u32,
-            item_rows: (parameters.items as f64 / parameters.stands_for).ceil() as u32,
+            item_rows: parameters.scale.shrunk_count(parameters.items) as u32,
             customers: parameters.customers_per_district as u32,
             constants,
         }
@@ -136,18 +136,19 @@ pub fn repeated(random: &mut Random, bytes: u64) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scale::Scale;
 
-    fn scale(nurand: &str, items: u64) -> Scale {
-        Scale::new(&Parameters { nurand: nurand.into(), items, ..Parameters::default() }, 1)
+    fn cardinalities(nurand: &str, items: u64) -> Cardinalities {
+        Cardinalities::new(&Parameters { nurand: nurand.into(), items, ..Parameters::default() }, 1)
     }
 
     #[test]
     fn draws_keep_to_their_range_and_reach_all_of_it() {
         for nurand in ["effective", "specified"] {
             for items in [1, 50, 1000] {
-                let (scale, mut random) = (scale(nurand, items), Random::from_seed(1));
+                let (cardinalities, mut random) = (cardinalities(nurand, items), Random::from_seed(1));
                 let mut seen = vec![false; items as usize + 1];
-                (0..200_000).for_each(|_| seen[scale.draw_item(&mut random) as usize] = true);
+                (0..200_000).for_each(|_| seen[cardinalities.draw_item(&mut random) as usize] = true);
                 assert!(!seen[0] && seen[1..].iter().all(|&seen| seen), "{nurand} {items}");
             }
         }
@@ -155,20 +156,21 @@ mod tests {
 
     #[test]
     fn a_scaled_trial_has_fewer_rows_of_items_and_finds_one_for_each() {
-        let parameters = Parameters { items: 100, stands_for: 16.0, ..Parameters::default() };
-        let scale = Scale::new(&parameters, 1);
-        let rows: std::collections::BTreeSet<u32> = (1..=scale.items).map(|item| scale.item_row(item)).collect();
-        assert_eq!((scale.items, rows.first(), rows.last(), rows.len()), (100, Some(&1), Some(&7), 7));
-        assert_eq!(scale.item_row(0), 0);
-        assert_eq!(self::scale("effective", 100).item_row(100), 100);
+        let parameters = Parameters { items: 100, scale: Scale::standing_for(16.0), ..Parameters::default() };
+        let cardinalities = Cardinalities::new(&parameters, 1);
+        let rows: std::collections::BTreeSet<u32> =
+            (1..=cardinalities.items).map(|item| cardinalities.item_row(item)).collect();
+        assert_eq!((cardinalities.items, rows.first(), rows.last(), rows.len()), (100, Some(&1), Some(&7), 7));
+        assert_eq!(cardinalities.item_row(0), 0);
+        assert_eq!(self::cardinalities("effective", 100).item_row(100), 100);
     }
 
     #[test]
     fn a_constant_of_its_own_for_each_draw_takes_the_skew_away() {
         for (nurand, expected) in [("effective", 0.02), ("specified", 0.31)] {
-            let (scale, mut random) = (scale(nurand, 100_000), Random::from_seed(1));
+            let (cardinalities, mut random) = (cardinalities(nurand, 100_000), Random::from_seed(1));
             let mut hits = vec![0_u32; 100_001];
-            (0..1_000_000).for_each(|_| hits[scale.draw_item(&mut random) as usize] += 1);
+            (0..1_000_000).for_each(|_| hits[cardinalities.draw_item(&mut random) as usize] += 1);
             hits.sort_unstable_by(|x, y| y.cmp(x));
             let hottest_percent = f64::from(hits[..1000].iter().sum::<u32>()) / 1e6;
             assert!((hottest_percent - expected).abs() < 0.01, "{nurand}: {hottest_percent}");

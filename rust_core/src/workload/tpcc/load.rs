@@ -1,7 +1,7 @@
 //! The load phase. Loaders take pieces from a queue: the items of a table set, the stock of a warehouse, the customers or
 //! the orders of a district. Each piece has random numbers of its own, so what is loaded does not depend on who takes it.
 
-use super::draws::{Scale, between, fill, last_name, repeated};
+use super::draws::{Cardinalities, between, fill, last_name, repeated};
 use super::schema::{
     Customer, CustomerId, Customers, DISTRICT_INFO_BYTES, DISTRICTS, District, DistrictId, Districts, Histories,
     History, HistoryId, Item, ItemId, Items, LineId, NewOrders, Order, OrderId, OrderLine, OrderLines, Orders, Stock,
@@ -10,8 +10,8 @@ use super::schema::{
 use super::{FIRST_HISTORY_ID, LOADED_AT_S, Shared};
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::runtime::Task;
 use crate::table::Transaction;
+use crate::task::Task;
 use crate::workload::permute::RandomOrder;
 use crate::workload::random::{Random, Stream};
 use crate::workload::{Client, Plan};
@@ -44,10 +44,10 @@ enum Piece {
 }
 
 impl Piece {
-    fn numbered(number: u64, scale: &Scale) -> Option<Self> {
-        let per_set = 1 + u64::from(scale.warehouses) * WAREHOUSE_PIECES;
+    fn numbered(number: u64, cardinalities: &Cardinalities) -> Option<Self> {
+        let per_set = 1 + u64::from(cardinalities.warehouses) * WAREHOUSE_PIECES;
         let (set, rest) = ((number / per_set) as u32, number % per_set);
-        if set >= scale.sets {
+        if set >= cardinalities.sets {
             return None;
         }
         let Some(rest) = rest.checked_sub(1) else { return Some(Self::Items { set }) };
@@ -63,12 +63,12 @@ impl Piece {
     }
 
     /// Numbers of its rows.
-    fn rows(self, scale: &Scale) -> RangeInclusive<u32> {
+    fn rows(self, cardinalities: &Cardinalities) -> RangeInclusive<u32> {
         match self {
-            Self::Items { .. } => 1..=scale.item_rows,
-            Self::Stock { .. } => 1..=scale.items,
+            Self::Items { .. } => 1..=cardinalities.item_rows,
+            Self::Stock { .. } => 1..=cardinalities.items,
             Self::Warehouse { .. } => 1..=1,
-            Self::Customers { .. } | Self::Orders { .. } => 1..=scale.customers,
+            Self::Customers { .. } | Self::Orders { .. } => 1..=cardinalities.customers,
         }
     }
 }
@@ -96,9 +96,9 @@ impl Loader {
 
     fn take_piece(&self) -> Option<Open> {
         let number = self.shared.next_piece.fetch_add(1, Ordering::Relaxed);
-        let piece = Piece::numbered(number, &self.shared.scale)?;
+        let piece = Piece::numbered(number, &self.shared.cardinalities)?;
         let random = Random::derive(self.shared.seed, Stream::LoadChunk(number));
-        Some(Open { piece, random, rows: piece.rows(&self.shared.scale) })
+        Some(Open { piece, random, rows: piece.rows(&self.shared.cardinalities) })
     }
 
     fn add<S: crate::table::Schema>(&mut self, row: &S::Row) {
@@ -121,7 +121,7 @@ impl Loader {
         let (name, address) = (fill(random, "name-@@@@@"), fill(random, ADDRESS));
         let ytd = DISTRICT_YTD * u64::from(DISTRICTS);
         self.add::<Warehouses>(&Warehouse { id: home, name, address, tax: random.below(21) as u16, ytd });
-        let next_order = self.shared.scale.customers + 1;
+        let next_order = self.shared.cardinalities.customers + 1;
         for id in home.districts() {
             let (name, address) = (fill(random, "name-@@@@@"), fill(random, ADDRESS));
             let tax = random.below(21) as u16;
@@ -130,13 +130,13 @@ impl Loader {
     }
 
     fn add_customer(&mut self, id: CustomerId, random: &mut Random) {
-        let (scale, district) = (self.shared.scale, id.district);
+        let (cardinalities, district) = (self.shared.cardinalities, id.district);
         let number = u64::from(id.customer) - 1;
         let first_letters = between(random, 2, 10) as usize;
         self.add::<Customers>(&Customer {
             id,
             first: fill(random, &["first-", &"@".repeat(first_letters)].concat()),
-            last: if number < scale.names() { last_name(number) } else { scale.draw_last_name(random) },
+            last: if number < cardinalities.names() { last_name(number) } else { cardinalities.draw_last_name(random) },
             address: fill(random, CUSTOMER_ADDRESS),
             since: LOADED_AT_S,
             credit: if random.chance(0.1) { *b"BC" } else { *b"GC" },
@@ -153,7 +153,7 @@ impl Loader {
         });
         let districts_before =
             u64::from(district.home.warehouse - 1) * u64::from(DISTRICTS) + u64::from(district.district - 1);
-        let history = FIRST_HISTORY_ID + districts_before * u64::from(scale.customers) + number;
+        let history = FIRST_HISTORY_ID + districts_before * u64::from(cardinalities.customers) + number;
         let bytes = between(random, 12, 24);
         self.add::<Histories>(&History {
             id: HistoryId { set: district.home.set, id: history },
@@ -166,8 +166,8 @@ impl Loader {
     }
 
     fn add_order(&mut self, id: OrderId, random: &mut Random) {
-        let (scale, home) = (self.shared.scale, id.district.home);
-        let is_delivered = id.order <= scale.last_delivered();
+        let (cardinalities, home) = (self.shared.cardinalities, id.district.home);
+        let is_delivered = id.order <= cardinalities.last_delivered();
         let lines = between(random, 5, 15) as u8;
         let carrier = if is_delivered { between(random, 1, 10) as u8 } else { 0 };
         let customer = self.shared.customer_of_order(home, id.order);
@@ -176,7 +176,7 @@ impl Loader {
             self.add::<NewOrders>(&id);
         }
         for number in 1..=lines {
-            let item = between(random, 1, scale.items.into()) as u32;
+            let item = between(random, 1, cardinalities.items.into()) as u32;
             let amount = if is_delivered { 0 } else { random.below(1_000_000) as u32 };
             self.add::<OrderLines>(&OrderLine {
                 id: LineId { order: id, number },
@@ -213,9 +213,9 @@ fn stock(id: StockId, random: &mut Random) -> Stock {
 }
 
 /// Which customer placed which loaded order: one permutation for all districts of a warehouse, as in the script.
-pub fn order_of_customers(seed: u64, home: WarehouseId, scale: &Scale) -> RandomOrder {
+pub fn order_of_customers(seed: u64, home: WarehouseId, cardinalities: &Cardinalities) -> RandomOrder {
     let stream = Stream::Shared(u64::from(home.set) << u16::BITS | u64::from(home.warehouse));
-    RandomOrder::new(&mut Random::derive(seed, stream), scale.customers.into())
+    RandomOrder::new(&mut Random::derive(seed, stream), cardinalities.customers.into())
 }
 
 impl Client for Loader {

@@ -17,7 +17,7 @@ use crate::error::Result;
 use crate::options::Accepts;
 use crate::table::RowLocks;
 use client::Terminal;
-use draws::Scale;
+use draws::Cardinalities;
 use load::{Loader, order_of_customers};
 use schema::{DISTRICTS, HistoryId, WarehouseId};
 use serde_json::{Map, Value};
@@ -31,7 +31,7 @@ engine_options! {
     /// What a spec may say about sysbench-tpcc.
     Parameters {
         warehouses: u64 = 1u64, Accepts::Range(1.0, 32_767.0),
-            "Warehouses of each table set (scale); at full size each takes about 75 MB.";
+            "Warehouses of each table set (cardinalities); at full size each takes about 75 MB.";
         table_sets: u64 = 1u64, Accepts::Range(1.0, 1000.0),
             "Sets of the nine tables (tables).";
         items: u64 = 100_000u64, Accepts::Range(1.0, 1e6),
@@ -42,10 +42,6 @@ engine_options! {
             "Skew of customers and items: as the script draws them (nearly uniform), or as TPC-C specifies.";
         stock_level: String = "joined", Accepts::Words(&["joined", "looped"]),
             "How stock levels are read: one join of lines and stock, or as the script of March 2018 did, line by line and nearly all from one row.";
-        stands_for: f64 = 1.0, Accepts::Range(1.0, 1e6),
-            "How many times larger the database is that a scaled trial speaks for: the items, which all warehouses share, shrink.";
-        row_waits: bool = true, Accepts::Switch,
-            "Whether simulated clients wait for one another's rows; off for few warehouses that stand for many.";
         load_batch_rows: u64 = 1000u64, Accepts::Range(1.0, 100_000.0),
             "Rows that a loader writes at once, at least.";
     }
@@ -67,7 +63,7 @@ const FIRST_HISTORY_ID: u64 = 1;
 /// What all clients share.
 pub struct Shared {
     parameters: Parameters,
-    scale: Scale,
+    cardinalities: Cardinalities,
     seed: u64,
     locks: RowLocks,
     /// Which customer placed which loaded order, by table set and warehouse.
@@ -85,7 +81,7 @@ impl Shared {
     }
 
     fn customer_of_order(&self, home: WarehouseId, order: u32) -> u32 {
-        let position = home.set as usize * usize::from(self.scale.warehouses) + usize::from(home.warehouse - 1);
+        let position = home.set as usize * usize::from(self.cardinalities.warehouses) + usize::from(home.warehouse - 1);
         self.customer_orders[position].at(u64::from(order - 1)) as u32 + 1
     }
 }
@@ -96,23 +92,26 @@ pub struct Tpcc {
 }
 
 /// From the parameters of a spec.
-pub fn build(parameters: &Map<String, Value>, _clients: u32, seed: u64) -> Result<Arc<dyn Workload>> {
-    Ok(Arc::new(Tpcc::new(Parameters::from_json(parameters)?, seed)))
+pub fn build(parameters: Parameters, _clients: u32, seed: u64) -> Result<Arc<dyn Workload>> {
+    Ok(Arc::new(Tpcc::new(parameters, seed)))
 }
 
 impl Tpcc {
     /// A database that is not loaded yet.
     pub fn new(parameters: Parameters, seed: u64) -> Self {
-        let scale = Scale::new(&parameters, seed);
-        let loaded_history = u64::from(scale.warehouses) * u64::from(DISTRICTS) * u64::from(scale.customers);
-        let homes =
-            (0..scale.sets).flat_map(|set| (1..=scale.warehouses).map(move |warehouse| WarehouseId { set, warehouse }));
+        let cardinalities = Cardinalities::new(&parameters, seed);
+        let loaded_history =
+            u64::from(cardinalities.warehouses) * u64::from(DISTRICTS) * u64::from(cardinalities.customers);
+        let homes = (0..cardinalities.sets)
+            .flat_map(|set| (1..=cardinalities.warehouses).map(move |warehouse| WarehouseId { set, warehouse }));
         let shared = Shared {
-            customer_orders: homes.map(|home| order_of_customers(seed, home, &scale)).collect(),
-            next_history_ids: (0..scale.sets).map(|_| AtomicU64::new(FIRST_HISTORY_ID + loaded_history)).collect(),
-            scale,
+            customer_orders: homes.map(|home| order_of_customers(seed, home, &cardinalities)).collect(),
+            next_history_ids: (0..cardinalities.sets)
+                .map(|_| AtomicU64::new(FIRST_HISTORY_ID + loaded_history))
+                .collect(),
+            cardinalities,
             seed,
-            locks: if parameters.row_waits { RowLocks::default() } else { RowLocks::instant() },
+            locks: RowLocks::at_scale(parameters.scale),
             live_bytes: AtomicI64::new(0),
             next_piece: AtomicU64::new(0),
             parameters,

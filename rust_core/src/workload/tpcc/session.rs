@@ -2,11 +2,12 @@
 //! twice, and a range update asks for every row that it found.
 
 use super::schema::Keyed;
+use crate::cost::Work;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::runtime::{Task, Work};
 use crate::table::keys::behind;
 use crate::table::{Transaction, consider};
+use crate::task::Task;
 
 /// A key and its value.
 pub type Entry = (Vec<u8>, Vec<u8>);

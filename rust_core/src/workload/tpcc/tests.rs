@@ -3,8 +3,10 @@ use super::schema::{
     WarehouseId, Warehouses, number,
 };
 use super::{DELIVERY, NEW_ORDER, OPERATIONS, ORDER_STATUS, PAYMENT, Parameters, STOCK_LEVEL, Tpcc};
+use crate::cost::Work;
 use crate::engine::Engine;
-use crate::runtime::{Task, Work};
+use crate::scale::Scale;
+use crate::task::Task;
 use crate::workload::model_engine::ModelEngine;
 use crate::workload::test_drive::{Entries, by_index, drive, load};
 use crate::workload::{Workload, build};
@@ -45,7 +47,7 @@ fn rows<S: Keyed>(indexes: &BTreeMap<u32, Entries>, set: u32, primary: Index, se
 /// The consistency conditions of TPC-C, as far as the script keeps them, for every table set.
 fn check_consistency(workload: &Tpcc, engine: &ModelEngine) {
     let indexes = by_index(engine);
-    for set in 0..workload.shared.scale.sets {
+    for set in 0..workload.shared.cardinalities.sets {
         check_money(&indexes, set);
         check_orders(&indexes, set);
         rows::<Items>(&indexes, set, Index::Item, &[]);
@@ -340,11 +342,14 @@ fn parameters_that_do_not_fit_are_refused_by_name() {
         (json!({"warehouses": 0}), "workload.warehouses: found 0"),
         (json!({"table_sets": "ten"}), "workload.table_sets: found \"ten\""),
         (json!({"items": 0}), "workload.items: found 0"),
-        (json!({"scale": 10}), "workload.scale: found 10, accepted: a parameter of warehouses, table_sets, items"),
+        (
+            json!({"cardinalities": 10}),
+            "workload.cardinalities: found 10, accepted: a parameter of warehouses, table_sets, items",
+        ),
     ] {
         let Value::Object(mut spec) = spec else { panic!("not an object") };
         spec.insert("kind".into(), json!("tpcc"));
-        let found = build(&spec, 1, 1).err().expect("the spec is wrong").to_string();
+        let found = build(&spec, Scale::FULL, 1, 1).err().expect("the spec is wrong").to_string();
         assert!(found.starts_with(message), "{found}");
     }
 }

@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::table::Schema;
 use crate::workload::random::Random;
 use crate::workload::tpcc::Shared;
-use crate::workload::tpcc::draws::{Scale, between};
+use crate::workload::tpcc::draws::{Cardinalities, between};
 use crate::workload::tpcc::schema::{
     CustomerId, Customers, DistrictId, Index, NewOrders, OrderLine, OrderLines, Orders, WarehouseId,
 };
@@ -22,8 +22,8 @@ pub struct Delivery {
 
 impl Delivery {
     /// Draws them.
-    pub fn draw(random: &mut Random, scale: &Scale) -> Self {
-        Self { home: scale.draw_warehouse(random), carrier: between(random, 1, 10) as u8 }
+    pub fn draw(random: &mut Random, cardinalities: &Cardinalities) -> Self {
+        Self { home: cardinalities.draw_warehouse(random), carrier: between(random, 1, 10) as u8 }
     }
 
     /// Delivers the oldest open order of a district, if there is one.

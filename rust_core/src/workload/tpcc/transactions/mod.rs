@@ -7,7 +7,7 @@ pub mod payment;
 pub mod stock_level;
 
 use super::Shared;
-use super::draws::Scale;
+use super::draws::Cardinalities;
 use super::schema::customers::{decode_name_entry, name_prefix};
 use super::schema::{CustomerId, Customers, DistrictId, Index};
 use super::session::{Session, inconsistent};
@@ -54,11 +54,11 @@ pub enum Choice {
 
 impl Choice {
     /// A customer or a name.
-    pub fn draw(random: &mut Random, scale: &Scale) -> Self {
+    pub fn draw(random: &mut Random, cardinalities: &Cardinalities) -> Self {
         if random.chance(BY_NAME_PERCENT / 100.0) {
-            Self::Name(scale.draw_last_name(random))
+            Self::Name(cardinalities.draw_last_name(random))
         } else {
-            Self::Number(scale.draw_customer(random))
+            Self::Number(cardinalities.draw_customer(random))
         }
     }
 }

@@ -5,7 +5,7 @@ use super::{Outcome, Request};
 use crate::error::Result;
 use crate::workload::random::Random;
 use crate::workload::tpcc::Shared;
-use crate::workload::tpcc::draws::{Scale, between};
+use crate::workload::tpcc::draws::{Cardinalities, between};
 use crate::workload::tpcc::schema::warehouses::item_key;
 use crate::workload::tpcc::schema::{
     CustomerId, Customers, DistrictId, Districts, ItemId, Items, Keyed, LineId, NewOrders, Order, OrderId, OrderLine,
@@ -36,13 +36,13 @@ pub struct NewOrder {
 
 impl NewOrder {
     /// Draws them.
-    pub fn draw(random: &mut Random, scale: &Scale) -> Self {
-        let (district, customer) = (scale.draw_district(random), scale.draw_customer(random));
+    pub fn draw(random: &mut Random, cardinalities: &Cardinalities) -> Self {
+        let (district, customer) = (cardinalities.draw_district(random), cardinalities.draw_customer(random));
         let count = between(random, 5, 15) as usize;
         let fails = random.chance(0.01);
         let mut all_local = 1;
         let lines = (1..=count).map(|number| {
-            let mut item = scale.draw_item(random);
+            let mut item = cardinalities.draw_item(random);
             if fails && number == count - 1 {
                 item = UNKNOWN_ITEM;
             }
@@ -114,7 +114,7 @@ impl Request for NewOrder {
         let factor = taxed * (1.0 - f64::from(discount) / 100.0);
         let mut taken = BTreeMap::new();
         for (number, line) in (1..).zip(&self.lines) {
-            let described = ItemId { set: district.home.set, item: shared.scale.item_row(line.item) };
+            let described = ItemId { set: district.home.set, item: shared.cardinalities.item_row(line.item) };
             let Some(item) = session.find::<Items>(described)? else {
                 return Ok(Outcome::RollBack);
             };

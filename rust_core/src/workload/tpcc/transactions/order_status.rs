@@ -4,7 +4,7 @@ use super::{Choice, Outcome, Request, find_by_name};
 use crate::error::Result;
 use crate::workload::random::Random;
 use crate::workload::tpcc::Shared;
-use crate::workload::tpcc::draws::Scale;
+use crate::workload::tpcc::draws::Cardinalities;
 use crate::workload::tpcc::schema::orders::{customer_prefix, decode_customer_entry};
 use crate::workload::tpcc::schema::{CustomerId, Customers, DistrictId, Index, OrderId, Orders};
 use crate::workload::tpcc::session::{Session, inconsistent};
@@ -17,8 +17,8 @@ pub struct OrderStatus {
 
 impl OrderStatus {
     /// Draws them.
-    pub fn draw(random: &mut Random, scale: &Scale) -> Self {
-        Self { district: scale.draw_district(random), customer: Choice::draw(random, scale) }
+    pub fn draw(random: &mut Random, cardinalities: &Cardinalities) -> Self {
+        Self { district: cardinalities.draw_district(random), customer: Choice::draw(random, cardinalities) }
     }
 }
 

@@ -4,7 +4,7 @@ use super::{Choice, Outcome, Request, find_by_name};
 use crate::error::Result;
 use crate::workload::random::Random;
 use crate::workload::tpcc::Shared;
-use crate::workload::tpcc::draws::{Scale, between, draw_district};
+use crate::workload::tpcc::draws::{Cardinalities, between, draw_district};
 use crate::workload::tpcc::schema::{
     CustomerId, Customers, DistrictId, Districts, Histories, History, Index, Keyed, Warehouses,
 };
@@ -32,10 +32,10 @@ pub struct Payment {
 
 impl Payment {
     /// Draws them.
-    pub fn draw(random: &mut Random, scale: &Scale) -> Self {
-        let district = scale.draw_district(random);
+    pub fn draw(random: &mut Random, cardinalities: &Cardinalities) -> Self {
+        let district = cardinalities.draw_district(random);
         let amount = between(random, 1, 5000) as u32;
-        let customer = Choice::draw(random, scale);
+        let customer = Choice::draw(random, cardinalities);
         let own = random.chance(OWN_DISTRICT_PERCENT / 100.0);
         let number = if own { district.district } else { draw_district(random) };
         let customer_district = DistrictId { district: number, ..district };

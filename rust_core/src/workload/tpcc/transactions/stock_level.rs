@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::table::Schema;
 use crate::workload::random::Random;
 use crate::workload::tpcc::Shared;
-use crate::workload::tpcc::draws::{Scale, between};
+use crate::workload::tpcc::draws::{Cardinalities, between};
 use crate::workload::tpcc::schema::{DistrictId, Districts, OrderId, OrderLines, StockId, Stocks};
 use crate::workload::tpcc::session::{Session, inconsistent};
 use std::collections::BTreeSet;
@@ -28,8 +28,8 @@ pub struct StockLevel {
 
 impl StockLevel {
     /// Draws them.
-    pub fn draw(random: &mut Random, scale: &Scale) -> Self {
-        Self { district: scale.draw_district(random), level: between(random, 10, 20) as u16 }
+    pub fn draw(random: &mut Random, cardinalities: &Cardinalities) -> Self {
+        Self { district: cardinalities.draw_district(random), level: between(random, 10, 20) as u16 }
     }
 
     fn stock_id(&self, item: u32) -> StockId {

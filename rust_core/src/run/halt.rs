@@ -2,9 +2,9 @@
 //! background job ends at its next block.
 
 use crate::error::{Error, Result};
-use crate::runtime::Signal;
 use crate::storage::Storage;
 use crate::storage::gated::{Gate, GatedStorage, Operation, Pass};
+use crate::task::Signal;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -89,8 +89,8 @@ impl Gate for HaltGate {
 mod tests {
     use super::*;
     use crate::metrics::{Meters, Purpose};
-    use crate::runtime::Task;
     use crate::storage::MemoryStorage;
+    use crate::task::Task;
 
     #[test]
     fn syncs_are_left_out_only_while_that_is_asked() {

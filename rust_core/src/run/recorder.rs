@@ -1,7 +1,7 @@
 //! What one client measured. Both clocks record the same way.
 
-use super::Plan;
 use crate::metrics::{Activity, Latencies};
+use crate::workload::Plan;
 
 /// Latencies by operation since the phase began, and activity since the last interval.
 #[derive(Debug, Clone)]

@@ -1,9 +1,9 @@
 //! A serial resource: lock contention that matters. Under the wall clock a real lock, under the virtual clock a queue
 //! with one server.
 
-use super::Task;
-use super::line::Turns;
 use super::queues::Server;
+use super::task::Task;
+use super::turns::Turns;
 use parking_lot::Mutex;
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ impl<T> Serial<T> {
     pub fn with<R>(&self, task: &mut Task, f: impl FnOnce(&mut Task, &mut T) -> R) -> R {
         let mut inner = self.inner.lock();
         if task.is_operation() && !self.is_instant {
-            return self.turns.around(task, |task| f(task, &mut inner.value));
+            return task.in_turn(&self.turns, |task| f(task, &mut inner.value));
         }
         if self.is_instant || !task.is_simulated() {
             return f(task, &mut inner.value);
@@ -89,8 +89,9 @@ impl<T> Serial<T> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::runtime::task::Access;
-    use crate::runtime::{Charge, Work, WorkCounts};
+    use crate::cost::{Work, WorkCounts};
+    use crate::task::Access;
+    use crate::task::Charge;
 
     /// The simplest clock: only calls take time.
     pub struct OneNanosecondPerCall;

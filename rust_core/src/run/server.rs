@@ -1,10 +1,11 @@
 //! What a SQL server puts around its engine: the binary log. Statements are charged by the workloads, who know them.
 
+use crate::cost::Work;
 use crate::engine::{Commit, Engine, EngineIterator, EngineStats, WriteBatch, forward_to_engine};
 use crate::error::{Error, Result};
 use crate::metrics::Purpose;
-use crate::runtime::{Serial, Task, Work};
 use crate::storage::{Storage, StorageFile};
+use crate::task::{Serial, Task};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 

@@ -1,95 +1,18 @@
 //! A run from spec to report: checked when it is made, started in the background, watched, and cancelled, from any thread.
 
-pub mod engines;
-pub mod measured;
-pub mod phases;
-pub mod simulated;
-pub mod spec;
-
-use crate::engine::{Engine, KeyLayout};
+use super::checked_spec::{CheckedSpec, Opener};
+use super::engines::Engines;
+use super::halt::Halt;
+use super::spec::Clock;
+use super::{measured, simulated};
 use crate::error::{Error, Result};
-use crate::runtime::{Signal, Task, panics, threads};
-use crate::server::Server;
-use crate::storage::Storage;
-use crate::workload::halt::Halt;
-use crate::workload::{self, Workload};
+use crate::task::panics;
+use crate::task::wall::spawn;
 use parking_lot::{Condvar, Mutex};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
-
-pub use engines::Engines;
-pub use spec::{Clock, EngineKind, Spec};
-
-/// Checks options and opens engines.
-pub trait Opener: Send + Sync {
-    /// Checks the given options and fills in the defaults.
-    fn options(&self, kind: EngineKind, given: &Map<String, Value>) -> Result<Map<String, Value>>;
-
-    /// Opens an engine on an empty storage, with all its options.
-    fn open(
-        &self,
-        kind: EngineKind,
-        options: &Map<String, Value>,
-        layout: KeyLayout,
-        storage: Arc<dyn Storage>,
-        signal: Arc<Signal>,
-        task: &mut Task,
-    ) -> Result<Arc<dyn Engine>>;
-}
-
-/// A spec whose every part is checked.
-pub struct Plan {
-    /// What was asked for.
-    pub spec: Spec,
-    /// All options of the engine.
-    pub options: Map<String, Value>,
-    /// The workload.
-    pub workload: Arc<dyn Workload>,
-    /// Who opens the engine.
-    pub opener: Arc<dyn Opener>,
-}
-
-/// Options under the virtual clock alone. Real files are read and written through the page cache: direct I/O wants aligned
-/// buffers and lengths, which no engine here keeps.
-const DIRECT_IO: [&str; 2] = ["use_direct_reads", "use_direct_io_for_flush_and_compaction"];
-
-fn refuse_direct_io(options: &Map<String, Value>) -> Result<()> {
-    match DIRECT_IO.into_iter().find(|name| options.get(*name) == Some(&Value::Bool(true))) {
-        None => Ok(()),
-        Some(name) => Err(Error::invalid(format!("options.{name}"), true, "false under the measured clock")),
-    }
-}
-
-impl Plan {
-    fn new(spec: Value, opener: Arc<dyn Opener>) -> Result<Self> {
-        let spec = Spec::from_json(spec)?;
-        let options = opener.options(spec.engine, &spec.options)?;
-        if matches!(spec.clock, Clock::Measured { .. }) {
-            refuse_direct_io(&options)?;
-        }
-        let workload = workload::build(&spec.workload, spec.clients, spec.seed)?;
-        Ok(Self { spec, options, workload, opener })
-    }
-
-    /// Opens the engine on an empty storage, with a server's log around it if the spec says so.
-    fn open(&self, storage: &Arc<dyn Storage>, signal: &Arc<Signal>, task: &mut Task) -> Result<Arc<dyn Engine>> {
-        let Self { spec, options, workload, opener } = self;
-        let engine = opener.open(spec.engine, options, workload.layout(), storage.clone(), signal.clone(), task)?;
-        Ok(match spec.binary_log {
-            None => engine,
-            Some(log) => Arc::new(Server::new(engine, storage.clone(), log, task)?),
-        })
-    }
-
-    fn run(&self, halt: &Arc<Halt>, on_interval: &mut dyn FnMut(Value)) -> Result<Value> {
-        match &self.spec.clock {
-            Clock::Measured { directory } => measured::run(self, directory, halt, on_interval),
-            Clock::Simulated(hardware) => simulated::run(self, hardware, halt, on_interval).map(|end| end.report),
-        }
-    }
-}
 
 #[derive(Default)]
 struct Progress {
@@ -108,7 +31,7 @@ struct State {
 
 /// One run. Dropping it cancels it.
 pub struct Run {
-    plan: Arc<Plan>,
+    spec: Arc<CheckedSpec>,
     state: Arc<State>,
 }
 
@@ -120,7 +43,7 @@ impl Run {
 
     /// Checks `spec` with the engines that `opener` opens.
     pub fn with_opener(spec: Value, opener: Arc<dyn Opener>) -> Result<Self> {
-        Ok(Self { plan: Arc::new(Plan::new(spec, opener)?), state: Arc::default() })
+        Ok(Self { spec: Arc::new(CheckedSpec::new(spec, opener)?), state: Arc::default() })
     }
 
     /// Starts the run in the background. A run that was started goes on.
@@ -128,10 +51,10 @@ impl Run {
         if std::mem::replace(&mut self.state.progress.lock().is_started, true) {
             return;
         }
-        let (plan, state) = (self.plan.clone(), self.state.clone());
-        threads::spawn("run".to_owned(), move || {
+        let (spec, state) = (self.spec.clone(), self.state.clone());
+        spawn("run".to_owned(), move || {
             let mut on_interval = |interval| state.progress.lock().intervals.push(interval);
-            let result = panics::caught("the run", || plan.run(&state.halt, &mut on_interval));
+            let result = panics::caught("the run", || run(&spec, &state.halt, &mut on_interval));
             state.progress.lock().result = Some(result);
             state.finished.notify_all();
         });
@@ -180,6 +103,14 @@ impl Drop for Run {
     }
 }
 
+/// From spec to report under its clock.
+fn run(spec: &CheckedSpec, halt: &Arc<Halt>, on_interval: &mut dyn FnMut(Value)) -> Result<Value> {
+    match &spec.spec.clock {
+        Clock::Measured { directory } => measured::run(spec, directory, halt, on_interval),
+        Clock::Simulated(hardware) => simulated::run(spec, hardware, halt, on_interval).map(|end| end.report),
+    }
+}
+
 /// The same error once more: an operating-system error has no copy of its own.
 fn again(error: &Error) -> Error {
     match error {
@@ -197,8 +128,3 @@ fn again(error: &Error) -> Error {
         Error::Cancelled => Error::Cancelled,
     }
 }
-
-#[cfg(test)]
-mod same_again;
-#[cfg(test)]
-mod tests;

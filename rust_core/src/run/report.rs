@@ -1,12 +1,10 @@
 //! One run's numbers under their one set of names. Takes plain numbers, whichever clock they come from. What was not
 //! measured is absent.
 
-use super::intervals::{Snapshot, cache_hit_ratio, stall_s};
-use super::meters::{MetersSnapshot, Purpose};
-use super::steady::Steady;
-use super::{Latencies, ratio};
-use crate::engine::EngineStats;
-use crate::runtime::CpuUse;
+use crate::cost::CpuUse;
+use crate::metrics::intervals::{cache_hit_ratio, stall_s};
+use crate::metrics::{EngineStats, Latencies, MetersSnapshot, Purpose, PurposeCounts, Snapshot, Steady, ratio};
+use crate::scale::Scale;
 use serde_json::{Map, Value, json};
 
 /// What the measured phase yielded.
@@ -172,6 +170,8 @@ pub struct Header {
     pub workload: Map<String, Value>,
     /// All options of the engine.
     pub options: Map<String, Value>,
+    /// What the data stands for.
+    pub scale: Scale,
     /// The run's seed.
     pub seed: u64,
     /// Whether the run was steady, if that was asked.
@@ -185,6 +185,7 @@ pub fn report(header: Header, loaded: Loaded, measured: &Measured, intervals: Ve
         "engine": header.engine,
         "workload": header.workload,
         "options": header.options,
+        "scale": header.scale,
         "clients": measured.clients,
         "seed": header.seed,
         "steady": header.steady.as_ref().map(Steady::is_steady),
@@ -211,7 +212,7 @@ pub fn report(header: Header, loaded: Loaded, measured: &Measured, intervals: Ve
 /// Counters of the purposes that occurred.
 fn bytes_by_purpose(meters: &MetersSnapshot) -> Map<String, Value> {
     let purposes = Purpose::all().map(|purpose| (purpose, meters.of(purpose)));
-    let used = purposes.filter(|(_, counts)| *counts != super::PurposeCounts::default());
+    let used = purposes.filter(|(_, counts)| *counts != PurposeCounts::default());
     used.map(|(purpose, counts)| {
         let counts = json!({
             "written_bytes": counts.written_bytes,
@@ -228,8 +229,8 @@ fn bytes_by_purpose(meters: &MetersSnapshot) -> Map<String, Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cost::{Work, WorkCounts};
     use crate::metrics::Meters;
-    use crate::runtime::{Work, WorkCounts};
 
     fn full() -> Measured {
         let meters = Meters::default();
@@ -323,6 +324,7 @@ mod tests {
             engine: "lsm",
             workload: Map::new(),
             options: Map::new(),
+            scale: Scale::FULL,
             seed: 1,
             steady: None,
         };
@@ -343,6 +345,7 @@ mod tests {
                 "metrics",
                 "operations",
                 "options",
+                "scale",
                 "seconds",
                 "seed",
                 "steadiness",

@@ -1,7 +1,7 @@
 //! Group commit: tasks that need a log position durable share the syncs of the log.
 
-use super::Task;
 use super::queues::MEMORY_NS;
+use super::task::Task;
 use crate::error::Result;
 use parking_lot::Mutex;
 use std::collections::VecDeque;
@@ -77,8 +77,9 @@ impl GroupSync {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runtime::task::Access;
-    use crate::runtime::{Charge, WorkCounts};
+    use crate::cost::WorkCounts;
+    use crate::task::Access;
+    use crate::task::Charge;
 
     struct HundredPerSync;
 

@@ -1,11 +1,12 @@
 //! What all tasks of a simulation share: cores and a device.
 
+use super::cores::{Cores, SLICE_NS};
+use crate::cost::{CpuUse, Prices, Work, WorkCounts};
 use crate::device::{Device, DeviceStats, Request};
-use crate::runtime::cores::{Cores, SLICE_NS};
-use crate::runtime::queues::MEMORY_NS;
-use crate::runtime::task::{Access, Charge, Pace, Step};
-use crate::runtime::{CpuUse, Stream, Work, WorkCounts};
+use crate::scale::Scale;
 use crate::storage::simulated::WRITE_BACK_BYTES;
+use crate::task::queues::MEMORY_NS;
+use crate::task::{Access, Charge, Pace, Step, Stream};
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,45 +17,39 @@ const WRITE_BACK_LEAD_NS: u64 = 200_000_000;
 /// Cores and a device, shared by all tasks of a simulation.
 pub struct World {
     cores: Cores,
-    cost_ns: [f64; Work::COUNT],
-    /// What passes in each statement while neither client nor server computes.
-    statement_wait_ns: f64,
+    prices: Prices,
     /// What the cores did so far.
     done: WorkCounts,
     device: Box<dyn Device>,
     /// A replayed job holds the device for at most this many bytes at once.
     turn_bytes: u64,
-    /// How many times larger a job is that a job with a stream speaks for.
-    pub(super) stands_for: f64,
+    /// What the data stands for, and so a job with a stream.
+    scale: Scale,
     written_back: WrittenBack,
     /// Bytes of new files that jobs have still to write: a job executes at once, and its files are there from then on.
     pub(super) unwritten_bytes: u64,
 }
 
 impl World {
-    /// `cores` idle cores that need `cost_ns` per unit of each kind of work, and an idle device, for data that stands for
-    /// `stands_for` times as much.
-    pub fn new(cores: usize, cost_ns: [f64; Work::COUNT], device: Box<dyn Device>, stands_for: f64) -> Self {
+    /// So many idle cores that work at these prices, and an idle device, for data at this scale.
+    pub fn new(cores: usize, prices: Prices, device: Box<dyn Device>, scale: Scale) -> Self {
         let turn_bytes = device.turn_bytes();
         let (cores, done) = (Cores::new(cores), WorkCounts::default());
-        let (written_back, statement_wait_ns) = (WrittenBack::default(), 0.0);
-        let unwritten_bytes = 0;
-        Self { cores, cost_ns, statement_wait_ns, done, device, turn_bytes, stands_for, written_back, unwritten_bytes }
+        let (written_back, unwritten_bytes) = (WrittenBack::default(), 0);
+        Self { cores, prices, done, device, turn_bytes, scale, written_back, unwritten_bytes }
     }
 
-    /// Lets each statement wait so long, beside what it takes of a core.
-    #[must_use]
-    pub fn with_statement_wait(mut self, wait_ns: f64) -> Self {
-        self.statement_wait_ns = wait_ns;
-        self
+    /// What the data stands for.
+    pub fn scale(&self) -> Scale {
+        self.scale
     }
 
     fn work_ns(&self, work: &WorkCounts) -> u64 {
-        work.counted().map(|(kind, units)| units as f64 * self.cost_ns[kind]).sum::<f64>() as u64
+        work.counted().map(|(kind, units)| units as f64 * self.prices.unit_ns[kind]).sum::<f64>() as u64
     }
 
     fn wait_ns(&self, work: &WorkCounts) -> u64 {
-        (work.get(Work::Statement) as f64 * self.statement_wait_ns) as u64
+        (work.get(Work::Statement) as f64 * self.prices.statement_wait_ns) as u64
     }
 
     /// Does `work`, which takes `service_ns` where `serve` finds a core.
@@ -82,7 +77,7 @@ impl World {
     fn latency_share(&self, bytes: u64, whole_bytes: Option<u64>) -> f64 {
         let Some(whole) = whole_bytes else { return 1.0 };
         let whole = whole.clamp(1, self.turn_bytes);
-        (bytes as f64 / whole as f64).max(1.0 / self.stands_for).min(1.0)
+        (bytes as f64 / whole as f64).max(self.scale.least_latency_share()).min(1.0)
     }
 
     /// Performs an access.

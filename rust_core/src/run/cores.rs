@@ -1,6 +1,6 @@
 //! The cores of a machine in virtual time, which clients and background jobs share.
 
-use super::queues::Pool;
+use crate::task::queues::Pool;
 
 /// A job holds a core for at most this long at once, as a scheduler's time slice would.
 pub const SLICE_NS: u64 = 500_000;

@@ -2,14 +2,17 @@
 //! and ends the phase.
 
 use super::halt::Halt;
+use super::phase::{Limits, Outcome, snapshot};
 use super::recorder::Recorder;
-use super::{Client, Plan};
+use super::workers;
+use crate::cost::{CpuUse, Work};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::metrics::{Activity, Length, Phase, Snapshot, Steadiness, interval};
-use crate::runtime::threads::{self, WallClock};
-use crate::runtime::{CpuUse, Signal, Task, Work, panics};
+use crate::metrics::{Activity, Phase, Snapshot, Steadiness, interval};
 use crate::storage::Storage;
+use crate::task::wall::{WallClock, sleep, spawn, thread_cpu_ns};
+use crate::task::{Signal, Task, panics};
+use crate::workload::{Client, Plan};
 use parking_lot::Mutex;
 use serde_json::Value;
 use std::sync::Arc;
@@ -44,77 +47,8 @@ impl Stage {
     }
 }
 
-/// All counters of a run, as of `at_ns`.
-pub fn snapshot(engine: &dyn Engine, storage: &dyn Storage, at_ns: u64) -> Result<Snapshot> {
-    Ok(Snapshot {
-        at_ns,
-        meters: storage.meters().snapshot(),
-        engine: engine.stats(),
-        disk_bytes: storage.used_bytes()?,
-    })
-}
-
-/// When a phase ends, besides when all its clients end.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Limits {
-    /// After so many seconds.
-    pub seconds: Option<f64>,
-    /// After so many operations of all clients.
-    pub operations: Option<u64>,
-    /// How often intervals are sampled and limits looked at.
-    pub interval: Duration,
-    /// The run fails when the engine uses more memory.
-    pub memory_bytes: Option<u64>,
-    /// Whether the phase is judged.
-    pub watch: Watch,
-}
-
-/// Whether somebody asks if a phase is steady.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Watch {
-    /// Nobody.
-    Unwatched,
-    /// It is judged when it has ended.
-    Judged,
-    /// It ends when a phase of this length can be expected to be steady.
-    UntilWarmFor(Length),
-}
-
-impl Watch {
-    /// The judge of a phase that begins now, if it has one.
-    pub fn judge(self, began: &Snapshot) -> Option<Steadiness> {
-        (self != Self::Unwatched).then(|| Steadiness::new(began.clone()))
-    }
-
-    /// Whether a phase shall go on no longer.
-    pub fn is_content(self, judge: &Steadiness) -> bool {
-        let Self::UntilWarmFor(planned) = self else { return false };
-        judge.is_warm_for(planned)
-    }
-}
-
-/// What a phase yielded.
-pub struct Outcome {
-    /// The clients, for the next phase.
-    pub clients: Vec<Box<dyn Client>>,
-    /// Counters when it began.
-    pub before: Snapshot,
-    /// Counters when it ended.
-    pub after: Snapshot,
-    /// What all clients measured.
-    pub recorder: Recorder,
-    /// Blocks or pages that clients asked for.
-    pub blocks_asked: u64,
-    /// What the clients used; with the virtual clock, the background work too.
-    pub cpu: CpuUse,
-    /// The most memory that the engine used at the end of an interval.
-    pub memory_bytes: u64,
-    /// What was seen of its steadiness, if it was watched.
-    pub steadiness: Option<Steadiness>,
-}
-
 /// What the threads of a phase share.
-struct Shared {
+struct PhaseThreads {
     stage: Stage,
     stop: AtomicBool,
     /// Operations left, where they are limited.
@@ -123,7 +57,7 @@ struct Shared {
     error: Mutex<Option<Error>>,
 }
 
-impl Shared {
+impl PhaseThreads {
     fn is_over(&self) -> bool {
         self.stop.load(Ordering::Acquire) || self.stage.halt.is_asked()
     }
@@ -135,9 +69,9 @@ impl Shared {
 }
 
 /// Tells the watcher that a thread ended, however it did.
-struct Running<'a>(&'a Shared);
+struct EndsThread<'a>(&'a PhaseThreads);
 
-impl Drop for Running<'_> {
+impl Drop for EndsThread<'_> {
     fn drop(&mut self) {
         self.0.running.fetch_sub(1, Ordering::AcqRel);
         self.0.stage.halt.ring();
@@ -161,7 +95,7 @@ pub fn run_phase(
     on_interval: &mut dyn FnMut(Value),
 ) -> Result<Outcome> {
     let count = clients.len() as u32;
-    let shared = Arc::new(Shared {
+    let shared = Arc::new(PhaseThreads {
         stage: stage.clone(),
         stop: AtomicBool::new(false),
         left: limits.operations.map(|operations| AtomicI64::new(operations as i64)),
@@ -175,7 +109,7 @@ pub fn run_phase(
         .zip(&recorders)
         .map(|((id, client), recorder)| {
             let (shared, recorder) = (shared.clone(), recorder.clone());
-            threads::spawn(format!("client-{id}"), move || run_client(&shared, id, client, &recorder))
+            spawn(format!("client-{id}"), move || run_client(&shared, id, client, &recorder))
         })
         .collect();
     let mut watcher = Watcher {
@@ -231,7 +165,7 @@ struct Watcher<'a> {
 
 impl Watcher<'_> {
     /// Returns when the phase is over.
-    fn watch(&mut self, shared: &Shared, limits: &Limits) -> Result<()> {
+    fn watch(&mut self, shared: &PhaseThreads, limits: &Limits) -> Result<()> {
         let (stage, halt) = (&shared.stage, &shared.stage.halt);
         let began_ns = self.last.at_ns;
         let interval_ns = limits.interval.as_nanos() as u64;
@@ -283,19 +217,19 @@ impl Watcher<'_> {
     }
 }
 
-fn run_client(shared: &Shared, id: u32, mut client: Box<dyn Client>, recorder: &Mutex<Recorder>) -> Done {
-    let _running = Running(shared);
+fn run_client(shared: &PhaseThreads, id: u32, mut client: Box<dyn Client>, recorder: &Mutex<Recorder>) -> Done {
+    let _running = EndsThread(shared);
     let mut task = Task::wall(id);
     let operated = panics::caught("a client", || operate(shared, &mut *client, &mut task, recorder));
     if let Err(error) = operated {
         shared.error.lock().get_or_insert(error);
     }
-    let cpu = CpuUse { ns: threads::thread_cpu_ns(), work: task.work() };
+    let cpu = CpuUse { ns: thread_cpu_ns(), work: task.work() };
     Done { client, blocks_asked: task.blocks_asked, cpu }
 }
 
 /// One operation after the other until the phase or the client ends.
-fn operate(shared: &Shared, client: &mut dyn Client, task: &mut Task, recorder: &Mutex<Recorder>) -> Result<()> {
+fn operate(shared: &PhaseThreads, client: &mut dyn Client, task: &mut Task, recorder: &Mutex<Recorder>) -> Result<()> {
     let Stage { engine, signal, clock, .. } = &shared.stage;
     let is_over = || shared.is_over();
     while !shared.is_over() {
@@ -307,7 +241,7 @@ fn operate(shared: &Shared, client: &mut dyn Client, task: &mut Task, recorder: 
         let began_ns = clock.now_ns();
         task.now_ns = began_ns;
         if task.has_to_ask() || plan.write_bytes > 0 {
-            match threads::admit(&**engine, signal, *clock, task, plan.write_bytes, &is_over) {
+            match workers::admit(&**engine, signal, *clock, task, plan.write_bytes, &is_over) {
                 Ok(0) => {}
                 Ok(waited_ns) => recorder.lock().stalled(waited_ns),
                 Err(Error::Cancelled) => {
@@ -334,6 +268,6 @@ fn pause_until(earliest_ns: u64, clock: WallClock, is_over: &dyn Fn() -> bool) -
         if left.is_zero() || is_over() {
             return !is_over();
         }
-        threads::sleep(left.min(NAP));
+        sleep(left.min(NAP));
     }
 }

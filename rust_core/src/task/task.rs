@@ -1,52 +1,12 @@
 //! One logical thread of execution: a client or a background worker.
 
-use super::line::Turns;
-use super::work::{is_local, larger_search, memory_misses, misses};
-use super::{Work, WorkCounts};
+use super::access::Access;
+use super::turns::Turns;
+use crate::cost::{Work, WorkCounts, is_local, larger_search, memory_misses, misses};
 use crate::error::Result;
+use crate::scale::Scale;
 use std::fmt;
 use std::sync::Arc;
-
-/// What a writer waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pace {
-    /// The device's acknowledgement.
-    Acknowledged,
-    /// Nothing now: the device has the request, and the writer's next sync waits for it (asynchronous I/O).
-    Queued,
-    /// Nothing: the operating system took the bytes.
-    Buffered,
-}
-
-/// One storage access, as the device sees it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
-    /// Bytes read at an address.
-    Read {
-        /// Address on the device.
-        address: u64,
-        /// Length in bytes.
-        bytes: u64,
-    },
-    /// Bytes written at an address.
-    Write {
-        /// Address on the device.
-        address: u64,
-        /// Length in bytes.
-        bytes: u64,
-        /// What the writer waits for.
-        pace: Pace,
-    },
-    /// A barrier: everything written before is durable after.
-    Sync,
-    /// A range that holds no data any more (a deleted file).
-    Trim {
-        /// Address on the device.
-        address: u64,
-        /// Length in bytes.
-        bytes: u64,
-    },
-}
 
 /// One step of a recorded job or operation, replayed later under the virtual clock.
 #[derive(Debug)]
@@ -109,8 +69,8 @@ pub struct Task {
     settled: WorkCounts,
     /// Blocks or pages asked for, whether cached or not (the numerator of `read_amp`).
     pub blocks_asked: u64,
-    /// How many times larger the data is that this task's speak for.
-    stands_for: f64,
+    /// What the data that it works on stands for.
+    scale: Scale,
     asks: bool,
     mode: Mode,
 }
@@ -133,7 +93,7 @@ impl Task {
 
     fn with_mode(id: u32, now_ns: u64, mode: Mode) -> Self {
         let (pending, settled) = (WorkCounts::default(), WorkCounts::default());
-        Self { id, now_ns, pending, settled, blocks_asked: 0, stands_for: 1.0, asks: false, mode }
+        Self { id, now_ns, pending, settled, blocks_asked: 0, scale: Scale::FULL, asks: false, mode }
     }
 
     /// Microseconds since the start of the run.
@@ -153,10 +113,10 @@ impl Task {
         self.settled.get(work) + self.pending.get(work)
     }
 
-    /// Says that the data that the task works on stands for `times` as much.
+    /// Says what the data stands for that the task works on.
     #[must_use]
-    pub fn standing_for(mut self, times: f64) -> Self {
-        self.stands_for = times;
+    pub fn at_scale(mut self, scale: Scale) -> Self {
+        self.scale = scale;
         self
     }
 
@@ -164,15 +124,15 @@ impl Task {
     /// the processor's caches where the one that it stands for does not.
     #[inline]
     pub fn charge_misses(&mut self, lines: u64, bytes: u64) {
-        self.charge_misses_of(lines, self.full_size(bytes));
+        self.charge_misses_of(lines, self.scale.full_bytes(bytes));
     }
 
     /// Counts the steps of `searches` in a structure of `bytes`, each of which looks at `step_lines` places, and what they
     /// miss. Those that begin near their goals take no more of either in the structure of full size.
     #[inline]
     pub fn charge_steps(&mut self, work: Work, (searches, steps): (u64, u64), step_lines: u64, bytes: u64) {
-        let is_larger = self.stands_for != 1.0 && !is_local(searches, steps, bytes);
-        let full_bytes = if is_larger { self.full_size(bytes) } else { bytes };
+        let is_larger = !self.scale.is_full() && !is_local(searches, steps, bytes);
+        let full_bytes = if is_larger { self.scale.full_bytes(bytes) } else { bytes };
         let steps = if is_larger { larger_search(steps, bytes, full_bytes) } else { steps };
         self.charge(work, steps);
         self.charge_misses_of(step_lines * steps, full_bytes);
@@ -182,11 +142,6 @@ impl Task {
     fn charge_misses_of(&mut self, lines: u64, full_bytes: u64) {
         self.charge(Work::CacheMiss, misses(lines, full_bytes));
         self.charge(Work::MemoryMiss, memory_misses(lines, full_bytes));
-    }
-
-    #[inline]
-    fn full_size(&self, bytes: u64) -> u64 {
-        (bytes as f64 * self.stands_for) as u64
     }
 
     /// Turns the pending work into time (virtual clock) or into a step (recording).
@@ -216,8 +171,16 @@ impl Task {
         }
     }
 
+    /// Does it, and has the replay of a task that records stand in line for it.
+    pub(super) fn in_turn<R>(&mut self, turns: &Arc<Turns>, f: impl FnOnce(&mut Self) -> R) -> R {
+        self.record(|| Step::Enter(turns.clone()));
+        let result = f(self);
+        self.record(|| Step::Leave(turns.clone()));
+        result
+    }
+
     /// Records a step that is neither work nor an access, if this task records.
-    pub(super) fn record(&mut self, step: impl FnOnce() -> Step) {
+    fn record(&mut self, step: impl FnOnce() -> Step) {
         if matches!(self.mode, Mode::Recording(_) | Mode::Operation(..)) {
             self.settle();
         }
@@ -250,7 +213,7 @@ impl Task {
     }
 
     /// Begins an operation, which executes at once and whose steps are replayed.
-    pub(super) fn begin_operation(&mut self, mut steps: Vec<Step>) {
+    pub fn begin_operation(&mut self, mut steps: Vec<Step>) {
         steps.clear();
         self.mode = match std::mem::replace(&mut self.mode, Mode::Wall) {
             Mode::Virtual(charge) => Mode::Operation(steps, charge),
@@ -259,7 +222,7 @@ impl Task {
     }
 
     /// Ends it, and yields its steps. One that did nothing but compute has none: that much takes its time at once.
-    pub(super) fn end_operation(&mut self) -> Vec<Step> {
+    pub fn end_operation(&mut self) -> Vec<Step> {
         if !matches!(&self.mode, Mode::Operation(steps, _) if steps.is_empty()) {
             self.settle();
         }
@@ -298,7 +261,7 @@ impl Task {
         matches!(self.mode, Mode::Wall)
     }
 
-    /// Whether time is virtual for this task and passes at once; not while it records ([`super::Serial`] asks).
+    /// Whether time is virtual for this task and passes at once; not while it records (`Serial` asks).
     pub fn is_simulated(&self) -> bool {
         matches!(self.mode, Mode::Virtual(_))
     }

@@ -2,16 +2,23 @@
 //! writes 1 MiB empties it.
 
 use super::*;
+use crate::cost::Prices;
+use crate::cost::{Work, WorkCounts};
 use crate::device::{CloudVolume, CloudVolumeSpec, DiskArray, DiskArraySpec};
 use crate::engine::{Commit, EngineIterator, EngineStats, WriteBatch};
 use crate::metrics::{Meters, Purpose};
-use crate::runtime::task::Pace;
-use crate::runtime::{Serial, Stream, Work, WorkCounts};
+use crate::scale::Scale;
 use crate::storage::{SimulatedStorage, Storage};
+use crate::task::Pace;
+use crate::task::{Serial, Stream};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 const SLOTS: u64 = 4;
+
+fn prices(unit_ns: &[f64; Work::COUNT]) -> Prices {
+    Prices { unit_ns: *unit_ns, statement_wait_ns: 0.0 }
+}
 
 struct Toy {
     storage: Arc<SimulatedStorage>,
@@ -114,10 +121,10 @@ struct Seated<'a> {
     engine: Arc<dyn Engine>,
 }
 
-impl Client for Seated<'_> {
-    fn plan(&mut self, _now_ns: u64) -> Option<Turn> {
+impl Process for Seated<'_> {
+    fn plan(&mut self, _now_ns: u64) -> Option<Arrival> {
         self.writer.left = self.writer.left.checked_sub(1)?;
-        Some(Turn { write_bytes: 100, earliest_ns: 0 })
+        Some(Arrival { write_bytes: 100, earliest_ns: 0 })
     }
 
     fn execute(&mut self, task: &mut Task, _began_ns: u64) -> Result<()> {
@@ -174,7 +181,7 @@ fn simulate_under(writers: &mut [Writer], until_ns: u64, observer: &mut dyn Obse
     let (mut simulation, engine) = toy();
     let mut seated: Vec<Seated<'_>> =
         writers.iter_mut().map(|writer| Seated { writer, engine: engine.clone() }).collect();
-    let mut clients: Vec<&mut dyn Client> = seated.iter_mut().map(|one| one as &mut dyn Client).collect();
+    let mut clients: Vec<&mut dyn Process> = seated.iter_mut().map(|one| one as &mut dyn Process).collect();
     let result = simulation.run(&mut clients, until_ns, 1_000_000, observer);
     (simulation, result)
 }
@@ -190,9 +197,9 @@ fn toy() -> (Simulation, Arc<dyn Engine>) {
     });
     let mut cost_ns = [0.0; Work::COUNT];
     cost_ns[Work::Call as usize] = 1000.0;
-    let world = Arc::new(Mutex::new(World::new(1, cost_ns, Box::new(volume), 1.0)));
+    let world = Arc::new(Mutex::new(World::new(1, prices(&cost_ns), Box::new(volume), Scale::FULL)));
     let signal = Arc::<Signal>::default();
-    let storage = Arc::new(SimulatedStorage::new(Arc::<Meters>::default(), 1 << 30, 0, 1.0));
+    let storage = Arc::new(SimulatedStorage::new(Arc::<Meters>::default(), 1 << 30, 0, Scale::FULL));
     let (used, running) = Default::default();
     let engine: Arc<dyn Engine> = Arc::new(Toy { storage, signal: signal.clone(), used, running });
     (Simulation::new(world, engine.clone(), signal, 0), engine)
@@ -251,7 +258,8 @@ fn unused_volume() -> CloudVolume {
 fn a_statement_waits_without_a_core() {
     let mut cost_ns = [0.0; Work::COUNT];
     cost_ns[Work::Statement as usize] = 1000.0;
-    let world = World::new(1, cost_ns, Box::new(unused_volume()), 1.0).with_statement_wait(5000.0);
+    let world =
+        World::new(1, Prices { statement_wait_ns: 5000.0, ..prices(&cost_ns) }, Box::new(unused_volume()), Scale::FULL);
     let world = Arc::new(Mutex::new(world));
     let ends = [1, 2].map(|statements| {
         let mut task = Simulation::task(&world, 0, 0);
@@ -280,7 +288,7 @@ fn a_simulation_that_is_stopped_carries_out_no_further_event() {
 
 #[test]
 fn a_long_cpu_step_is_replayed_in_slices_that_add_up() {
-    let mut world = World::new(1, [1.0; Work::COUNT], Box::new(unused_volume()), 1.0);
+    let mut world = World::new(1, prices(&[1.0; Work::COUNT]), Box::new(unused_volume()), Scale::FULL);
     let mut work = WorkCounts::default();
     work.count(Work::Call, 2_600_000);
     let (mut now_ns, mut step, mut slices) = (0, Some(Step::Cpu(Box::new(work))), 0);
@@ -306,7 +314,7 @@ fn disks() -> DiskArray {
 
 /// Disks that stand for `stands_for` times the data, and work that costs nothing.
 fn world_of_disks(stands_for: f64) -> World {
-    World::new(1, [0.0; Work::COUNT], Box::new(disks()), stands_for)
+    World::new(1, prices(&[0.0; Work::COUNT]), Box::new(disks()), Scale::standing_for(stands_for))
 }
 
 /// The time that each access takes a client.
@@ -436,9 +444,9 @@ impl Reader {
     }
 }
 
-impl Client for Reader {
-    fn plan(&mut self, _now_ns: u64) -> Option<Turn> {
-        self.at_ns.take().map(|earliest_ns| Turn { write_bytes: 0, earliest_ns })
+impl Process for Reader {
+    fn plan(&mut self, _now_ns: u64) -> Option<Arrival> {
+        self.at_ns.take().map(|earliest_ns| Arrival { write_bytes: 0, earliest_ns })
     }
 
     fn execute(&mut self, task: &mut Task, _began_ns: u64) -> Result<()> {
@@ -462,7 +470,7 @@ const MS: u64 = 1_000_000;
 
 /// Milliseconds at which the operations end, on the volume that takes 10 ms for a read.
 fn ends(readers: &mut [Reader]) -> Vec<u64> {
-    let mut clients: Vec<&mut dyn Client> = readers.iter_mut().map(|one| one as &mut dyn Client).collect();
+    let mut clients: Vec<&mut dyn Process> = readers.iter_mut().map(|one| one as &mut dyn Process).collect();
     let (mut simulation, _) = toy();
     simulation.run(&mut clients, u64::MAX, MS, &mut Ticks::default()).unwrap();
     readers.iter().map(|reader| (reader.ended_ns + MS / 2) / MS).collect()
@@ -491,6 +499,6 @@ fn clients_have_their_turns_in_the_order_in_which_they_come() {
 fn an_operation_that_began_before_the_end_of_a_phase_is_finished() {
     let mut reader = Reader::new(0, 3);
     let (mut simulation, _) = toy();
-    simulation.run(&mut [&mut reader as &mut dyn Client], 5 * MS, MS, &mut Ticks::default()).unwrap();
+    simulation.run(&mut [&mut reader as &mut dyn Process], 5 * MS, MS, &mut Ticks::default()).unwrap();
     assert_eq!(((reader.ended_ns + MS / 2) / MS, simulation.now_ns()), (30, 5 * MS));
 }

@@ -1,6 +1,6 @@
 //! Background work in two halves, so that one engine code serves two clocks.
 
-use super::Task;
+use super::task::Task;
 use crate::error::Result;
 
 /// What a job does, for meters and for the choice of a worker.

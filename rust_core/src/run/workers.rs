@@ -1,53 +1,17 @@
-//! The wall clock: OS threads run the background jobs of an engine, and clients wait for admission on real time.
+//! The background workers of an engine under the wall clock, and how its clients wait for admission.
 
-#![allow(clippy::disallowed_methods)]
-
-use super::{Admission, CpuUse, Signal, Task, panics};
+use crate::cost::CpuUse;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
+use crate::task::wall::{WallClock, sleep, spawn, thread_cpu_ns};
+use crate::task::{Admission, Signal, Task, panics};
 use parking_lot::Mutex;
 use std::sync::Arc;
-use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// How long a worker or a waiting client sleeps before it looks again without being woken.
 const PATIENCE: Duration = Duration::from_millis(50);
-
-/// The start of a run, from which every task counts its time.
-#[derive(Debug, Clone, Copy)]
-pub struct WallClock {
-    start: Instant,
-}
-
-impl Default for WallClock {
-    fn default() -> Self {
-        Self { start: Instant::now() }
-    }
-}
-
-impl WallClock {
-    /// Nanoseconds since the start of the run.
-    #[inline]
-    pub fn now_ns(&self) -> u64 {
-        self.start.elapsed().as_nanos() as u64
-    }
-}
-
-/// CPU nanoseconds that the calling thread has used.
-pub fn thread_cpu_ns() -> u64 {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
-}
-
-/// Blocks the calling thread.
-pub fn sleep(duration: Duration) {
-    thread::sleep(duration);
-}
-
-/// Starts a named thread.
-pub fn spawn<T: Send + 'static>(name: String, f: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
-    thread::Builder::new().name(name).spawn(f).expect("the operating system refused a thread")
-}
 
 /// The pool that runs an engine's background jobs.
 pub struct Workers {

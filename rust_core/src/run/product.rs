@@ -1,45 +1,20 @@
-//! The products that the engines stand for. A real RocksDB, MyRocks or InnoDB spends more CPU time on a call than this
-//! core's engines do: handlers, row formats, locks, snapshots, statistics. A machine that speaks for one says how much more,
-//! call by call; [`Called`] counts the calls. A machine that says nothing has this core's engines as they are, and no
-//! [`Called`] around them.
+//! The product that an engine stands for, and its calls. A machine that speaks for a product says how much more CPU time than
+//! this core's own engine it spends, call by call; [`Called`] counts the calls. A machine that says nothing has this core's
+//! engines as they are, and no [`Called`] around them.
 
-use crate::engine::{Commit, Engine, EngineIterator, EngineStats, KeyLayout, WriteBatch, forward_to_engine};
+use crate::cost::{Product, Work};
+use crate::engine::{Commit, Engine, EngineIterator, EngineKind, KeyLayout, WriteBatch, forward_to_engine};
 use crate::error::Result;
-use crate::run::EngineKind;
-use crate::runtime::{Task, Work};
+use crate::metrics::EngineStats;
+use crate::task::Task;
 use std::sync::Arc;
 
-/// A product that an engine stands for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Product {
-    /// The library by itself.
-    RocksDb,
-    /// RocksDB in a SQL server.
-    MyRocks,
-    /// InnoDB, which is only to be had in a SQL server.
-    InnoDb,
-}
-
-impl Product {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::RocksDb, Self::MyRocks, Self::InnoDb];
-
-    /// What an engine stands for in a workload with such keys: tables have indexes, and belong to a SQL server.
-    pub fn of(engine: EngineKind, layout: KeyLayout) -> Self {
-        match (engine, layout) {
-            (EngineKind::Lsm, KeyLayout::Plain) => Self::RocksDb,
-            (EngineKind::Lsm, KeyLayout::Indexed) => Self::MyRocks,
-            (EngineKind::Btree, _) => Self::InnoDb,
-        }
-    }
-
-    /// Its name in a machine's `calls`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::RocksDb => "rocksdb",
-            Self::MyRocks => "myrocks",
-            Self::InnoDb => "innodb",
-        }
+/// The product that an engine stands for in a workload with such keys: tables have indexes, and belong to a SQL server.
+pub fn product_of(engine: EngineKind, layout: KeyLayout) -> Product {
+    match (engine, layout) {
+        (EngineKind::Lsm, KeyLayout::Plain) => Product::RocksDb,
+        (EngineKind::Lsm, KeyLayout::Indexed) => Product::MyRocks,
+        (EngineKind::Btree, _) => Product::InnoDb,
     }
 }
 

@@ -3,15 +3,10 @@
 //! device and lines is recorded and replayed, in the order of the times. One thread, no real time: the same inputs give the
 //! same run.
 
-mod world;
-
-pub use world::World;
-
-use self::world::{Asker, Ticket, replay};
-use super::task::{Access, Step};
-use super::{Admission, Job, JobKind, Signal, Task};
+use super::world::{Asker, Ticket, World, replay};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
+use crate::task::{Access, Admission, Job, JobKind, Signal, Step, Task};
 use parking_lot::Mutex;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -25,7 +20,7 @@ const CLIENTS_IN_LINE: usize = 1 << 32;
 
 /// What a client is about to do.
 #[derive(Debug, Clone, Copy)]
-pub struct Turn {
+pub struct Arrival {
     /// Bytes that it may write: what admission is asked for. 0 for a read.
     pub write_bytes: u64,
     /// When it may start, for clients with a rate limit; 0 for at once.
@@ -33,9 +28,9 @@ pub struct Turn {
 }
 
 /// A client of a simulation. Its operations are planned, admitted, executed at once, and replayed.
-pub trait Client {
+pub trait Process {
     /// Plans the next operation; `None` ends the client.
-    fn plan(&mut self, now_ns: u64) -> Option<Turn>;
+    fn plan(&mut self, now_ns: u64) -> Option<Arrival>;
 
     /// Executes the planned operation. It began at `began_ns`, before it waited for admission.
     fn execute(&mut self, task: &mut Task, began_ns: u64) -> Result<()>;
@@ -64,8 +59,8 @@ enum Event {
 /// What happens next, the earliest first.
 type EventQueue = BinaryHeap<Reverse<(u64, Event)>>;
 
-struct Seat<'a> {
-    client: &'a mut dyn Client,
+struct ProcessState<'a> {
+    client: &'a mut dyn Process,
     task: Task,
     /// When the planned operation was first tried; `None` if none is planned.
     began_ns: Option<u64>,
@@ -80,8 +75,8 @@ struct Seat<'a> {
     asker: Asker,
 }
 
-impl<'a> Seat<'a> {
-    fn new(client: &'a mut dyn Client, task: Task) -> Self {
+impl<'a> ProcessState<'a> {
+    fn new(client: &'a mut dyn Process, task: Task) -> Self {
         let (steps, asker) = (Vec::new(), Asker::default());
         Self {
             client,
@@ -97,14 +92,14 @@ impl<'a> Seat<'a> {
     }
 }
 
-struct Running {
+struct RunningJob {
     job: Box<dyn Job>,
     steps: VecDeque<Step>,
     now_ns: u64,
     asker: Asker,
 }
 
-impl Running {
+impl RunningJob {
     /// Bytes of a step that take space which nothing took before.
     fn new_bytes(&self, step: &Step) -> u64 {
         match (self.job.kind(), step) {
@@ -119,7 +114,7 @@ pub struct Simulation {
     world: Arc<Mutex<World>>,
     engine: Arc<dyn Engine>,
     signal: Arc<Signal>,
-    jobs: Vec<Option<Running>>,
+    jobs: Vec<Option<RunningJob>>,
     now_ns: u64,
     /// Time that each run starts from: no client is behind it.
     timer_ns: Option<u64>,
@@ -138,8 +133,8 @@ impl Simulation {
     }
 
     fn task_of(world: &Arc<Mutex<World>>, id: u32, now_ns: u64, asker: Asker) -> Task {
-        let stands_for = world.lock().stands_for;
-        Task::simulated(id, now_ns, Box::new(Ticket { world: world.clone(), asker })).standing_for(stands_for)
+        let scale = world.lock().scale();
+        Task::simulated(id, now_ns, Box::new(Ticket { world: world.clone(), asker })).at_scale(scale)
     }
 
     /// Virtual time reached.
@@ -150,15 +145,15 @@ impl Simulation {
     /// Runs the clients until all have ended or virtual time passes `until_ns`. An operation that began before is finished.
     pub fn run(
         &mut self,
-        clients: &mut [&mut dyn Client],
+        clients: &mut [&mut dyn Process],
         until_ns: u64,
         period_ns: u64,
         observer: &mut dyn Observer,
     ) -> Result<()> {
         let start_ns = self.now_ns;
         let task = |n: usize| Self::task(&self.world, n as u32, start_ns);
-        let mut seats: Vec<Seat<'_>> =
-            clients.iter_mut().enumerate().map(|(n, client)| Seat::new(&mut **client, task(n))).collect();
+        let mut seats: Vec<ProcessState<'_>> =
+            clients.iter_mut().enumerate().map(|(n, client)| ProcessState::new(&mut **client, task(n))).collect();
         let mut queue = self.queue(period_ns);
         (0..seats.len()).for_each(|n| queue.push(Reverse((start_ns, Event::Client(n)))));
         let mut waiting = Vec::new();
@@ -276,7 +271,13 @@ impl Simulation {
     }
 
     /// Plans, admits and executes an operation, or replays what is left of it.
-    fn step_client(&mut self, n: usize, now_ns: u64, seat: &mut Seat<'_>, queue: &mut EventQueue) -> Result<Next> {
+    fn step_client(
+        &mut self,
+        n: usize,
+        now_ns: u64,
+        seat: &mut ProcessState<'_>,
+        queue: &mut EventQueue,
+    ) -> Result<Next> {
         seat.task.now_ns = seat.task.now_ns.max(now_ns);
         if seat.is_executed {
             return self.replay_client(n, seat, queue);
@@ -316,7 +317,7 @@ impl Simulation {
     }
 
     /// Replays steps of a client's operation until something else is to happen before the next one.
-    fn replay_client(&mut self, n: usize, seat: &mut Seat<'_>, queue: &mut EventQueue) -> Result<Next> {
+    fn replay_client(&mut self, n: usize, seat: &mut ProcessState<'_>, queue: &mut EventQueue) -> Result<Next> {
         while let Some(step) = seat.steps.pop() {
             let now_ns = seat.task.now_ns;
             match step {
@@ -362,12 +363,12 @@ impl Simulation {
     fn start_jobs(&mut self, now_ns: u64, queue: &mut EventQueue) -> Result<()> {
         while let Some(n) = self.jobs.iter().position(Option::is_none) {
             let Some(mut job) = self.engine.next_job(now_ns) else { break };
-            let stands_for = self.world.lock().stands_for;
-            let mut task = Task::recording(JOB_TASKS + n as u32, now_ns).standing_for(stands_for);
+            let scale = self.world.lock().scale();
+            let mut task = Task::recording(JOB_TASKS + n as u32, now_ns).at_scale(scale);
             job.run(&mut task)?;
             let steps = task.into_steps().into();
             let asker = Asker { stream: job.stream(), queued_ns: 0 };
-            let running = Running { job, steps, now_ns, asker };
+            let running = RunningJob { job, steps, now_ns, asker };
             self.world.lock().unwritten_bytes += running.steps.iter().map(|step| running.new_bytes(step)).sum::<u64>();
             self.jobs[n] = Some(running);
             queue.push(Reverse((now_ns, Event::Job(n))));

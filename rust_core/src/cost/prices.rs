@@ -1,0 +1,140 @@
+//! Which cost counts: what a machine says of a kind of work, of a product's calls, or of all that it does not name.
+
+use super::{Product, Work};
+use crate::error::{Error, Result};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::str::FromStr;
+use strum::VariantNames;
+
+/// Nanoseconds per unit by the names of [`Work`].
+type ByKind = BTreeMap<String, f64>;
+
+/// What a machine says of CPU work: the `cost` of its hardware.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct CostSpec {
+    /// Nanoseconds per unit of work by the names of [`Work`]. They count before all else.
+    pub work_ns: ByKind,
+    /// How much longer than the default work takes that `work_ns` does not name.
+    pub slowdown: f64,
+    /// Nanoseconds that a call of a real product takes beyond this core's own work, by the names of [`Product`] and of
+    /// [`Work::CALLS`], where the defaults hold; `slowdown` counts for them too. Absent ones take nothing.
+    pub calls: BTreeMap<String, ByKind>,
+    /// Microseconds of a statement during which neither its client nor its server computes, because the one that is spoken to
+    /// has to be woken first.
+    pub statement_wait_us: f64,
+}
+
+impl Default for CostSpec {
+    fn default() -> Self {
+        Self { work_ns: ByKind::new(), slowdown: 1.0, calls: BTreeMap::new(), statement_wait_us: 0.0 }
+    }
+}
+
+impl CostSpec {
+    /// Refuses unknown kinds and products, and figures that no machine has. Errors name fields below `field`.
+    pub fn check(&self, field: &str) -> Result<()> {
+        check_kinds(&format!("{field}.work_ns"), &self.work_ns, &Work::ALL)?;
+        for (product, costs) in &self.calls {
+            if Product::from_str(product).is_err() {
+                return Err(Error::invalid(format!("{field}.calls"), product, Product::VARIANTS.join(", ")));
+            }
+            check_kinds(&format!("{field}.calls.{product}"), costs, Work::CALLS)?;
+        }
+        if !(0.01..=100.0).contains(&self.slowdown) {
+            return Err(Error::invalid(format!("{field}.slowdown"), self.slowdown, "a factor from 0.01 to 100"));
+        }
+        if !(0.0..=1e6).contains(&self.statement_wait_us) {
+            let accepted = "microseconds from 0 to 1e6";
+            return Err(Error::invalid(format!("{field}.statement_wait_us"), self.statement_wait_us, accepted));
+        }
+        Ok(())
+    }
+
+    /// Whether the machine speaks for this product, and not for this core's own engines.
+    pub fn speaks_for(&self, product: Product) -> bool {
+        self.calls.contains_key(product.name())
+    }
+
+    /// What counts for a product on the machine: the kind's own figure; or else that of the product's call, or the default,
+    /// slowed down.
+    pub fn prices(&self, product: Product) -> Prices {
+        let calls = self.calls.get(product.name());
+        let unit_ns = Work::ALL.map(|work| {
+            let call_ns = calls.and_then(|calls| calls.get(work.name())).copied();
+            let named_ns = self.work_ns.get(work.name()).copied();
+            named_ns.unwrap_or(call_ns.unwrap_or(work.default_ns()) * self.slowdown)
+        });
+        Prices { unit_ns, statement_wait_ns: self.statement_wait_us * 1000.0 }
+    }
+}
+
+fn check_kinds(field: &str, costs: &ByKind, kinds: &[Work]) -> Result<()> {
+    for (name, cost) in costs {
+        if !kinds.iter().any(|work| work.name() == name) {
+            let known = kinds.iter().map(|work| work.name()).collect::<Vec<_>>().join(", ");
+            return Err(Error::invalid(format!("{field}.{name}"), cost, known));
+        }
+        if !(0.0..1e9).contains(cost) {
+            return Err(Error::invalid(format!("{field}.{name}"), cost, "nanoseconds from 0 to 1e9"));
+        }
+    }
+    Ok(())
+}
+
+/// What each kind of work costs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prices {
+    /// Nanoseconds of a unit, in the order of [`Work::ALL`].
+    pub unit_ns: [f64; Work::COUNT],
+    /// Nanoseconds that pass in each statement while neither client nor server computes.
+    pub statement_wait_ns: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kinds_own_figure_counts_first_then_the_products_call_then_the_default() {
+        let calls = BTreeMap::from([("point_read".to_owned(), 500.0), ("commit".to_owned(), 70.0)]);
+        let spec = CostSpec {
+            work_ns: ByKind::from([("commit".to_owned(), 9.0)]),
+            slowdown: 2.0,
+            calls: BTreeMap::from([("innodb".to_owned(), calls)]),
+            ..CostSpec::default()
+        };
+        spec.check("cost").unwrap();
+        let of = |product, work| spec.prices(product).unit_ns[work as usize];
+        assert_eq!(of(Product::InnoDb, Work::Commit), 9.0);
+        assert_eq!(of(Product::InnoDb, Work::PointRead), 1000.0);
+        assert_eq!(of(Product::RocksDb, Work::PointRead), 0.0);
+        assert_eq!(of(Product::InnoDb, Work::Call), 2.0 * Work::Call.default_ns());
+        assert!(spec.speaks_for(Product::InnoDb) && !spec.speaks_for(Product::MyRocks));
+    }
+
+    #[test]
+    fn wrong_figures_are_named() {
+        let told = |spec: CostSpec| spec.check("hardware.cost").unwrap_err().to_string();
+        let one = |name: &str, ns| ByKind::from([(name.to_owned(), ns)]);
+        let with_calls = |product: &str, costs| CostSpec {
+            calls: BTreeMap::from([(product.to_owned(), costs)]),
+            ..CostSpec::default()
+        };
+        for (spec, says) in [
+            (CostSpec { work_ns: one("think", 1.0), ..CostSpec::default() }, "hardware.cost.work_ns.think: found 1"),
+            (CostSpec { work_ns: one("call", -1.0), ..CostSpec::default() }, "hardware.cost.work_ns.call: found -1"),
+            (
+                with_calls("tokudb", ByKind::new()),
+                "hardware.cost.calls: found tokudb, accepted: rocksdb, myrocks, innodb",
+            ),
+            (with_calls("innodb", one("call", 1.0)), "hardware.cost.calls.innodb.call: found 1"),
+            (CostSpec { slowdown: 0.0, ..CostSpec::default() }, "hardware.cost.slowdown: found 0"),
+            (CostSpec { statement_wait_us: -1.0, ..CostSpec::default() }, "hardware.cost.statement_wait_us: found -1"),
+        ] {
+            let message = told(spec);
+            assert!(message.starts_with(says), "{message}");
+        }
+    }
+}

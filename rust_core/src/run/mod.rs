@@ -1,0 +1,32 @@
+//! From spec to report: the phases of a run under either clock, the machine and the server around an engine, and the event queue
+//! of the virtual clock. The top room: it knows all others, and only Python's face knows it.
+
+mod checked_spec;
+mod client_threads;
+pub mod cores;
+mod engines;
+pub mod halt;
+pub mod machine;
+mod measured;
+mod phase;
+mod phases;
+pub mod product;
+mod recorder;
+mod report;
+#[expect(clippy::module_inception, reason = "a run, in the room of runs")]
+mod run;
+pub mod server;
+pub mod simulated;
+pub mod simulation;
+mod spec;
+pub mod workers;
+pub mod world;
+
+pub use checked_spec::{CheckedSpec, Opener, WantedEngine};
+pub use run::Run;
+pub use spec::{Clock, Spec};
+
+#[cfg(test)]
+mod same_again;
+#[cfg(test)]
+mod tests;

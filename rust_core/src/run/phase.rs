@@ -1,0 +1,79 @@
+//! One phase of a run: when it ends, whether it is judged, and what it yields, the same under either clock.
+
+use super::recorder::Recorder;
+use crate::cost::CpuUse;
+use crate::engine::Engine;
+use crate::error::Result;
+use crate::metrics::{Length, Snapshot, Steadiness};
+use crate::storage::Storage;
+use crate::workload::Client;
+use std::time::Duration;
+
+/// All counters of a run, as of `at_ns`.
+pub fn snapshot(engine: &dyn Engine, storage: &dyn Storage, at_ns: u64) -> Result<Snapshot> {
+    Ok(Snapshot {
+        at_ns,
+        meters: storage.meters().snapshot(),
+        engine: engine.stats(),
+        disk_bytes: storage.used_bytes()?,
+    })
+}
+
+/// When a phase ends, besides when all its clients end.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Limits {
+    /// After so many seconds.
+    pub seconds: Option<f64>,
+    /// After so many operations of all clients.
+    pub operations: Option<u64>,
+    /// How often intervals are sampled and limits looked at.
+    pub interval: Duration,
+    /// The run fails when the engine uses more memory.
+    pub memory_bytes: Option<u64>,
+    /// Whether the phase is judged.
+    pub watch: Watch,
+}
+
+/// Whether somebody asks if a phase is steady.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Watch {
+    /// Nobody.
+    Unwatched,
+    /// It is judged when it has ended.
+    Judged,
+    /// It ends when a phase of this length can be expected to be steady.
+    UntilWarmFor(Length),
+}
+
+impl Watch {
+    /// The judge of a phase that begins now, if it has one.
+    pub fn judge(self, began: &Snapshot) -> Option<Steadiness> {
+        (self != Self::Unwatched).then(|| Steadiness::new(began.clone()))
+    }
+
+    /// Whether a phase shall go on no longer.
+    pub fn is_content(self, judge: &Steadiness) -> bool {
+        let Self::UntilWarmFor(planned) = self else { return false };
+        judge.is_warm_for(planned)
+    }
+}
+
+/// What a phase yielded.
+pub struct Outcome {
+    /// The clients, for the next phase.
+    pub clients: Vec<Box<dyn Client>>,
+    /// Counters when it began.
+    pub before: Snapshot,
+    /// Counters when it ended.
+    pub after: Snapshot,
+    /// What all clients measured.
+    pub recorder: Recorder,
+    /// Blocks or pages that clients asked for.
+    pub blocks_asked: u64,
+    /// What the clients used; with the virtual clock, the background work too.
+    pub cpu: CpuUse,
+    /// The most memory that the engine used at the end of an interval.
+    pub memory_bytes: u64,
+    /// What was seen of its steadiness, if it was watched.
+    pub steadiness: Option<Steadiness>,
+}

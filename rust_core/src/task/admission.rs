@@ -1,0 +1,15 @@
+//! What an engine answers to a client that wants to write.
+
+/// The answer of an engine to a client that wants to write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Admission {
+    /// Write now.
+    Go,
+    /// Write after this delay, in microseconds (write slowdown).
+    Delay {
+        /// Microseconds to wait.
+        micros: u64,
+    },
+    /// Wait until background work completes, then ask again (write stop, full redo log).
+    Wait,
+}

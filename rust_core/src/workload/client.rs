@@ -1,0 +1,73 @@
+//! What a workload is to whoever runs it: loaders and clients that plan operations and carry them out.
+
+use crate::engine::{Engine, KeyLayout};
+use crate::error::Result;
+use crate::task::Task;
+use serde_json::{Map, Value};
+
+/// What a client is about to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Plan {
+    /// Position of the operation's name in [`Workload::operations`].
+    pub kind: usize,
+    /// How many operations it counts for: more than 1 for a batch.
+    pub operations: u64,
+    /// About how many key and value bytes it will write: what admission is asked for. 0 for a read.
+    pub write_bytes: u64,
+    /// When it may start, for clients with a rate limit; 0 for at once.
+    pub earliest_ns: u64,
+}
+
+impl Plan {
+    /// One operation that only reads.
+    pub fn read(kind: usize) -> Self {
+        Self::write(kind, 0)
+    }
+
+    /// One operation that writes about so many bytes.
+    pub fn write(kind: usize, write_bytes: u64) -> Self {
+        Self { kind, operations: 1, write_bytes, earliest_ns: 0 }
+    }
+}
+
+/// One client or loader.
+pub trait Client: Send {
+    /// Draws the next operation; `None` when the client has no more to do. `now_ns` serves rate limits only.
+    fn plan(&mut self, now_ns: u64) -> Option<Plan>;
+
+    /// Carries the planned operation out. Called once after each plan, when the engine has admitted its bytes.
+    fn execute(&mut self, engine: &dyn Engine, task: &mut Task) -> Result<()>;
+
+    /// The random number that it would draw next, if it draws any.
+    #[cfg(test)]
+    fn next_random(&self) -> Option<u64> {
+        None
+    }
+}
+
+/// What all clients of one run share.
+pub trait Workload: Send + Sync {
+    /// How its keys are laid out.
+    fn layout(&self) -> KeyLayout;
+
+    /// Names of its operations.
+    fn operations(&self) -> &'static [&'static str];
+
+    /// All its parameters, `kind` included.
+    fn parameters(&self) -> Map<String, Value>;
+
+    /// One of the loaders, which share the load. What is loaded does not depend on how many there are.
+    fn loader(&self, index: u32) -> Box<dyn Client>;
+
+    /// One of the clients.
+    fn client(&self, index: u32) -> Box<dyn Client>;
+
+    /// Key and value bytes that a user could read back now, index entries included.
+    fn live_bytes(&self) -> u64;
+}
+
+/// Parameters with their kind, as a report shows them.
+pub fn with_kind(kind: &str, mut parameters: Map<String, Value>) -> Map<String, Value> {
+    parameters.insert("kind".to_owned(), Value::from(kind));
+    parameters
+}
