@@ -322,8 +322,8 @@ class Report(TypedDict):
     """Its kind and all its parameters."""
     options: dict[str, Value]
     """All options of the engine."""
-    scale: NotRequired[ScaleSpec]
-    """What the run stands for, as the spec said it."""
+    scale: ScaleSpec
+    """What the run stands for."""
     clients: int
     """Clients that ran."""
     seed: int
