@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from advisor import _core
 from advisor.calibration import calibrate, to_toml
 from advisor.calibration.fit import Observation, fit
 from advisor.calibration.runs import FIXED, RUNS
@@ -123,24 +124,21 @@ def test_no_two_runs_have_one_name() -> None:
 
 
 def test_hardware_profiles_know_the_kinds_of_work_of_the_core() -> None:
-    core = pytest.importorskip("advisor._core", reason="the Rust core is not built")
-    assert {kind["name"] for kind in core.work_kinds()} == set(typing.get_args(Work))
+    assert {kind["name"] for kind in _core.work_kinds()} == set(typing.get_args(Work))
 
 
 def test_the_core_takes_every_call_of_every_product() -> None:
-    core = pytest.importorskip("advisor._core", reason="the Rust core is not built")
     every = dict.fromkeys(typing.get_args(Call), 1.0)
     machine = machine_spec(hardware("pcie-flash-2016"))
     machine["cost"]["calls"] = dict.fromkeys(machine["cost"]["calls"], every)
     workload = {"kind": "db_bench", "keys": 1000}
     spec = {"engine": "lsm", "workload": workload, "clock": "simulated", "operations": 1}
-    assert core.Run({**spec, "hardware": machine})
+    assert _core.Run({**spec, "hardware": machine})
 
 
 def test_the_core_takes_every_run() -> None:
-    core = pytest.importorskip("advisor._core", reason="the Rust core is not built")
     for run in RUNS:
-        core.Run(run.spec("/nowhere"))
+        _core.Run(run.spec("/nowhere"))
 
 
 def test_an_own_machine_is_found_by_its_name_before_a_shipped_one(own_config: Path) -> None:
