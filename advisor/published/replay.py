@@ -23,7 +23,7 @@ from advisor.published.runs import (
 )
 from advisor.published.spec import Budget, choose_factor, scaled_run
 from advisor.published.tables import Figure
-from advisor.scale import ScaledRun
+from advisor.scale import Scale, ScaledRun
 from advisor.spec import Report, Spec
 from advisor.steadiness import NOT_YET
 
@@ -181,7 +181,7 @@ def _observe(
         )
     )
     seen = {
-        name: Observation(outcome, factor, machine.cpu_cores)
+        name: Observation(outcome, Scale(factor), machine.cpu_cores)
         for name, outcome in outcomes.items()
         if not isinstance(outcome, Failure)
     }

@@ -92,6 +92,10 @@ class Scale:
         """A full-size number of bytes or rows at this scale, at least 1."""
         return max(1, round(full * self.factor))
 
+    def full(self, small: float) -> float:
+        """A number of bytes or rows at this scale, at full size."""
+        return small / self.factor
+
     def settings(self, engine: Engine, settings: Settings) -> ScaledSettings:
         """Full-size settings as the core gets them."""
         values, notes = dict(settings), []
@@ -113,7 +117,7 @@ class Scale:
     def carry_back(self, metrics: Mapping[str, float]) -> dict[str, float]:
         """Metrics of a scaled run as of the full size."""
         return {
-            name: value / self.factor if name in _MULTIPLIED else value
+            name: self.full(value) if name in _MULTIPLIED else value
             for name, value in metrics.items()
         }
 
