@@ -1,34 +1,49 @@
-"""The knob catalogue: what every setting of the two engines is and what it accepts.
+"""The knob catalogue: what every setting of the engines is and what it accepts.
 
-The single source is `profiles/engines/{lsm,btree}.toml`; ranges, texts, search spaces and the names
-in the products' files all come from there. Settings are plain dicts from knob name to value.
+A knob is an option of the core (`advisor.options`: name, type, default, range, text) joined with
+what the core cannot know, from `profiles/engines/ENGINE.toml`: its search space, whether it scales,
+and its place in each product's file. Settings are plain dicts from knob name to value.
 """
 
 from __future__ import annotations
 
 import difflib
-import math
-import re
 import tomllib
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from advisor.data import data_path
+from advisor.engines import ENGINES as ENGINES
+from advisor.engines import Engine as Engine
+from advisor.engines import Product
 from advisor.errors import InputError
-from advisor.sizes import format_size, parse_size
+from advisor.options import Kind as Kind
+from advisor.options import Option, engine_options
+from advisor.options import Setting as Setting
+from advisor.options import Settings as Settings
+from advisor.sizes import parse_size
 
-Engine = Literal["lsm", "btree"]
-Setting = bool | int | float | str
-Settings = Mapping[str, Setting]
-Kind = Literal["size", "integer", "number", "switch", "word", "text"]
 Change = Literal["dynamic", "restart", "rebuild"]
-
-ENGINES: tuple[Engine, ...] = get_args(Engine)
 
 _SWITCHES = {"on": True, "true": True, "1": True, "yes": True}
 _SWITCHES |= {"off": False, "false": False, "0": False, "no": False}
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """One product at one version, in whose words settings of an engine can be written."""
+
+    name: str
+    engine: Engine
+    title: str
+    """What people call it."""
+    product: Product
+    version: str = ""
+    """The exact one, where the product's file states it."""
+    like: str | None = None
+    """The dialect that it shares all with that is not said of it."""
 
 
 @dataclass(frozen=True)
@@ -75,26 +90,16 @@ class SearchRange:
     """A size never takes more than this part of the memory budget."""
 
 
-@dataclass(frozen=True)
-class Knob:
-    """One setting of an engine."""
+@dataclass(frozen=True, kw_only=True)
+class Knob(Option):
+    """One setting of an engine.
 
-    name: str
+    `low` is the core's, or the floor of the catalogue where the core goes lower for its own tests.
+    """
+
     engine: Engine
-    text: str
-    type: Kind
-    default: Setting
     change: Change
     abstract: str = ""
-    unit: str = ""
-    low: float | None = None
-    high: float | None = None
-    choices: tuple[Setting, ...] | None = None
-    pattern: str = ""
-    zero: str = ""
-    """What 0 stands for where it lies outside of the range; empty where it is no such word."""
-    at_least: str | None = None
-    """The knob whose value is a lower bound of this one."""
     search: SearchRange | None = None
     scales: bool = False
     """True for sizes that shrink with the data."""
@@ -104,67 +109,34 @@ class Knob:
     """
     spellings: Mapping[str, Spelling] = field(default_factory=dict)
     """By dialect."""
-    accepts: str = ""
-
-    @property
-    def accepted(self) -> str:
-        """What may be given, in words."""
-        if self.type == "switch":
-            return "true or false"
-        if self.choices is not None:
-            return "one of " + ", ".join(self.show(choice) for choice in self.choices)
-        if self.type == "text":
-            return self.accepts
-        noun = {"size": "a size", "integer": "a whole number"}.get(self.type, "a number")
-        beside = f", or 0 for {self.zero}" if self.zero else ""
-        return f"{noun} from {self.show(self.low or 0)} to {self.show(self.high or 0)}{beside}"
-
-    def show(self, value: Setting) -> str:
-        """A value as a person reads it."""
-        if isinstance(value, bool):
-            return "on" if value else "off"
-        if self.type == "size" and isinstance(value, int | float):
-            return format_size(int(value))
-        return f"{value:g}" if isinstance(value, float) else str(value) or '""'
-
-    def normal(self, value: object) -> Setting | None:
-        """The value in the knob's own type, or None if the knob does not accept it."""
-        if self.type == "switch":
-            return value if isinstance(value, bool) else None
-        if self.type in ("word", "text"):
-            return value if isinstance(value, str) and self._admits(value) else None
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            return None
-        if self.type == "number":
-            return float(value) if self._admits(value) else None
-        if value != value or value in (math.inf, -math.inf) or value != int(value):
-            return None
-        return int(value) if self._admits(int(value)) else None
-
-    def _admits(self, value: str | float) -> bool:
-        if self.choices is not None:
-            return value in self.choices
-        if isinstance(value, str):
-            return re.fullmatch(self.pattern, value) is not None
-        if value == 0 and self.zero:
-            return True
-        return self.low is not None and self.high is not None and self.low <= value <= self.high
-
-    def keeps_bound(self, settings: Settings) -> bool:
-        """Whether complete settings have this knob at or above the one that bounds it; what 0
-        stands for has no bound."""
-        if self.at_least is None or (self.zero and settings[self.name] == 0):
-            return True
-        return _number(settings, self.name) >= _number(settings, self.at_least)
 
 
 @cache
 def catalogue(engine: Engine) -> Mapping[str, Knob]:
-    """Every knob of the engine by name, in the order of the catalogue."""
-    path = data_path("profiles", "engines", f"{engine}.toml")
-    with path.open("rb") as file:
-        tables = tomllib.load(file)
-    return {name: _knob(engine, name, table) for name, table in tables.items()}
+    """Every knob of the engine by name, in the order of the core.
+
+    Raises `ValueError` where the engine's file has another set of knobs than the core, `WorkError`
+    when the core is not built.
+    """
+    tables = _file(engine)["knobs"]
+    options = engine_options(engine)
+    if strange := tables.keys() ^ options.keys():
+        raise ValueError(f"not in both {engine}.toml and the core: {', '.join(sorted(strange))}")
+    return {
+        name: _knob(engine, option, tables[name], dialects(engine))
+        for name, option in options.items()
+    }
+
+
+@cache
+def dialects(engine: Engine) -> Mapping[str, Dialect]:
+    """The dialects that speak of the engine by name; the first is the usual one."""
+    heads = _file(engine)["dialects"]
+    found: dict[str, Dialect] = {}
+    for name, head in heads.items():
+        inherited = vars(found[head["like"]]) if "like" in head else {}
+        found[name] = Dialect(**{**inherited, "name": name, "engine": engine, **head})
+    return found
 
 
 def defaults(engine: Engine) -> dict[str, Setting]:
@@ -246,28 +218,43 @@ def searchable(
     return {name: ranges[name] for name in sorted(ranges, key=lambda name: _depth(knobs, name))}
 
 
-CACHE_KNOB: Mapping[Engine, str] = {"lsm": "block_cache", "btree": "innodb_buffer_pool_size"}
+@cache
+def _file(engine: Engine) -> Mapping[str, Mapping[str, Any]]:
+    """The engine's file: its dialects and its knobs."""
+    path = data_path("profiles", "engines", f"{engine}.toml")
+    with path.open("rb") as file:
+        tables = tomllib.load(file)
+    return {"dialects": tables.pop("dialects"), "knobs": tables}
 
 
-def _knob(engine: Engine, name: str, table: dict[str, Any]) -> Knob:
-    kind: Kind = table["type"]
-    dialects = table.pop("in")
-    search = table.pop("search", None)
-    known = {key: _value(kind, key, value) for key, value in table.items()}
-    if kind == "size":
-        known.setdefault("unit", "bytes")
-    spellings = {
-        dialect: Spelling(
-            **({"name": name} | {key: _value(kind, key, value) for key, value in one.items()})
-        )
-        for dialect, one in dialects.items()
-    }
-    walk = None
-    if search is not None:
-        fields = {key: _value(kind, key, value) for key, value in search.items()}
-        bound = known.get("at_least")
-        walk = SearchRange(name, integer=kind != "number", at_least=bound, **fields)
-    return Knob(name=name, engine=engine, search=walk, spellings=spellings, **known)
+def _knob(
+    engine: Engine, option: Option, table: Mapping[str, Any], known: Mapping[str, Dialect]
+) -> Knob:
+    own = {key: value for key, value in table.items() if key not in ("in", "search", "floor")}
+    declared = vars(option)
+    if "floor" in table:
+        declared = declared | {"low": _value(option.type, "low", table["floor"])}
+    search = None
+    if "search" in table:
+        fields = {key: _value(option.type, key, value) for key, value in table["search"].items()}
+        integer = option.type != "number"
+        search = SearchRange(option.name, integer=integer, at_least=option.at_least, **fields)
+    if strange := table["in"].keys() - known.keys():
+        raise ValueError(f"{option.name} in {engine}.toml has rows of no dialect: {strange}")
+    spellings = {name: _spelling(option, table["in"], one, known) for name, one in known.items()}
+    return Knob(engine=engine, search=search, spellings=spellings, **declared, **own)
+
+
+def _spelling(
+    option: Option, rows: Mapping[str, Any], dialect: Dialect, known: Mapping[str, Dialect]
+) -> Spelling:
+    """The knob in a dialect: its own row over that of the dialect that it is like."""
+    if dialect.like is None:
+        base, own = Spelling(option.name), rows[dialect.name]
+    else:
+        base = _spelling(option, rows, known[dialect.like], known)
+        own = rows.get(dialect.name, {})
+    return replace(base, **{key: _value(option.type, key, value) for key, value in own.items()})
 
 
 def _value(kind: Kind, key: str, value: Any) -> Any:
@@ -305,12 +292,6 @@ def _within(known: SearchRange, memory_budget: int) -> SearchRange:
 def _depth(knobs: Mapping[str, Knob], name: str) -> int:
     bound = knobs[name].at_least
     return 0 if bound is None else 1 + _depth(knobs, bound)
-
-
-def _number(settings: Settings, name: str) -> float:
-    value = settings[name]
-    assert isinstance(value, int | float), f"{name} is a number in the catalogue"
-    return value
 
 
 def _read(parse: Any, text: str) -> Any:

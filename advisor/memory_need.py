@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
-from advisor import knobs
-from advisor.knobs import CACHE_KNOB, Engine, Setting, Settings
+from advisor import engines, knobs
+from advisor.knobs import Engine, Setting, Settings
 from advisor.memory import MIB, Part, memory_parts
 from advisor.profile import Profile
 from advisor.sizes import format_size, size_to_type
-
-SHRINKABLE: Mapping[Engine, tuple[str, ...]] = {
-    "lsm": (CACHE_KNOB["lsm"], "write_buffer_size"),
-    "btree": (CACHE_KNOB["btree"], "innodb_log_buffer_size"),
-}
-"""Sizes that may give way, the one that costs least first."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +43,7 @@ def shortage(profile: Profile, engine: Engine, settings: Settings) -> str:
 def remedy(profile: Profile, engine: Engine, settings: Settings) -> Remedy:
     """What would make settings fit that do not."""
     memory = size_to_type(_need(profile, engine, settings))
-    for name in SHRINKABLE[engine]:
+    for name in engines.of(engine).shrinkable:
         value = _fitting(profile, engine, settings, name)
         if value is not None:
             return Remedy(memory, name, f"{value // MIB}MiB")

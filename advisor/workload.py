@@ -1,7 +1,8 @@
 """Workloads: what the kinds are called, what parameters they take, and how many bytes one of their
 units is, so that a size of data means a number of ids, keys, records or rows.
 
-The kinds are the core's, declared in `profiles/workloads/KIND.toml`.
+The kinds and their parameters are the core's (`advisor.options`); `profiles/workloads/KIND.toml`
+says what a size of data is in each.
 """
 
 from __future__ import annotations
@@ -11,53 +12,16 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, model_serializer, model_validator
 from pydantic_core import PydanticCustomError
 
 from advisor.data import data_path
+from advisor.options import DeclaredWorkload, Option, Setting, workload_kinds
 
-Parameter = bool | int | float | str
 Products = tuple[tuple[int | str, ...], ...]
 """A sum of products of numbers and parameters: `[[23], ["fields", "field_bytes"]]`."""
-
-
-@dataclass(frozen=True)
-class ParameterInfo:
-    """A parameter that a kind of workload takes."""
-
-    name: str
-    type: Literal["integer", "number", "word", "switch"]
-    text: str
-    default: Parameter
-    low: float = 0
-    high: float = 0
-    choices: tuple[str, ...] = ()
-
-    @property
-    def accepted(self) -> str:
-        """What may be given, in words."""
-        if self.type == "switch":
-            return "true or false"
-        if self.type == "word":
-            return "one of " + ", ".join(self.choices)
-        noun = "a whole number" if self.type == "integer" else "a number"
-        return f"{noun} from {self.low:g} to {self.high:g}"
-
-    def normal(self, value: object) -> Parameter | None:
-        """The value in the parameter's own type, or None if it is not accepted."""
-        if self.type == "switch":
-            return value if isinstance(value, bool) else None
-        if self.type == "word":
-            return value if isinstance(value, str) and value in self.choices else None
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            return None
-        if not self.low <= value <= self.high:
-            return None
-        if self.type == "number":
-            return float(value)
-        return int(value) if value == int(value) else None
 
 
 @dataclass(frozen=True)
@@ -74,32 +38,33 @@ class WorkloadKind:
     """Keys of one unit in the engine, index entries included."""
     clients: int
     """How many clients are usual."""
-    parameters: Mapping[str, ParameterInfo]
+    parameters: Mapping[str, Option]
     divided: tuple[str, ...] = ()
     """Counts that make up a unit: they shrink where there is less data than one."""
 
 
 @cache
 def kinds() -> Mapping[str, WorkloadKind]:
-    """Every kind by name."""
-    found = {}
-    for path in sorted(data_path("profiles", "workloads").glob("*.toml")):
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-        parameters = {
-            name: ParameterInfo(name=name, **(info | {"choices": tuple(info.get("choices", ()))}))
-            for name, info in table["parameters"].items()
-        }
-        found[path.stem] = WorkloadKind(
-            name=path.stem,
-            text=table["text"],
-            sized_by=table["sized_by"],
-            unit_bytes=tuple(map(tuple, table["unit_bytes"])),
-            unit_keys=tuple(map(tuple, table["unit_keys"])),
-            clients=table["clients"],
-            parameters=parameters,
-            divided=tuple(table.get("divided", ())),
-        )
-    return found
+    """Every kind by name, in alphabetical order."""
+    return {name: _kind(name, declared) for name, declared in sorted(workload_kinds().items())}
+
+
+def _kind(name: str, declared: DeclaredWorkload) -> WorkloadKind:
+    path = data_path("profiles", "workloads", f"{name}.toml")
+    table = tomllib.loads(path.read_text(encoding="utf-8"))
+    sized_by = table["sized_by"]
+    return WorkloadKind(
+        name=name,
+        text=declared.text,
+        sized_by=sized_by,
+        unit_bytes=tuple(map(tuple, table["unit_bytes"])),
+        unit_keys=tuple(map(tuple, table["unit_keys"])),
+        clients=table["clients"],
+        parameters={
+            known: option for known, option in declared.parameters.items() if known != sized_by
+        },
+        divided=tuple(table.get("divided", ())),
+    )
 
 
 def refused(found: str, accepted: str) -> PydanticCustomError:
@@ -115,7 +80,7 @@ class Workload(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     kind: str
-    parameters: dict[str, Parameter] = {}
+    parameters: dict[str, Setting] = {}
 
     @model_validator(mode="before")
     @classmethod

@@ -31,9 +31,12 @@ def machines(incomplete: str) -> Iterator[str]:
 
 def settings(incomplete: str) -> Iterator[tuple[str, str]]:
     """`KNOB=` with what the knob does; behind it, the values of a knob that has few."""
-    from advisor.knobs import ENGINES, catalogue
+    from advisor.errors import TunebenchError
+    from advisor.knobs import ENGINES, Knob, catalogue
 
-    knobs = {name: knob for engine in ENGINES for name, knob in catalogue(engine).items()}
+    knobs: dict[str, Knob] = {}
+    with suppress(TunebenchError):
+        knobs = {name: knob for engine in ENGINES for name, knob in catalogue(engine).items()}
     name, equals, _ = incomplete.partition("=")
     if not equals:
         offered = [(f"{knob.name}=", knob.text) for knob in knobs.values()]

@@ -37,12 +37,6 @@ if TYPE_CHECKING:
     from advisor.trial import Trial
 
 ROLES = {"default": "the defaults", "current": "the current settings"}
-PRODUCTS = {
-    "rocksdb-10.4": "RocksDB 10.4",
-    "myrocks-mariadb-10.11": "MyRocks in MariaDB 10.11",
-    "mariadb-10.11": "InnoDB in MariaDB 10.11",
-    "mysql-8.4": "InnoDB in MySQL 8.4",
-}
 
 
 class LibrarySession:
@@ -164,9 +158,7 @@ class LibrarySession:
         advice, current = _advice_of(outcome)
         usual = usual_dialect(advice.engine, current, None)
         names = sorted(dialects.for_engine(advice.engine), key=lambda name: name != usual)
-        return [
-            DialectView(name, PRODUCTS.get(name, name), dialects.file_name(name)) for name in names
-        ]
+        return [DialectView(name, dialects.title(name), dialects.file_name(name)) for name in names]
 
     def export(self, outcome: Outcome, dialect: str, path: Path, *, force: bool) -> str:
         """Write the file and its report; answers what was written."""

@@ -1,7 +1,7 @@
 """The products' own configuration files: a recommendation goes out in a product's names and units.
 
-A dialect is one product at one version. Its names, ranges and absences come from the knob
-catalogue; how its file looks is in the module of the product.
+A dialect is one product at one version. Its head, names, ranges and absences come from the knob
+catalogue, where one may be like another; how its file looks is in the module of the product.
 """
 
 from __future__ import annotations
@@ -10,12 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from advisor import knobs
 from advisor.dialects import innodb, rocksdb
 from advisor.dialects import line as _line
-from advisor.dialects.line import About, Entry, Line, Waits, nothing_waits, plan, unsupported
-from advisor.dialects.myrocks import write_myrocks
+from advisor.dialects.line import About, Entry, Line, Waits, plan, unsupported
+from advisor.dialects.myrocks import PLUGIN, write_myrocks
+from advisor.engines import ENGINES, Engine, Product
 from advisor.errors import InputError
-from advisor.knobs import Engine, Setting, catalogue
+from advisor.knobs import Dialect, Setting, catalogue
 
 __all__ = [
     "About",
@@ -28,54 +30,61 @@ __all__ = [
     "left_out",
     "names",
     "planned",
+    "plugin",
     "problem",
     "product_defaults",
+    "product_of",
+    "server_group",
+    "title",
     "write",
 ]
 
 
 @dataclass(frozen=True)
-class _Dialect:
-    engine: Engine
+class _Writer:
+    """How a product's file looks."""
+
     file_name: str
-    write: Callable[[str, Sequence[Entry], About], str]
+    write: Callable[[Dialect, Sequence[Entry], About], str]
     left_out: Callable[[Sequence[Entry]], list[str]]
     """The comments for entries that do not stand in the file."""
-    waits: Waits = nothing_waits
+    waits: Waits
+    server_group: str = ""
+    """The group of a my.cnf that the server reads."""
+    plugin: str = ""
+    """The line without which a server does not know the settings."""
 
 
-_DIALECTS: Mapping[str, _Dialect] = {
-    "rocksdb-10.4": _Dialect(
-        "lsm", "OPTIONS", rocksdb.write_options, rocksdb.left_out, rocksdb.waits
+_WRITERS: Mapping[Product, _Writer] = {
+    "rocksdb": _Writer("OPTIONS", rocksdb.write_options, rocksdb.left_out, rocksdb.waits),
+    "myrocks": _Writer(
+        "my.cnf", write_myrocks, rocksdb.left_out, rocksdb.waits, "mariadbd", PLUGIN
     ),
-    "myrocks-mariadb-10.11": _Dialect(
-        "lsm", "my.cnf", write_myrocks, rocksdb.left_out, rocksdb.waits
-    ),
-    "mariadb-10.11": _Dialect(
-        "btree",
+    "mariadb": _Writer(
         "my.cnf",
         innodb.write_mariadb,
         partial(innodb.left_out, group="mariadbd"),
         innodb.waits,
+        "mariadbd",
     ),
-    "mysql-8.4": _Dialect(
-        "btree",
+    "mysql": _Writer(
         "my.cnf",
         innodb.write_mysql,
         partial(innodb.left_out, group="mysqld"),
         innodb.waits,
+        "mysqld",
     ),
 }
 
 
 def names() -> tuple[str, ...]:
     """Every dialect."""
-    return tuple(_DIALECTS)
+    return tuple(_all())
 
 
 def for_engine(engine: Engine) -> tuple[str, ...]:
     """The dialects that can carry settings of the engine; the first is the usual one."""
-    return tuple(name for name, known in _DIALECTS.items() if known.engine == engine)
+    return tuple(knobs.dialects(engine))
 
 
 def engine_of(dialect: str) -> Engine:
@@ -83,16 +92,36 @@ def engine_of(dialect: str) -> Engine:
     return _known(dialect).engine
 
 
+def product_of(dialect: str) -> Product:
+    """The product whose files the dialect is for."""
+    return _known(dialect).product
+
+
+def title(dialect: str) -> str:
+    """What people call the product and its version."""
+    return _known(dialect).title
+
+
 def file_name(dialect: str) -> str:
     """What the product calls such a file."""
-    return _known(dialect).file_name
+    return _writer(dialect).file_name
+
+
+def server_group(dialect: str) -> str:
+    """The group of a my.cnf that the server reads; empty for a product without one."""
+    return _writer(dialect).server_group
+
+
+def plugin(dialect: str) -> str:
+    """The line of a my.cnf without which the server does not know the settings; empty if none."""
+    return _writer(dialect).plugin
 
 
 def product_defaults(dialect: str) -> dict[str, Setting]:
     """What the product does when its file is silent, in the engine's knobs."""
-    knobs = catalogue(_known(dialect).engine)
-    own = {name: knob.spellings[dialect].default for name, knob in knobs.items()}
-    return {name: knobs[name].default if one is None else one for name, one in own.items()}
+    known = catalogue(engine_of(dialect))
+    own = {name: knob.spellings[dialect].default for name, knob in known.items()}
+    return {name: known[name].default if one is None else one for name, one in own.items()}
 
 
 def problem(dialect: str, knob: str, value: Setting) -> str | None:
@@ -103,8 +132,7 @@ def problem(dialect: str, knob: str, value: Setting) -> str | None:
 
 def planned(dialect: str, lines: Sequence[Line]) -> list[Entry]:
     """What becomes of each line in the product's file."""
-    known = _known(dialect)
-    return plan(dialect, known.engine, lines, known.waits)
+    return plan(dialect, engine_of(dialect), lines, _writer(dialect).waits)
 
 
 def applied(dialect: str, lines: Sequence[Line], base: Mapping[str, Setting]) -> dict[str, Setting]:
@@ -115,7 +143,7 @@ def applied(dialect: str, lines: Sequence[Line], base: Mapping[str, Setting]) ->
 
 def left_out(dialect: str, entries: Sequence[Entry]) -> list[str]:
     """The comments for entries that do not stand in the product's file."""
-    return _known(dialect).left_out(entries)
+    return _writer(dialect).left_out(entries)
 
 
 def write(dialect: str, lines: Sequence[Line], about: About | None = None) -> str:
@@ -123,15 +151,23 @@ def write(dialect: str, lines: Sequence[Line], about: About | None = None) -> st
 
     What the product cannot carry stands in the file as a comment that says why and what to do.
     """
-    known = _known(dialect)
     about = about or About()
     for line in lines:
         if line.evidence.startswith("measured") and about.clock == "simulated":
             raise ValueError(f"{line.knob}: a simulated trial is no evidence of {line.evidence!r}")
-    return known.write(dialect, planned(dialect, lines), about)
+    return _writer(dialect).write(_known(dialect), planned(dialect, lines), about)
 
 
-def _known(dialect: str) -> _Dialect:
-    if dialect not in _DIALECTS:
-        raise InputError("dialect", None, repr(dialect), "one of " + ", ".join(_DIALECTS))
-    return _DIALECTS[dialect]
+def _all() -> Mapping[str, Dialect]:
+    return {name: one for engine in ENGINES for name, one in knobs.dialects(engine).items()}
+
+
+def _known(dialect: str) -> Dialect:
+    known = _all()
+    if dialect not in known:
+        raise InputError("dialect", None, repr(dialect), "one of " + ", ".join(known))
+    return known[dialect]
+
+
+def _writer(dialect: str) -> _Writer:
+    return _WRITERS[_known(dialect).product]

@@ -10,29 +10,28 @@ from collections.abc import Sequence
 
 from advisor.dialects.cnf import CHANGES, heading, refusals, variable, waiting
 from advisor.dialects.line import About, Entry, head
+from advisor.knobs import Dialect
 
 _ROW_FORMAT = ("key_block_size", "compressed_indexes")
 _PROVIDERS = {"lz4": "provider_lz4", "snappy": "provider_snappy"}
 
 
-def write_mariadb(dialect: str, entries: Sequence[Entry], about: About) -> str:
+def write_mariadb(dialect: Dialect, entries: Sequence[Entry], about: About) -> str:
     """A my.cnf for InnoDB in MariaDB."""
-    title = f"my.cnf for InnoDB in MariaDB {dialect.removeprefix('mariadb-')}"
     apply = (
         "copy it to /etc/mysql/mariadb.conf.d/99-tunebench.cnf and restart the server, or",
         "check it first: mariadbd --defaults-file=PATH --verbose --help > /dev/null.",
     )
-    return _file(head(title, about, apply), "mariadbd", entries)
+    return _file(head(f"my.cnf for {dialect.title}", about, apply), "mariadbd", entries)
 
 
-def write_mysql(dialect: str, entries: Sequence[Entry], about: About) -> str:
+def write_mysql(dialect: Dialect, entries: Sequence[Entry], about: About) -> str:
     """A my.cnf for InnoDB in MySQL."""
-    title = f"my.cnf for InnoDB in MySQL {dialect.removeprefix('mysql-')}"
     apply = (
         "copy it to /etc/mysql/conf.d/tunebench.cnf and restart the server, or",
         "check it first: mysqld --defaults-file=PATH --validate-config.",
     )
-    return _file(head(title, about, apply), "mysqld", entries)
+    return _file(head(f"my.cnf for {dialect.title}", about, apply), "mysqld", entries)
 
 
 def _file(opening: list[str], group: str, entries: Sequence[Entry]) -> str:
@@ -103,7 +102,9 @@ def _tables(entry: Entry, group: str) -> list[str]:
             "#   tables of these indexes: as key_block_size says;",
             "#   other tables: ALTER TABLE t ROW_FORMAT=DYNAMIC KEY_BLOCK_SIZE=0;",
         ]
-    return [
-        f"#   new tables: CREATE TABLE t (...) COMPRESSION='{value}';",
-        f"#   existing tables: ALTER TABLE t COMPRESSION='{value}'; OPTIMIZE TABLE t;",
-    ]
+    if entry.knob.name == "innodb_compression_algorithm":
+        return [
+            f"#   new tables: CREATE TABLE t (...) COMPRESSION='{value}';",
+            f"#   existing tables: ALTER TABLE t COMPRESSION='{value}'; OPTIMIZE TABLE t;",
+        ]
+    return []

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from advisor.dialects.cnf import CHANGES, heading, quoted, variable, variable_value
 from advisor.dialects.line import About, Entry, head
 from advisor.dialects.rocksdb import assignments, left_out, option_value
-from advisor.knobs import Change
+from advisor.knobs import Change, Dialect
 
 FLUSH_AT_COMMIT = "rocksdb_flush_log_at_trx_commit"
 PLUGIN = "plugin_load_add=ha_rocksdb"
@@ -24,10 +24,9 @@ _APPLY = (
 )
 
 
-def write_myrocks(dialect: str, entries: Sequence[Entry], about: About) -> str:
+def write_myrocks(dialect: Dialect, entries: Sequence[Entry], about: About) -> str:
     """A my.cnf for MyRocks."""
-    version = dialect.removeprefix("myrocks-mariadb-")
-    text = head(f"my.cnf for MyRocks in MariaDB {version}", about, _APPLY)
+    text = head(f"my.cnf for {dialect.title}", about, _APPLY)
     text += ["", "[mariadbd]", PLUGIN]
     written = [entry for entry in entries if entry.stands]
     for change in CHANGES:

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from advisor.dialects.line import About, Entry, head
-from advisor.knobs import Setting
+from advisor.knobs import Dialect, Setting
 
-_VERSIONS = {"rocksdb-10.4": "10.4.2"}
 _SECTIONS = {
     "DBOptions": "DBOptions",
     "CFOptions": 'CFOptions "default"',
@@ -28,9 +27,9 @@ _APPLY = (
 )
 
 
-def write_options(dialect: str, entries: Sequence[Entry], about: About) -> str:
+def write_options(dialect: Dialect, entries: Sequence[Entry], about: About) -> str:
     """The text of an OPTIONS file."""
-    version = _VERSIONS[dialect]
+    version = dialect.version
     text = head(f"RocksDB {version} OPTIONS", about, _APPLY)
     text += left_out(entries)
     text += ["", "[Version]", f"  rocksdb_version={version}", "  options_file_version=1.1"]

@@ -6,19 +6,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from advisor import engines
+from advisor.engines import Product
 from advisor.imports.secrets import shown, shown_line
-from advisor.knobs import Engine, Setting, catalogue, defaults
-
-Product = Literal["rocksdb", "myrocks", "mariadb", "mysql"]
-
-_DIALECTS: Mapping[tuple[Engine, Product], str] = {
-    ("lsm", "rocksdb"): "rocksdb-10.4",
-    ("lsm", "myrocks"): "myrocks-mariadb-10.11",
-    ("lsm", "mariadb"): "myrocks-mariadb-10.11",
-    ("btree", "mariadb"): "mariadb-10.11",
-    ("btree", "mysql"): "mysql-8.4",
-}
-
+from advisor.knobs import Engine, Knob, Setting, catalogue, defaults, dialects
 
 Weight = Literal["another engine", "left out", "no bearing", "default"]
 WEIGHTS: tuple[Weight, ...] = get_args(Weight)
@@ -74,7 +65,10 @@ class Imported:
 
     def dialect(self, engine: Engine) -> str | None:
         """The dialect that the file speaks about this engine, as far as it can be told."""
-        return None if self.product is None else _DIALECTS.get((engine, self.product))
+        if self.product is None:
+            return None
+        product = engines.of(engine).products.get(self.product)
+        return next((one.name for one in dialects(engine).values() if one.product == product), None)
 
 
 class Refused(Exception):
@@ -83,6 +77,14 @@ class Refused(Exception):
     def __init__(self, why: str) -> None:
         self.why = why
         super().__init__(why)
+
+
+def admitted(knob: Knob, value: object) -> Setting:
+    """The value in the knob's own type. Raises `Refused` for one that the engine does not have."""
+    normal = knob.normal(value)
+    if normal is None:
+        raise Refused(f"the engine accepts {knob.accepted}")
+    return normal
 
 
 def settle(engine: Engine, settings: dict[str, Setting]) -> list[str]:

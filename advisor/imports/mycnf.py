@@ -7,18 +7,20 @@ as in the servers.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from advisor.dialects.myrocks import FLUSH_AT_COMMIT, commit_knobs
+from advisor.engines import ENGINES, Engine, Product, btree, lsm
 from advisor.errors import InputError
-from advisor.imports.imported import Ignored, Imported, Product, Refused, settle
+from advisor.imports.imported import Ignored, Imported, Refused, admitted, settle
 from advisor.imports.option_groups import Statement, is_server_group, read_statements
 from advisor.imports.rocksdb_text import ASSUMED_BLOOM, family_settings, knob_texts, option
 from advisor.imports.secrets import shown_line
 from advisor.imports.server_options import engine_of, ignored_family_option, ignored_variable
-from advisor.knobs import Engine, Knob, Setting, catalogue
+from advisor.knobs import Knob, Setting, catalogue, dialects
 
 _SIZE = re.compile(r"([+-]?[0-9]{1,20})([KMGTPE]?)", re.IGNORECASE)
 _NUMBER = re.compile(r"[+-]?([0-9]{1,20}\.?[0-9]{0,20}|\.[0-9]{1,20})([eE][+-]?[0-9]{1,3})?")
@@ -68,7 +70,7 @@ def plain(statement: Statement) -> tuple[str, str | None]:
     name, value = statement.name.replace("-", "_").lower().removeprefix("loose_"), statement.value
     for modifier in _MODIFIERS:
         bare = name.removeprefix(modifier)
-        if bare != name and bare in _VARIABLES and value is None:
+        if bare != name and bare in _variables() and value is None:
             return bare, "1" if modifier == "enable_" else "0"
     return name, value
 
@@ -80,7 +82,7 @@ class _Found:
         self.options: dict[str, Statement] = {}
         self.groups: set[str] = set()
         self.plugins: list[str] = []
-        self.settings: dict[Engine, dict[str, Setting]] = {"lsm": {}, "btree": {}}
+        self.settings: dict[Engine, dict[str, Setting]] = {engine: {} for engine in ENGINES}
         self.ignored: list[Ignored] = []
         self.notes: list[str] = []
         self.product: Product | None = None
@@ -121,9 +123,9 @@ class _Found:
             if name == _FAMILY:
                 self._families(statement)
             elif name == FLUSH_AT_COMMIT:
-                self.settings["lsm"] |= commit_knobs(_whole(statement, 0, 2))
-            elif name in _VARIABLES:
-                engine, knob = _VARIABLES[name]
+                self.settings[lsm.NAME] |= commit_knobs(_whole(statement, 0, 2))
+            elif name in _variables():
+                engine, knob = _variables()[name]
                 self.settings[engine][knob.name] = _value(knob, statement)
             else:
                 self.ignored.append(ignored_variable(name, statement.value, statement.line))
@@ -138,11 +140,11 @@ class _Found:
         except ValueError as error:
             raise _wrong(statement, str(error)) from error
         for knob, value in pairs:
-            if knob not in catalogue("lsm"):
+            if knob not in catalogue(lsm.NAME):
                 self.ignored.append(ignored_family_option(knob, value, statement.line))
                 continue
             try:
-                self.settings["lsm"][knob] = option(knob, value)
+                self.settings[lsm.NAME][knob] = option(knob, value)
             except Refused as refused:
                 known = ignored_family_option(knob, value, statement.line)
                 self.ignored.append(replace(known, why=refused.why))
@@ -157,7 +159,10 @@ class _Found:
 
     def _redo(self) -> None:
         """Redo is one size, or a size per file times files; the one size wins."""
-        settings, knob = self.settings["btree"], catalogue("btree")["innodb_redo_log_capacity"]
+        settings, knob = (
+            self.settings[btree.NAME],
+            catalogue(btree.NAME)["innodb_redo_log_capacity"],
+        )
         per_file = self.options.get("innodb_log_file_size")
         files = self.options.get("innodb_log_files_in_group")
         whole = self.options.get(knob.name)
@@ -179,10 +184,7 @@ class _Found:
             self.notes.append("two redo files are assumed, the default of MySQL before 8.0.30")
 
         def take() -> None:
-            size = bytes_of(per_file) * count
-            if knob.normal(size) is None:
-                raise Refused(f"the engine accepts {knob.accepted}")
-            settings[knob.name] = size
+            settings[knob.name] = admitted(knob, bytes_of(per_file) * count)
 
         self._try(per_file, take)
 
@@ -191,15 +193,15 @@ class _Found:
         algorithm = self.options.get("innodb_compression_algorithm")
         usual = self.options.get("innodb_compression_default")
         on = usual is not None and _switch(usual)
-        knob = catalogue("btree")["innodb_compression_algorithm"]
+        knob = catalogue(btree.NAME)["innodb_compression_algorithm"]
 
         def take() -> None:
             if algorithm is not None and (on or algorithm.value == "none"):
-                self.settings["btree"][knob.name] = _value(knob, algorithm)
+                self.settings[btree.NAME][knob.name] = _value(knob, algorithm)
             elif on:
-                self.settings["btree"][knob.name] = "zlib"
+                self.settings[btree.NAME][knob.name] = "zlib"
             elif usual is not None:
-                self.settings["btree"][knob.name] = "none"
+                self.settings[btree.NAME][knob.name] = "none"
             if algorithm is not None and not on and algorithm.value != "none":
                 raise Refused("no table is compressed unless innodb_compression_default is on")
 
@@ -208,10 +210,10 @@ class _Found:
 
     def _flushing(self) -> None:
         """An `innodb_io_capacity_max` that is not set follows `innodb_io_capacity`."""
-        settings = self.settings["btree"]
+        settings = self.settings[btree.NAME]
         capacity = settings.get("innodb_io_capacity")
         if isinstance(capacity, int) and "innodb_io_capacity_max" not in self.options:
-            knob = catalogue("btree")["innodb_io_capacity_max"]
+            knob = catalogue(btree.NAME)["innodb_io_capacity_max"]
             settings[knob.name] = min(max(2 * capacity, 2000), int(knob.high or 0))
             self.notes.append(
                 f"{knob.name} is taken as {settings[knob.name]}: twice innodb_io_capacity, "
@@ -226,20 +228,21 @@ class _Found:
             self.ignored.append(_left_out(statement, refused.why))
 
 
-def _variables() -> dict[str, tuple[Engine, Knob]]:
+@cache
+def _variables() -> Mapping[str, tuple[Engine, Knob]]:
     """Server variables that stand for one knob each."""
     found: dict[str, tuple[Engine, Knob]] = {}
-    for name, knob in catalogue("btree").items():
-        if name.startswith("innodb_"):
-            found[name] = ("btree", knob)
-    for knob in catalogue("lsm").values():
-        spelling = knob.spellings["myrocks-mariadb-10.11"]
+    for name, knob in catalogue(btree.NAME).items():
+        if name.startswith(btree.DESCRIPTION.variable_prefix):
+            found[name] = (btree.NAME, knob)
+    myrocks = next(one for one in dialects(lsm.NAME).values() if one.product == "myrocks")
+    for knob in catalogue(lsm.NAME).values():
+        spelling = knob.spellings[myrocks.name]
         if spelling.place == "variable" and spelling.name != FLUSH_AT_COMMIT:
-            found[spelling.name] = ("lsm", knob)
+            found[spelling.name] = (lsm.NAME, knob)
     return found
 
 
-_VARIABLES = _variables()
 _TOGETHER = (
     "innodb_log_file_size",
     "innodb_log_files_in_group",
@@ -281,10 +284,7 @@ def _value(knob: Knob, statement: Statement) -> Setting:
         value = float(_text(statement, _NUMBER, "a number"))
     else:
         value = (statement.value or "").lower()
-    normal = knob.normal(value)
-    if normal is None:
-        raise Refused(f"the engine accepts {knob.accepted}")
-    return normal
+    return admitted(knob, value)
 
 
 def _switch(statement: Statement) -> bool:

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from advisor import files
+from advisor.engines import Product, lsm
 from advisor.errors import InputError
-from advisor.imports.imported import Ignored, Imported, Product, Refused, settle
+from advisor.imports.imported import Ignored, Imported, Refused, settle
 from advisor.imports.product_options import UNKNOWN, Judgement, judge, version_of
 from advisor.imports.rocksdb_text import (
     ASSUMED_BLOOM,
@@ -189,7 +190,7 @@ class _Found:
             return
         check_braces(value)
         for knob, text in knob_texts(name, value):
-            if knob in catalogue("lsm"):
+            if knob in catalogue(lsm.NAME):
                 self._knob(knob, text, line)
             else:
                 judgement = self._judge(knob, text) or Judgement("left out", UNKNOWN)
@@ -211,7 +212,7 @@ class _Found:
         return judge("rocksdb", name, value, version=version, myrocks=myrocks)
 
     def _ignore(self, name: str, value: str, line: int | None, judgement: Judgement) -> None:
-        ignored = Ignored(name, value, judgement.why, judgement.weight, "lsm", line)
+        ignored = Ignored(name, value, judgement.why, judgement.weight, lsm.NAME, line)
         self.ignored.append(ignored)
 
     def result(self) -> Imported:
@@ -221,10 +222,10 @@ class _Found:
         if "block_cache" not in self.settings:
             self.notes.append("the block cache is not part of an OPTIONS file: its size is unknown")
         self.notes.append(f"written for RocksDB {self.version}")
-        self.notes += settle("lsm", self.settings)
+        self.notes += settle(lsm.NAME, self.settings)
         return Imported(
             source=self.source,
-            settings={"lsm": self.settings},
+            settings={lsm.NAME: self.settings},
             product=self.product,
             ignored=tuple(self.ignored),
             notes=tuple(self.notes),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from advisor.imports.imported import Refused
+from advisor.engines import lsm
+from advisor.imports.imported import Refused, admitted
 from advisor.knobs import Knob, Setting, catalogue
 
 _NUMBER = re.compile(r"([+-]?[0-9]{1,20})([kmgt]?)", re.IGNORECASE)
@@ -73,14 +74,10 @@ def family_settings(text: str) -> list[tuple[str, str]]:
 def option(name: str, text: str) -> Setting:
     """The value of an LSM knob. Raises `Refused` for what the engine cannot express, and
     `ValueError` for what is no value at all; its text says what is accepted."""
-    knob = catalogue("lsm")[name]
+    knob = catalogue(lsm.NAME)[name]
     if knob.type == "text":
         return _object(knob, text)
-    value: object = _scalar(knob, text)
-    normal = knob.normal(value)
-    if normal is None:
-        raise Refused(f"the engine accepts {knob.accepted}")
-    return normal
+    return admitted(knob, _scalar(knob, text))
 
 
 def knob_texts(name: str, value: str) -> list[tuple[str, str]]:
@@ -163,7 +160,4 @@ def _object(knob: Knob, text: str) -> Setting:
         text = f"bloomfilter:{float(match[1]):g}:false"
     if text.upper() == "NULL" or (text == "" and knob.normal("") is None):
         text = "nullptr"
-    text = text.replace(_OLD_ZSTD, "kZSTD")
-    if knob.normal(text) is None:
-        raise Refused(f"the engine accepts {knob.accepted}")
-    return text
+    return admitted(knob, text.replace(_OLD_ZSTD, "kZSTD"))

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from advisor import engines
+from advisor.engines import ENGINES, Engine, lsm
 from advisor.imports.imported import Ignored
 from advisor.imports.product_options import UNKNOWN, Judgement, Version, judge
 from advisor.imports.rocksdb_text import family_settings, split_options
-from advisor.knobs import Engine, catalogue
+from advisor.knobs import catalogue
 
 MYROCKS_VERSION: Version = (6, 29, 5)
 """RocksDB in MariaDB 10.11."""
 
 _SINGLE_FAMILIES = ("rocksdb_override_cf_options", "rocksdb_update_cf_options")
-_ENGINES: tuple[tuple[str, Engine], ...] = (("rocksdb_", "lsm"), ("innodb_", "btree"))
 
 
 def ignored_variable(name: str, value: str | None, line: int) -> Ignored:
@@ -25,12 +26,13 @@ def ignored_family_option(name: str, value: str, line: int) -> Ignored:
     """A setting in a string of column-family options that sets no knob."""
     known = judge("rocksdb", name, value, version=MYROCKS_VERSION, myrocks=True)
     judgement = known or Judgement("left out", UNKNOWN)
-    return Ignored(name, value, judgement.why, judgement.weight, "lsm", line)
+    return Ignored(name, value, judgement.why, judgement.weight, lsm.NAME, line)
 
 
 def engine_of(name: str) -> Engine | None:
     """The engine whose variable it is."""
-    return next((engine for prefix, engine in _ENGINES if name.startswith(prefix)), None)
+    own = (engine for engine in ENGINES if name.startswith(engines.of(engine).variable_prefix))
+    return next(own, None)
 
 
 def _judge(name: str, value: str) -> Judgement:
@@ -56,7 +58,7 @@ def _single_families(value: str) -> Judgement:
         pairs = []
     for name, text in pairs:
         one = ignored_family_option(name, text, 0)
-        if name not in catalogue("lsm") and one.weight == "another engine":
+        if name not in catalogue(lsm.NAME) and one.weight == "another engine":
             return Judgement("another engine", f"{one.why} ({name}={text})")
     why = "settings of single column families; the engine has one family"
     return Judgement("left out", why)

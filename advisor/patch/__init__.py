@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from advisor import dialects, files, imports
+from advisor import dialects, engines, files, imports
 from advisor.dialects import About, Entry, Line
 from advisor.dialects.line import head
 from advisor.errors import InputError
@@ -27,7 +27,8 @@ def fits(path: Path, dialect: str) -> bool:
     found = imports.read(path)
     if found.product is None:
         return dialects.file_name(dialect) == "my.cnf"
-    return found.dialect(dialects.engine_of(dialect)) == dialect
+    engine = engines.of(dialects.engine_of(dialect))
+    return engine.products.get(found.product) == dialects.product_of(dialect)
 
 
 def settings_of(path: Path, dialect: str) -> dict[str, Setting]:

@@ -16,7 +16,7 @@ from advisor import dialects, files
 from advisor.dialects.cnf import quoted, variable_value
 from advisor.dialects.innodb import companions
 from advisor.dialects.line import Entry
-from advisor.dialects.myrocks import FLUSH_AT_COMMIT, PLUGIN, cf_pair, flush_at_commit
+from advisor.dialects.myrocks import FLUSH_AT_COMMIT, cf_pair, flush_at_commit
 from advisor.imports.mycnf import plain
 from advisor.imports.option_groups import (
     Statement,
@@ -68,10 +68,10 @@ def patched_cnf(
             added += [*comments, f"{name}={one.value}"]
         for other in _WINS_OVER.get(name, ()):
             added += _silenced(other, name, winners.get(other), path, edits)
-    myrocks = dialects.engine_of(dialect) == "lsm"
-    if myrocks and not any("rocksdb" in (one.value or "") for one in _plugins(statements)):
-        added.insert(0, PLUGIN)
-    group = "mysqld" if dialect.startswith("mysql") else "mariadbd"
+    plugin = dialects.plugin(dialect)
+    if plugin and not any("rocksdb" in (one.value or "") for one in _plugins(statements)):
+        added.insert(0, plugin)
+    group = dialects.server_group(dialect)
     return [*edits.result(), *(["", f"[{group}]", *added] if added else [])]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from advisor import knobs
+from advisor import engines, knobs
 from advisor.errors import WorkError
 from advisor.goal import Goal
 from advisor.knobs import Engine, Settings
@@ -164,6 +164,6 @@ def _by_importance(study: Study, winner: Candidate, base: Settings) -> list[Unit
 
     def weight(root: str) -> tuple[bool, bool, float]:
         heaviest = max(share.get(name, 0.0) for name in units[root])
-        return root == knobs.CACHE_KNOB[winner.engine], root in usual, heaviest
+        return root == engines.of(winner.engine).cache_knob, root in usual, heaviest
 
     return [tuple(units[root]) for root in sorted(units, key=weight, reverse=True)]

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from advisor import knobs
+from advisor import engines, knobs
 from advisor.knobs import Engine, Knob, Setting, Settings
 from advisor.spec import ScaleSpec
 
@@ -30,12 +30,7 @@ space amplification and in reads per operation, is tested down to memtables of 1
 and caches of 512. Further down, each file costs a growing share of reads and writes beside its
 data."""
 
-DOUBLEWRITE_PAGES = 128
-"""Pages of a doublewrite batch of the core."""
-
 _MULTIPLIED = ("disk_bytes", "memory_bytes")
-_UNIT_KNOB: Mapping[Engine, str] = {"lsm": "block_size", "btree": "innodb_page_size"}
-_MEMTABLE_KNOB = "write_buffer_size"
 
 SHORTEST_SECOND_US = 1_000
 """InnoDB's second shrinks with the data in the core, but no further."""
@@ -43,10 +38,7 @@ SHORTEST_SECOND_US = 1_000
 
 def batch_bytes(engine: Engine, settings: Settings) -> int:
     """Bytes that an engine writes in one batch, at any scale: those of a doublewrite batch."""
-    given = {**knobs.defaults(engine), **settings}
-    if engine != "btree" or not given["innodb_doublewrite"]:
-        return 0
-    return DOUBLEWRITE_PAGES * int(given["innodb_page_size"])
+    return engines.of(engine).batch_bytes({**knobs.defaults(engine), **settings})
 
 
 @dataclass(frozen=True)
@@ -105,7 +97,8 @@ class Scale:
             values[name], note = self._shrunk(knob, values[name])
             if note:
                 notes.append(note)
-        if engine == "btree" and 1e6 * self.factor < SHORTEST_SECOND_US:
+        by_the_second = engines.of(engine).acts_by_the_second
+        if by_the_second and 1e6 * self.factor < SHORTEST_SECOND_US:
             seconds = SHORTEST_SECOND_US / 1e6 / self.factor
             notes.append(f"InnoDB's second hits the floor of the scale, ran as {seconds:.3g} s")
         return ScaledSettings(values, tuple(notes))
@@ -138,10 +131,11 @@ class Scale:
 
 
 def _meaningful_factor(engine: Engine, settings: Settings) -> float:
-    unit = _bytes(settings, _UNIT_KNOB[engine])
-    factors = [CACHE_BLOCKS * unit / max(1, _bytes(settings, knobs.CACHE_KNOB[engine]))]
-    if engine == "lsm":
-        factors.append(MEMTABLE_BLOCKS * unit / max(1, _bytes(settings, _MEMTABLE_KNOB)))
+    known = engines.of(engine)
+    unit = _bytes(settings, known.unit_knob)
+    factors = [CACHE_BLOCKS * unit / max(1, _bytes(settings, known.cache_knob))]
+    if known.memtable_knob is not None:
+        factors.append(MEMTABLE_BLOCKS * unit / max(1, _bytes(settings, known.memtable_knob)))
     return max(factors)
 
 

@@ -1,6 +1,6 @@
 """The search for the best engine and settings.
 
-question = Question(profile, current={"btree": settings})
+question = Question(profile, current={engine: settings})
 study = Study("mine", question, Store(), bounds=Bounds(trials=40), watcher=print)
 study.run()
 """

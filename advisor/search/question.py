@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from advisor import knobs
+from advisor import engines, knobs
 from advisor.core import Core
 from advisor.errors import InputError
 from advisor.knobs import Engine, Settings
@@ -45,19 +45,26 @@ class Question:
         """The engine's defaults, but as durable as the user's settings: what a search may not
         change is the same in all trials, so that no setting wins by losing commits.
 
-        Where only the other engine's settings are known, commits are as durable as its are.
+        Where only another engine's settings are known, commits are as durable as its are; where
+        nobody's are, as those of the engine that syncs them by default.
         """
         settings = dict(knobs.defaults(engine))
         if own := self.current.get(engine):
             catalogue = knobs.catalogue(engine)
             settings |= {name: own[name] for name in own if catalogue[name].durability}
-        elif engine == "lsm" and "btree" in (self.engines or self.profile.engines):
-            other = self.current.get("btree", knobs.defaults("btree"))
-            settings["sync"] = other["innodb_flush_log_at_trx_commit"] == 1
-        elif engine == "btree" and "lsm" in self.current:
-            synced = self.current["lsm"]["sync"]
-            settings["innodb_flush_log_at_trx_commit"] = 1 if synced else 2
+        else:
+            for other in self.engines or self.profile.engines:
+                if other != engine and (synced := self._syncs_commits(other)) is not None:
+                    settings |= engines.of(engine).durability(synced)
         return settings
+
+    def _syncs_commits(self, engine: Engine) -> bool | None:
+        """Whether the engine's commits survive a power failure, by the user's settings, or by
+        default; None where the user said nothing and they do not by default."""
+        syncs_commits = engines.of(engine).syncs_commits
+        if engine in self.current:
+            return syncs_commits(self.current[engine])
+        return syncs_commits(knobs.defaults(engine)) or None
 
     def settled(self, bounds: Bounds, stored: StudyRecord | None) -> Question:
         """The question with nothing left open. Raises `InputError` for settings that an engine does

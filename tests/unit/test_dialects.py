@@ -1,12 +1,14 @@
 import random
+from pathlib import Path
 
 import pytest
 
-from advisor import dialects, knobs
+from advisor import dialects, knobs, patch
 from advisor.dialects import About, Line
 from advisor.dialects.rocksdb import assignments
 from advisor.errors import InputError
 from advisor.knobs import Setting
+from tests.unit.conftest import Edit
 
 
 def line(engine: knobs.Engine, name: str, value: Setting, **more: object) -> Line:
@@ -17,14 +19,12 @@ def settings_of(text: str) -> list[str]:
     return [part for part in text.splitlines() if part.strip() and part.strip()[0] != "#"]
 
 
-def test_every_dialect_belongs_to_one_engine() -> None:
-    assert dialects.names() == (
-        "rocksdb-10.4",
-        "myrocks-mariadb-10.11",
-        "mariadb-10.11",
-        "mysql-8.4",
-    )
+def test_every_dialect_belongs_to_one_engine_and_has_a_title_of_its_own() -> None:
+    assert dialects.for_engine("lsm")[0] == "rocksdb-10.4"
+    assert dialects.for_engine("btree")[0] == "mariadb-10.11"
     assert dialects.for_engine("lsm") + dialects.for_engine("btree") == dialects.names()
+    titles = [dialects.title(name) for name in dialects.names()]
+    assert len(titles) == len({*titles, ""}) - 1 == len(dialects.names())
 
 
 @pytest.mark.parametrize("dialect", dialects.names())
@@ -345,3 +345,31 @@ def test_no_dialect_writes_a_name_that_the_catalogue_calls_absent() -> None:
             value = draw.choice(knob.choices) if knob.choices else knob.default
             text = dialects.write(dialect, [line(engine, name, value, evidence="rule: x")])
             assert not any(part.strip().startswith(name) for part in settings_of(text))
+
+
+YOUNGER = """
+[dialects."mysql-9.7"]
+like = "mysql-8.4"
+title = "InnoDB in MySQL 9.7"
+"""
+
+
+def test_a_younger_version_is_a_head_and_the_rows_that_differ(tmp_path: Path, edit: Edit) -> None:
+    edit("btree", "\n[innodb_buffer_pool_size]", f"{YOUNGER}\n[innodb_buffer_pool_size]")
+    row = 'in."mysql-9.7".absent = "removed"'
+    edit("btree", "[innodb_change_buffering]", f"[innodb_change_buffering]\n{row}")
+    lines = [
+        line("btree", "innodb_buffer_pool_size", 4 << 30),
+        line("btree", "innodb_change_buffering", "all"),
+    ]
+    old, new = (dialects.write(name, lines) for name in ("mysql-8.4", "mysql-9.7"))
+    assert settings_of(new) == [
+        one for one in settings_of(old) if one != "innodb_change_buffering=all"
+    ]
+    assert new.startswith("# my.cnf for InnoDB in MySQL 9.7,")
+    assert new.splitlines()[-1].endswith(": removed")
+    assert dialects.for_engine("btree")[-1] == "mysql-9.7"
+    cnf = tmp_path / "my.cnf"
+    cnf.write_text("[mysqld]\ninnodb_redo_log_capacity=1G\n")
+    assert patch.fits(cnf, "mysql-9.7")
+    assert not patch.fits(cnf, "mariadb-10.11")

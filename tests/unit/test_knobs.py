@@ -1,10 +1,13 @@
+from dataclasses import replace
+
 import pytest
 
-from advisor import dialects, knobs
+from advisor import dialects, engines, knobs, options
 from advisor.errors import InputError
 from advisor.imports.imported import settle
 from advisor.knobs import ENGINES, Engine
 from advisor.scale import Scale
+from tests.unit.conftest import Edit
 
 GIB = 1 << 30
 ALL = [(engine, name) for engine in ENGINES for name in knobs.catalogue(engine)]
@@ -157,23 +160,57 @@ def test_a_knob_is_searched_after_the_one_that_bounds_it(engine: Engine) -> None
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_memory_budget_bounds_the_cache(engine: Engine) -> None:
-    cache = knobs.CACHE_KNOB[engine]
+    cache = engines.of(engine).cache_knob
     found = knobs.searchable(engine, memory_budget=GIB)[cache]
     assert GIB // 2 < found.high < GIB
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_the_core_has_the_same_knobs_and_defaults(engine: Engine) -> None:
-    core = pytest.importorskip("advisor._core", reason="the Rust core is not built")
-    options = {option["name"]: option for option in core.engine_options(engine)}
-    assert set(options) == set(knobs.catalogue(engine))
+def test_a_knob_is_what_the_core_declares(engine: Engine) -> None:
+    declared = options.engine_options(engine)
+    assert list(knobs.catalogue(engine)) == list(declared)
     for name, knob in knobs.catalogue(engine).items():
-        assert options[name]["default"] == knob.default, name
-        accepts = options[name]["accepts"]
-        if "min" in accepts and knob.low is not None and knob.high is not None:
-            assert accepts["min"] <= knob.low <= knob.high <= accepts["max"], name
-        elif "choices" in accepts and knob.choices is not None:
-            assert set(knob.choices) <= set(accepts["choices"]), name
+        own = {key: vars(knob)[key] for key in vars(declared[name]) if key != "low"}
+        assert own | {"low": declared[name].low} == vars(declared[name])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "named"),
+    [
+        ("[merge_threshold]", "[split_threshold]", "merge_threshold, split_threshold"),
+        ("[merge_threshold]", "[split_threshold]\n[merge_threshold]", "split_threshold"),
+    ],
+)
+def test_the_file_and_the_core_have_the_same_knobs_or_nothing_works(
+    old: str, new: str, named: str, edit: Edit
+) -> None:
+    edit("btree", old, new)
+    with pytest.raises(ValueError, match=rf"core: {named}$"):
+        knobs.catalogue("btree")
+
+
+def test_a_row_of_a_dialect_that_is_not_there_is_refused(edit: Edit) -> None:
+    edit("btree", "[merge_threshold]", '[merge_threshold]\nin."mysql-8.5".absent = "gone"')
+    with pytest.raises(ValueError, match=r"merge_threshold .*mysql-8.5"):
+        knobs.catalogue("btree")
+
+
+def test_a_dialect_has_the_rows_of_the_one_that_it_is_like(edit: Edit) -> None:
+    edit(
+        "btree",
+        "[innodb_buffer_pool_size]",
+        '[dialects."mysql-9.7"]\nlike = "mysql-8.4"\n[innodb_buffer_pool_size]',
+    )
+    edit(
+        "btree",
+        "[innodb_redo_log_capacity]",
+        '[innodb_redo_log_capacity]\nin."mysql-9.7".low = "16MiB"',
+    )
+    old, new = (knobs.dialects("btree")[name] for name in ("mysql-8.4", "mysql-9.7"))
+    assert new == replace(old, name="mysql-9.7", like="mysql-8.4")
+    for name, knob in knobs.catalogue("btree").items():
+        like, own = knob.spellings["mysql-8.4"], knob.spellings["mysql-9.7"]
+        assert own == (replace(like, low=16 << 20) if name == "innodb_redo_log_capacity" else like)
 
 
 PRODUCTS_OWN = {"innodb_io_capacity", "innodb_io_capacity_max", "innodb_lru_scan_depth"}
@@ -188,17 +225,24 @@ FLOORS_OF_SCALE = {
 """A scaled trial gets no less."""
 
 
+def test_only_these_have_a_floor_above_what_the_core_takes() -> None:
+    raised = {
+        name
+        for engine, name in ALL
+        if knobs.catalogue(engine)[name].low != options.engine_options(engine)[name].low
+    }
+    assert raised == PRODUCTS_OWN | FLOORS_OF_SCALE
+
+
 @pytest.mark.parametrize(("engine", "name"), ALL)
 def test_what_the_core_takes_at_its_bounds_the_catalogue_takes(engine: Engine, name: str) -> None:
-    core = pytest.importorskip("advisor._core", reason="the Rust core is not built")
-    options = {option["name"]: option["accepts"] for option in core.engine_options(engine)}
-    accepts, knob = options[name], knobs.catalogue(engine)[name]
-    if "min" not in accepts:
+    declared, knob = options.engine_options(engine)[name], knobs.catalogue(engine)[name]
+    if declared.low is None or declared.high is None:
         return
-    values = {accepts["max"]}
+    values = {declared.high}
     if name not in PRODUCTS_OWN | FLOORS_OF_SCALE:
-        values.add(accepts["min"])
-    if accepts["min"] <= 0:
+        values.add(declared.low)
+    if declared.low <= 0:
         values.add(0)
     refused = [value for value in values if knob.normal(value) is None]
     assert refused == []

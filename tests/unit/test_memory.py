@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from advisor import memory
+from advisor import engines, memory
 from advisor.imports.connections import Connections, read_connections
-from advisor.knobs import CACHE_KNOB, ENGINES, Engine, Settings, catalogue
+from advisor.knobs import ENGINES, Engine, Settings, catalogue
 from advisor.recommend.budget import budget_lines, crowded
 from tests.support.problems import problem
 
@@ -27,7 +27,7 @@ def test_parts_name_knobs_of_their_engine_and_add_up(engine: Engine) -> None:
     where = {"clients": 8, "data_bytes": GIB, "keys": 10_000_000}
     found = memory.memory_parts(engine, {}, **where)
     assert {knob for part in found for knob in part.knobs} <= set(catalogue(engine))
-    assert found[0].knobs == (CACHE_KNOB[engine],)
+    assert found[0].knobs == (engines.of(engine).cache_knob,)
     assert len({part.name for part in found}) == len(found)
     assert memory.memory_bytes(engine, {}, **where) == sum(part.bytes for part in found)
 
@@ -93,9 +93,11 @@ def test_memory_of_the_btree_follows_pool_log_buffer_and_clients() -> None:
     def total(clients: int) -> int:
         return sum(parts("btree", settings, clients=clients).values())
 
-    alone = round(1.08 * GIB) + (16 << 20) + memory.SERVER_BYTES
+    alone = round(1.08 * GIB) + (16 << 20) + engines.btree.SERVER_BYTES
     assert total(0) == pytest.approx(alone * 17 / 16, abs=1)
-    assert total(10) - total(0) == pytest.approx(10 * memory.CONNECTION_BYTES * 17 / 16, abs=1)
+    assert total(10) - total(0) == pytest.approx(
+        10 * engines.btree.CONNECTION_BYTES * 17 / 16, abs=1
+    )
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -103,7 +105,7 @@ def test_a_full_memory_keeps_a_reserve(engine: Engine) -> None:
     where = {"clients": 8, "data_bytes": 64 * GIB, "keys": 10_000_000}
     size = memory.largest_cache(engine, {}, budget=16 * GIB, **where)
     assert size is not None
-    found = memory.memory_parts(engine, {CACHE_KNOB[engine]: size}, **where)
+    found = memory.memory_parts(engine, {engines.of(engine).cache_knob: size}, **where)
     assert found[-1].name == "reserve"
     assert 0.058 * 16 * GIB < found[-1].bytes < 0.06 * 16 * GIB
 
@@ -113,7 +115,7 @@ def test_the_largest_cache_fills_the_budget_and_no_more(engine: Engine) -> None:
     where = {"clients": 8, "data_bytes": GIB, "keys": 10_000_000}
     size = memory.largest_cache(engine, {}, budget=4 * GIB, **where)
     assert size is not None
-    used = memory.memory_bytes(engine, {CACHE_KNOB[engine]: size}, **where)
+    used = memory.memory_bytes(engine, {engines.of(engine).cache_knob: size}, **where)
     assert 4 * GIB - 2 * memory.MIB <= used <= 4 * GIB
     assert memory.largest_cache(engine, {}, budget=1 << 20, **where) is None
 

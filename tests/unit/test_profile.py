@@ -5,6 +5,7 @@ import pytest
 from advisor import profile
 from advisor.data import data_path
 from advisor.errors import InputError
+from advisor.options import workload_kinds
 from advisor.workload import Workload, kinds
 
 GOOD = """\
@@ -176,14 +177,14 @@ def test_a_size_of_data_is_units_and_keys(
 
 
 def test_the_core_has_the_same_workloads() -> None:
-    core = pytest.importorskip("advisor._core", reason="the Rust core is not built")
-    in_core = {kind["name"]: kind for kind in core.workload_kinds()}
-    assert set(kinds()) == set(in_core)
+    in_core = workload_kinds()
+    files = {path.stem for path in data_path("profiles", "workloads").glob("*.toml")}
+    assert set(kinds()) == set(in_core) == files
     for name, kind in kinds().items():
-        defaults = {one["name"]: one["default"] for one in in_core[name]["parameters"]}
-        assert kind.sized_by in defaults
-        del defaults[kind.sized_by]
-        assert {one.name: one.default for one in kind.parameters.values()} == defaults
+        assert {*kind.parameters, kind.sized_by} == set(in_core[name].parameters)
+        parts = {part for product in (*kind.unit_bytes, *kind.unit_keys) for part in product}
+        counts = {part for part in parts if isinstance(part, str)} | set(kind.divided)
+        assert all(kind.parameters[count].type == "integer" for count in counts)
 
 
 def test_data_files_are_found_beside_the_package() -> None:

@@ -20,75 +20,89 @@ const LEAST_SCAN_DEPTH: u64 = 8;
 const LARGEST_PACKED_PAGE: u64 = 16384;
 
 const ALL_INDEXES: &str = "all";
-const COMPRESSED_INDEXES: &str = "all, or index numbers with colons between them";
+const COMPRESSED_INDEXES: &str = "all, or index numbers with colons between them, such as 1:2:3";
 
-const KIB: f64 = 1024.0;
-const GIB: f64 = 1024.0 * 1024.0 * 1024.0;
-const TIB: f64 = 1024.0 * GIB;
+const PAGE_SIZES: &[u64] = &[4096, 8192, 16384, 32768, 65536];
+const LOG_BLOCKS: &[u64] = &[512, 1024, 2048, 4096, 8192, 16384];
+
+const KIB: u64 = 1 << 10;
+const GIB: u64 = 1 << 30;
+const TIB: u64 = 1 << 40;
 
 engine_options! {
     /// Settings of a B-tree engine.
     Options {
-        innodb_buffer_pool_size: u64 = 134_217_728u64, Accepts::Range(256.0 * KIB, 16.0 * TIB),
-            "Bytes of page frames; never fewer than 64 pages.";
-        innodb_page_size: u64 = 16384u64, Accepts::PowerOfTwo(4096, 65536),
-            "Bytes of a page, fixed when the files are created.";
-        innodb_redo_log_capacity: u64 = 100_663_296u64, Accepts::Range(256.0 * KIB, TIB),
-            "Bytes of the whole redo log; limits how far the checkpoint may fall behind.";
-        innodb_log_buffer_size: u64 = 16_777_216u64, Accepts::Range(16.0 * KIB, 4.0 * GIB),
-            "Bytes of redo that are held in memory before a writer must write them out.";
-        innodb_log_write_ahead_size: u64 = 512u64, Accepts::PowerOfTwo(512, 16384),
-            "A redo write that enters a new block of this size is padded to its end.";
+        innodb_buffer_pool_size: u64 = 134_217_728u64, Accepts::Bytes(256 * KIB, 16 * TIB),
+            "Size of the cache of pages, clean and dirty; never fewer than 64 pages.";
+        innodb_page_size: u64 = 16384u64, Accepts::Sizes(PAGE_SIZES),
+            "Size of a page, the unit of reading, caching and writing; fixed when the files are created.";
+        innodb_redo_log_capacity: u64 = 100_663_296u64, Accepts::Bytes(256 * KIB, TIB),
+            "Size of the redo log; a larger one lets dirty pages gather more changes before they are written.";
+        innodb_log_buffer_size: u64 = 16_777_216u64, Accepts::Bytes(16 * KIB, 4 * GIB),
+            "Buffer of redo that is not yet written; a writer that fills it writes it out.";
+        innodb_log_write_ahead_size: u64 = 512u64, Accepts::Sizes(LOG_BLOCKS),
+            "Redo writes are padded to this size, so that the system need not read a block before writing part of it.";
         innodb_flush_log_at_trx_commit: u64 = 1u64, Accepts::Range(0.0, 2.0),
-            "1 writes and syncs redo at commit, 2 writes at commit and syncs once a second, 0 does both once a second.";
+            "When redo reaches the device: 0 each second, 1 at every commit, 2 written at commit and synced each \
+             second.";
         innodb_doublewrite: bool = true, Accepts::Switch,
-            "Write pages to the doublewrite area before their place, so that torn pages can be repaired.";
-        innodb_doublewrite_files: u64 = 1u64, Accepts::Range(1.0, 256.0),
-            "Batches of pages that may be on their way through the doublewrite area at once.";
+            "Writes every page twice, so that a torn page can be repaired after a crash.";
+        innodb_doublewrite_files: u64 = 1u64, Accepts::Range(1.0, 256.0), unit "files",
+            "Batches of pages that may be on their way through the doublewrite area at once; until MySQL 8.0.20, and \
+             in MariaDB, it is one.";
         innodb_use_fdatasync: bool = true, Accepts::Switch,
-            "Sync with fdatasync, which leaves out the times of files that fsync commits to the file system's journal.";
-        innodb_io_capacity: u64 = 200u64, Accepts::Range(1.0, 4_294_967_295.0),
-            "Pages per second that background flushing aims at.";
+            "Syncs without the times of files, which fsync commits to the journal of the file system.";
+        innodb_io_capacity: u64 = 200u64, Accepts::Range(1.0, 4_294_967_295.0), unit "pages/s",
+            "Pages per second that background flushing writes in normal times.";
         innodb_io_capacity_max: u64 = 2000u64, Accepts::Range(1.0, 4_294_967_295.0),
-            "Pages per second that background flushing may reach under pressure.";
+            unit "pages/s", at_least innodb_io_capacity,
+            "Pages per second that background flushing writes at most.";
         innodb_max_dirty_pages_pct: f64 = 90.0, Accepts::Range(0.0, 99.999),
-            "Percent of dirty pages at which flushing runs at full io_capacity.";
-        innodb_max_dirty_pages_pct_lwm: f64 = 0.0, Accepts::Range(0.0, 99.999),
-            "Percent of dirty pages at which flushing begins; 0 leaves it to the maximum.";
+            unit "percent", at_least innodb_max_dirty_pages_pct_lwm,
+            "Part of the pool that may be dirty before flushing runs at full capacity.";
+        innodb_max_dirty_pages_pct_lwm: f64 = 0.0, Accepts::Range(0.0, 99.999), unit "percent",
+            "Part of the pool that may be dirty before flushing begins ahead of need; 0 switches this off.";
         innodb_adaptive_flushing: bool = true, Accepts::Switch,
-            "Flush ahead by the age of the redo log and the rate at which it fills.";
-        innodb_adaptive_flushing_lwm: f64 = 10.0, Accepts::Range(0.0, 70.0),
-            "Percent of the redo log's usable size below which its age does not matter.";
-        innodb_flushing_avg_loops: u64 = 30u64, Accepts::Range(1.0, 1000.0),
-            "Seconds over which flush and redo rates are averaged.";
+            "Flushes by the age of the redo log and the rate at which it fills, besides the number of dirty pages.";
+        innodb_adaptive_flushing_lwm: f64 = 10.0, Accepts::Range(0.0, 70.0), unit "percent",
+            "Part of the redo log that may be in use before adaptive flushing begins.";
+        innodb_flushing_avg_loops: u64 = 30u64, Accepts::Range(1.0, 1000.0), unit "rounds",
+            "Rounds over which the flushing rate is averaged; more make it smoother and slower to follow the load.";
         innodb_flush_sync: bool = true, Accepts::Switch,
-            "Exceed io_capacity when the redo log is nearly full.";
-        innodb_lru_scan_depth: u64 = 1536u64, Accepts::Range(LEAST_SCAN_DEPTH as f64, 1_048_576.0),
-            "Pages at the cold end of the pool that one pass of the cleaner looks at and keeps free.";
-        innodb_old_blocks_pct: u64 = 37u64, Accepts::Range(5.0, 95.0),
-            "Percent of the pool that holds pages not yet proven hot.";
-        innodb_old_blocks_time: u64 = 1000u64, Accepts::Range(0.0, 4_294_967_295.0),
-            "Milliseconds that a page stays old after its first access, whatever follows.";
+            "Ignores innodb_io_capacity when the redo log is nearly full.";
+        innodb_lru_scan_depth: u64 = 1536u64, Accepts::Range(LEAST_SCAN_DEPTH as f64, 1_048_576.0), unit "pages",
+            "Pages at the cold end of the pool that the page cleaner looks at in one pass, to keep free pages at \
+             hand.";
+        innodb_old_blocks_pct: u64 = 37u64, Accepts::Range(5.0, 95.0), unit "percent",
+            "Part of the pool for pages that were read once and not asked for again.";
+        innodb_old_blocks_time: u64 = 1000u64, Accepts::Range(0.0, 4_294_967_295.0), unit "ms",
+            "Time after the first access before another one makes a page count as hot.";
         innodb_flush_neighbors: u64 = 0u64, Accepts::Range(0.0, 2.0),
-            "Also flush dirty pages beside a flushed one: 0 none, 1 adjacent, 2 in the extent. MariaDB ignores it on flash.";
-        innodb_page_cleaners: u64 = 4u64, Accepts::Range(1.0, 64.0),
-            "Page flush jobs that may run at once: with doublewrite no more than its files, and one that gets ready.";
+            "Also writes dirty neighbours of a page: 0 none, 1 those next to it, 2 all of its extent; it pays on \
+             spinning disks.";
+        innodb_page_cleaners: u64 = 4u64, Accepts::Range(1.0, 64.0), unit "workers",
+            "Background workers that write dirty pages: with doublewrite no more at once than its files, and one that \
+             gets ready.";
         innodb_compression_algorithm: String = "none", Accepts::Words(&["none", "zlib", "lz4", "snappy", "zstd"]),
-            "Compress pages when they are written, and punch a hole for what is saved.";
+            "Codec of page compression; a page is compressed when it is written and saves whole blocks of the file \
+             system.";
         innodb_compression_level: u64 = 6u64, Accepts::Range(1.0, 9.0),
-            "Effort of zlib and zstd page compression, and of compressed tables.";
-        key_block_size: u64 = 0u64, Accepts::Range(0.0, 16384.0),
-            "Bytes on storage of every page of compressed tables (ROW_FORMAT=COMPRESSED): 4096, 8192 or 16384; 0 is off.";
-        compressed_indexes: String = ALL_INDEXES, Accepts::Text(COMPRESSED_INDEXES),
-            "Indexes that key_block_size compresses: all, or their numbers with colons between them, such as 1:2:3.";
-        innodb_read_ahead_threshold: u64 = 56u64, Accepts::Range(0.0, 64.0),
-            "Pages of an extent read in order that trigger reading the next extent; 0 is off.";
+            "Effort of zlib and zstd, in page compression and in compressed tables: 1 is fastest, 9 is smallest.";
+        key_block_size: u64 = 0u64, Accepts::Sizes(&[0, 4096, 8192, 16384]),
+            "Bytes on storage of every page of compressed tables (ROW_FORMAT=COMPRESSED, KEY_BLOCK_SIZE); 0 leaves \
+             tables uncompressed.";
+        compressed_indexes: String = ALL_INDEXES, Accepts::Text(COMPRESSED_INDEXES, "all|[0-9]{1,9}(:[0-9]{1,9})*"),
+            "Indexes that key_block_size compresses: all, or the numbers of those of some tables, with colons between \
+             them; the files in profiles/workloads name them.";
+        innodb_read_ahead_threshold: u64 = 56u64, Accepts::Range(0.0, 64.0), unit "pages",
+            "Pages of an extent that must be read in order before the next extent is read ahead; 0 switches it off.";
         innodb_change_buffering: String = "none", Accepts::Words(&["none", "inserts", "all"]),
-            "Buffer changes of leaves of secondary indexes that are not in the pool: none, inserts, or deletes as well.";
-        innodb_change_buffer_max_size: u64 = 25u64, Accepts::Range(0.0, 50.0),
-            "Percent of the pool that the change buffer may take.";
-        merge_threshold: u64 = 50u64, Accepts::Range(1.0, 50.0),
-            "Percent of fill below which a page is merged with a neighbour.";
+            "Changes of secondary indexes that wait for their leaf to be read if it is not in the pool: none, \
+             inserts, or deletes as well.";
+        innodb_change_buffer_max_size: u64 = 25u64, Accepts::Range(0.0, 50.0), unit "percent",
+            "Share of the pool that the change buffer may take.";
+        merge_threshold: u64 = 50u64, Accepts::Range(1.0, 50.0), unit "percent",
+            "Fill of a page below which it is merged with a neighbour.";
     }
 }
 

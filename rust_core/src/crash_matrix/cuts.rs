@@ -1,34 +1,13 @@
 //! Power cuts before every access that changes storage.
 
 use super::script::Run;
+use super::watch::Watch;
 use super::{SURVIVALS, Subject, first_case, stride, survival, survivor};
-use crate::error::Result;
-use crate::storage::gated::{Gate, GatedStorage, Operation, Pass};
+use crate::storage::gated::GatedStorage;
 use crate::storage::{MemoryStorage, Storage};
 use crate::task::panics;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-
-/// Looks before each access that changes storage, and is told its number.
-pub struct Watch {
-    seen: AtomicU64,
-    look: Box<dyn Fn(u64) + Send + Sync>,
-}
-
-impl Watch {
-    pub fn new(look: impl Fn(u64) + Send + Sync + 'static) -> Self {
-        Self { seen: AtomicU64::new(0), look: Box::new(look) }
-    }
-}
-
-impl Gate for Watch {
-    fn before(&self, operation: Operation, _name: &str) -> Result<Pass> {
-        if !matches!(operation, Operation::Open | Operation::Read) {
-            (self.look)(self.seen.fetch_add(1, Ordering::SeqCst));
-        }
-        Ok(Pass::Through)
-    }
-}
 
 /// Runs the script once and cuts its power before each access that changes storage, with each way in which what was not
 /// synced survives: all of these cases, or every `usual_stride`th.

@@ -10,6 +10,7 @@ mod history;
 mod script;
 mod survivor;
 mod threads;
+mod watch;
 
 pub use cuts::cut_power_everywhere;
 pub use faults::fail_each_access_once;

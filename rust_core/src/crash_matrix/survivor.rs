@@ -1,9 +1,9 @@
 //! What a crash left, held against the model: it opens, it is the state after one batch that it may be, it takes more
 //! writes, and all of them are there after it was closed and its power cut. A crash of its recovery changes nothing.
 
-use super::cuts::Watch;
 use super::history::{self, History, Model};
 use super::script::Life;
+use super::watch::Watch;
 use super::{Commits, Subject, survival};
 use crate::engine::{Commit, Engine, KeyLayout};
 use crate::storage::gated::GatedStorage;

@@ -1,7 +1,8 @@
 //! Whole databases, damaged at rest: they are opened, read, written and closed as an engine's user would.
 
 use super::bounded::BoundedStorage;
-use super::{expect_corruption, mutate};
+use super::mutate;
+use super::target::expect_corruption;
 use crate::engine::{Commit, Engine, KeyLayout, WriteBatch};
 use crate::error::{Error, Result};
 use crate::metrics::Purpose;

@@ -1,7 +1,7 @@
 //! The spec of a run, as it comes from Python: of every workload and both clocks, with values that nobody would give.
 
 use super::mutate::scripts;
-use super::{Target, without_checksum};
+use super::target::{Target, without_checksum};
 use crate::error::Error;
 use crate::run::Run;
 use serde_json::{Value, json};

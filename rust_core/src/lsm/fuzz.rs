@@ -1,19 +1,21 @@
-//! What the LSM reads back, as targets of [`crate::fuzz`]: logs, manifests, tables and their blocks, and whole databases.
+//! What the LSM reads back, as targets of [`crate::fuzz`]: logs, manifests, tables and their blocks, and whole
+//! databases.
 
-use super::block::{Block, BlockBuilder, BlockCursor};
-use super::bloom::{self, Filter};
-use super::cache::BlockCache;
-use super::index::Index;
-use super::key;
-use super::log::{BLOCK_BYTES, HEADER_BYTES, Reader, Record, checksum as log_checksum};
-use super::manifest::{CURRENT, manifest_name, read_manifest};
-use super::table::{LookupKey, Table, TableContext};
-use super::table_cursor::{Access, TableCursor};
-use super::table_format::{
-    BLOCK_TRAILER_BYTES, FOOTER_BYTES, Handle, Layout, Properties, checksum as block_checksum, decode_footer,
-    encode_footer, open_block,
+use super::keys::key;
+use super::log::format::{BLOCK_BYTES, HEADER_BYTES, checksum as log_checksum};
+use super::log::{Reader, Record};
+use super::options::BloomPolicy;
+use super::table::block::Block;
+use super::table::block_builder::BlockBuilder;
+use super::table::block_cursor::BlockCursor;
+use super::table::bloom::{self, Filter};
+use super::table::format::{
+    BLOCK_TRAILER_BYTES, FOOTER_BYTES, Handle, checksum as block_checksum, decode_footer, encode_footer, open_block,
 };
-use super::version_edit::VersionEdit;
+use super::table::index::Index;
+use super::table::properties::{Layout, Properties};
+use super::table::{Access, BlockCache, LookupKey, TableContext, TableCursor, TableReader};
+use super::version::{CURRENT, VersionEdit, manifest_name, read_manifest};
 use super::{Lsm, Options};
 use crate::codec::Compression;
 use crate::engine::{KeyLayout, WriteBatch};
@@ -146,7 +148,7 @@ fn blocks() -> Vec<Vec<u8>> {
     let handle = Handle { offset: 700, bytes: 80 };
     let metaindex = Layout { index: handle, filter: Some(handle), properties: handle }.encode_metaindex();
     let properties = Properties { prefix_extractor: "fixed:4".into(), ..Properties::default() }.encode();
-    let mut filter = bloom::FilterBuilder::new(bloom::BloomPolicy::new(10.0).expect("a policy"));
+    let mut filter = bloom::FilterBuilder::new(BloomPolicy::new(10.0).expect("a policy"));
     (0..40u64).for_each(|n| filter.add(bloom::hash(&n.to_le_bytes())));
     let mut batch = WriteBatch::default();
     batch.put(b"key", b"value");
@@ -283,7 +285,7 @@ fn walk_table(
     data_bytes: u64,
 ) -> crate::error::Result<()> {
     let most = file.len() as usize;
-    let table = Arc::new(Table::open(task, context(), 1, 1, file, data_bytes)?);
+    let table = Arc::new(TableReader::open(task, context(), 1, 1, file, data_bytes)?);
     let mut value = Vec::new();
     for key in [&b""[..], b"k000", b"k077", b"k150", b"l"] {
         value.clear();

@@ -1,9 +1,7 @@
-//! The options of the LSM, with RocksDB 10.4's names and defaults. Every option here is honoured; lower bounds are below
-//! RocksDB's usual values so that trials can be scaled down.
+//! The options of the LSM, with RocksDB 10.4's names and defaults. Every option here is honoured; lower bounds are
+//! below RocksDB's usual values so that trials can be scaled down.
 
-use super::bloom::BloomPolicy;
-use super::policy::LevelCodecs;
-use super::prefix::PrefixExtractor;
+use super::keys::PrefixExtractor;
 use crate::codec::Compression;
 use crate::engine_options;
 use crate::error::{Error, Result};
@@ -15,7 +13,7 @@ const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
 const PRIORITIES: &[&str] =
-    &["kMinOverlappingRatio", "kByCompensatedSize", "kOldestLargestSeqFirst", "kOldestSmallestSeqFirst"];
+    &["kByCompensatedSize", "kOldestLargestSeqFirst", "kOldestSmallestSeqFirst", "kMinOverlappingRatio"];
 const WAL_RECOVERY_MODES: &[&str] =
     &["kTolerateCorruptedTailRecords", "kAbsoluteConsistency", "kPointInTimeRecovery", "kSkipAnyCorruptedRecords"];
 const COMPRESSIONS: &[&str] = &["kNoCompression", "kSnappyCompression", "kZlibCompression", "kLZ4Compression", "kZSTD"];
@@ -32,56 +30,120 @@ const BOTTOMMOST: &[&str] = &[
 const DEFAULT_LEVEL: u64 = 32767;
 
 /// Upper bound of options that count bytes.
-const HUGE: f64 = (1u64 << 44) as f64;
+const HUGE: u64 = 1 << 44;
 
-const fn bytes(low: u64) -> Accepts {
-    Accepts::Range(low as f64, HUGE)
-}
+const CODECS: Accepts = Accepts::Text(
+    "nothing, or codecs of compression with colons between them",
+    "((kNoCompression|kSnappyCompression|kZlibCompression|kLZ4Compression|kZSTD)\
+     (:(kNoCompression|kSnappyCompression|kZlibCompression|kLZ4Compression|kZSTD))*)?",
+);
+const FILTER: Accepts = Accepts::Text(
+    "nullptr or bloomfilter:BITS:false with 1 to 50 bits",
+    "nullptr|bloomfilter:([1-9]|[1-4][0-9]|50):false",
+);
+const PREFIX: Accepts = Accepts::Text("nullptr, fixed:BYTES or capped:BYTES", "nullptr|(fixed|capped):[1-9][0-9]{0,3}");
 
 engine_options! {
     /// Settings of an LSM engine.
     Options {
-        write_buffer_size: u64 = 64 * MIB, Accepts::Range(16384.0, 17179869184.0), "Bytes of a memtable before it is flushed.";
-        max_write_buffer_number: u64 = 2u64, Accepts::Range(2.0, 64.0), "Memtables, the active one not counted, at which writes stop.";
-        min_write_buffer_number_to_merge: u64 = 1u64, Accepts::Range(1.0, 63.0), "Full memtables that are merged into one flush.";
-        level0_file_num_compaction_trigger: u64 = 4u64, Accepts::Range(1.0, 1000.0), "Level-0 files that start a compaction.";
-        level0_slowdown_writes_trigger: u64 = 20u64, Accepts::Range(1.0, 10000.0), "Level-0 files at which writes are delayed.";
-        level0_stop_writes_trigger: u64 = 36u64, Accepts::Range(1.0, 10000.0), "Level-0 files at which writes stop.";
-        max_bytes_for_level_base: u64 = 256 * MIB, bytes(16 * KIB), "Target bytes of the base level.";
-        max_bytes_for_level_multiplier: f64 = 10.0, Accepts::Range(1.1, 1000.0), "Ratio of the targets of adjacent levels.";
-        level_compaction_dynamic_level_bytes: bool = true, Accepts::Switch, "Derive level targets from the size of the last level.";
-        target_file_size_base: u64 = 64 * MIB, bytes(16 * KIB), "Bytes of a table file at the base level.";
-        target_file_size_multiplier: u64 = 1u64, Accepts::Range(1.0, 100.0), "Growth of the file size from level to level.";
-        level_compaction_dynamic_file_size: bool = true, Accepts::Switch, "End the files of a compaction at boundaries of the level below.";
-        num_levels: u64 = 7u64, Accepts::Range(2.0, 12.0), "Levels, level 0 included.";
-        max_compaction_bytes: u64 = 0u64, bytes(0), "Bound on the bytes of one compaction; 0 means 25 target files.";
-        max_background_jobs: u64 = 2u64, Accepts::Range(1.0, 128.0), "Background jobs; a quarter, at least one, are flushes.";
-        compaction_pri: String = "kMinOverlappingRatio", Accepts::Words(PRIORITIES), "Which file of a level is compacted first.";
-        compaction_readahead_size: u64 = 2 * MIB, Accepts::Range(0.0, 1073741824.0), "Bytes of one read of a compaction; 0 reads block by block.";
-        compression: String = "kSnappyCompression", Accepts::Words(COMPRESSIONS), "Compression of blocks.";
-        bottommost_compression: String = "kDisableCompressionOption", Accepts::Words(BOTTOMMOST), "Compression of the last level; kDisableCompressionOption means as compression.";
-        compression_per_level: String = "", Accepts::Text("nothing, or codecs with colons between them"), "Codecs of level 0, the base level and those below, with colons between them; the last one goes on. Empty: as compression.";
-        compression_opts_level: u64 = DEFAULT_LEVEL, Accepts::Range(0.0, 32767.0), "Level of zlib and zstd (the level in compression_opts); 32767 is the codec's default.";
-        block_size: u64 = 4 * KIB, Accepts::Range(256.0, 16777216.0), "Bytes of a data block before compression.";
-        block_restart_interval: u64 = 16u64, Accepts::Range(1.0, 1024.0), "Keys between two restart points of a data block.";
-        filter_policy: String = "nullptr", Accepts::Text("nullptr, bloomfilter:BITS or bloomfilter:BITS:false"), "Bloom filter bits per key.";
-        whole_key_filtering: bool = true, Accepts::Switch, "Put whole keys into the filters.";
-        prefix_extractor: String = "nullptr", Accepts::Text("nullptr, fixed:N or capped:N"), "Prefix of a key that is put into the filters and lets seeks skip files.";
-        optimize_filters_for_hits: bool = false, Accepts::Switch, "Build no filters for the last level.";
-        block_cache: u64 = 32 * MIB, bytes(0), "Bytes of the block cache.";
-        cache_index_and_filter_blocks: bool = false, Accepts::Switch, "Keep index and filter blocks in the block cache, not beside it.";
-        pin_l0_filter_and_index_blocks_in_cache: bool = false, Accepts::Switch, "Keep those of level-0 files in memory when they live in the cache.";
-        use_direct_reads: bool = false, Accepts::Switch, "Read table files past the operating system's page cache, those of compactions too.";
-        use_direct_io_for_flush_and_compaction: bool = false, Accepts::Switch, "Write table files past the operating system's page cache.";
-        soft_pending_compaction_bytes_limit: u64 = 64 * GIB, bytes(0), "Compaction debt at which writes are delayed; 0 means never.";
-        hard_pending_compaction_bytes_limit: u64 = 256 * GIB, bytes(0), "Compaction debt at which writes stop; 0 means never.";
-        delayed_write_rate: u64 = 0u64, bytes(0), "Bytes per second at which a delay of writes begins; 0 means 16 MiB.";
-        sync: bool = false, Accepts::Switch, "Sync the write-ahead log before a write returns (WriteOptions.sync).";
-        disable_wal: bool = false, Accepts::Switch, "Write no write-ahead log (WriteOptions.disableWAL).";
-        manual_wal_flush: bool = false, Accepts::Switch, "Keep the log in a buffer until it is full, synced or switched.";
-        wal_recovery_mode: String = "kTolerateCorruptedTailRecords", Accepts::Words(WAL_RECOVERY_MODES), "What becomes of a log that breaks off: an error unless it is an end that was never synced (kTolerateCorruptedTailRecords), always an error (kAbsoluteConsistency), all before it (kPointInTimeRecovery), all that is whole (kSkipAnyCorruptedRecords).";
-        max_manifest_file_size: u64 = GIB, bytes(0), "Bytes at which the manifest is begun anew, with the files that there are then; not below six times those bytes.";
-        disable_auto_compactions: bool = false, Accepts::Switch, "Start no compaction.";
+        write_buffer_size: u64 = 64 * MIB, Accepts::Bytes(16 * KIB, 16 * GIB),
+            "Size of one memtable; a full one is flushed to a level-0 file.";
+        max_write_buffer_number: u64 = 2u64, Accepts::Range(2.0, 64.0),
+            unit "memtables", at_least min_write_buffer_number_to_merge,
+            "Memtables that wait for their flush, beside the active one, at which writes stop.";
+        min_write_buffer_number_to_merge: u64 = 1u64, Accepts::Range(1.0, 63.0), unit "memtables",
+            "Full memtables that are merged into one level-0 file by a flush.";
+        level0_file_num_compaction_trigger: u64 = 4u64, Accepts::Range(1.0, 1000.0), unit "files",
+            "Files in level 0 that start a compaction into the base level.";
+        level0_slowdown_writes_trigger: u64 = 20u64, Accepts::Range(1.0, 10000.0),
+            unit "files", at_least level0_file_num_compaction_trigger,
+            "Files in level 0 at which writes are delayed.";
+        level0_stop_writes_trigger: u64 = 36u64, Accepts::Range(1.0, 10000.0),
+            unit "files", at_least level0_slowdown_writes_trigger,
+            "Files in level 0 at which writes stop.";
+        max_bytes_for_level_base: u64 = 256 * MIB, Accepts::Bytes(16 * KIB, HUGE),
+            "Target size of the base level, the first one below level 0.";
+        max_bytes_for_level_multiplier: f64 = 10.0, Accepts::Range(1.1, 1000.0), unit "ratio",
+            "How many times larger each level's target is than the one above it.";
+        level_compaction_dynamic_level_bytes: bool = true, Accepts::Switch,
+            "Derives the level targets from the size of the last level, which bounds the space that old versions \
+             take.";
+        target_file_size_base: u64 = 64 * MIB, Accepts::Bytes(16 * KIB, HUGE),
+            "Size at which a compaction into the base level starts a new file.";
+        target_file_size_multiplier: u64 = 1u64, Accepts::Range(1.0, 100.0), unit "ratio",
+            "How many times larger files are on each level than on the one above it.";
+        level_compaction_dynamic_file_size: bool = true, Accepts::Switch,
+            "Ends the files of a compaction at boundaries of the level below, so that later compactions read fewer \
+             files.";
+        num_levels: u64 = 7u64, Accepts::Range(2.0, 12.0), unit "levels",
+            "Levels of the tree, level 0 included.";
+        max_compaction_bytes: u64 = 0u64, Accepts::Bytes(0, HUGE),
+            "Bytes that one compaction takes at most; 0 stands for 25 times target_file_size_base.";
+        max_background_jobs: u64 = 2u64, Accepts::Range(1.0, 128.0), unit "jobs",
+            "Flushes and compactions that run at once; a quarter of them, at least one, is kept for flushes.";
+        compaction_pri: String = "kMinOverlappingRatio", Accepts::Words(PRIORITIES),
+            "Which file of a level is compacted first.";
+        compaction_readahead_size: u64 = 2 * MIB, Accepts::Bytes(0, GIB),
+            "Bytes that a compaction reads ahead from each input file; 0 reads block by block.";
+        compression: String = "kSnappyCompression", Accepts::Words(COMPRESSIONS),
+            "Codec of the blocks on every level that has no other.";
+        bottommost_compression: String = "kDisableCompressionOption", Accepts::Words(BOTTOMMOST),
+            "Codec of the blocks on the last level, where nine tenths of the data lie; kDisableCompressionOption: as \
+             compression.";
+        compression_per_level: String = "", CODECS,
+            "Codecs of level 0, the base level and those below it, with colons between them; the last one goes on. \
+             Empty: as compression. Files then move one at a time.";
+        compression_opts_level: u64 = DEFAULT_LEVEL, Accepts::Range(0.0, 32767.0),
+            "Level of zlib and zstd, on every level of the tree; 32767 is the codec's own default, 6 and 3.";
+        block_size: u64 = 4 * KIB, Accepts::Bytes(256, 16 * MIB),
+            "Uncompressed size of a data block, the unit of reading and caching.";
+        block_restart_interval: u64 = 16u64, Accepts::Range(1.0, 1024.0), unit "keys",
+            "Keys between two restart points of a data block; between them keys share their prefix.";
+        filter_policy: String = "nullptr", FILTER,
+            "Bloom filter of every file, with its bits per key; it spares reads of files that lack the key.";
+        whole_key_filtering: bool = true, Accepts::Switch,
+            "Puts whole keys into the Bloom filter, besides the prefixes.";
+        prefix_extractor: String = "nullptr", PREFIX,
+            "The part of a key that counts as its prefix, which enters the filters and lets seeks skip files.";
+        optimize_filters_for_hits: bool = false, Accepts::Switch,
+            "Leaves out the Bloom filters of the last level: a tenth of the memory, one read more for a key that is \
+             absent.";
+        block_cache: u64 = 32 * MIB, Accepts::Bytes(0, HUGE),
+            "Size of the cache of uncompressed blocks.";
+        cache_index_and_filter_blocks: bool = false, Accepts::Switch,
+            "Keeps index and filter blocks in the block cache instead of outside of it, so that they count in its \
+             size.";
+        pin_l0_filter_and_index_blocks_in_cache: bool = false, Accepts::Switch,
+            "Keeps the index and filter blocks of level 0 in the cache as long as their files live.";
+        use_direct_reads: bool = false, Accepts::Switch,
+            "Reads table files past the operating system's page cache, which otherwise holds compressed blocks in the \
+             memory that is left.";
+        use_direct_io_for_flush_and_compaction: bool = false, Accepts::Switch,
+            "Writes table files past the operating system's page cache, so that flushes and compactions push nothing \
+             out of it.";
+        soft_pending_compaction_bytes_limit: u64 = 64 * GIB, Accepts::Bytes(0, HUGE), zero "none of its own",
+            "Estimated bytes of outstanding compaction at which writes are delayed; 0 stands for the hard limit.";
+        hard_pending_compaction_bytes_limit: u64 = 256 * GIB, Accepts::Bytes(0, HUGE),
+            at_least soft_pending_compaction_bytes_limit, zero "never",
+            "Estimated bytes of outstanding compaction at which writes stop; 0 stands for never.";
+        delayed_write_rate: u64 = 0u64, Accepts::Bytes(0, HUGE), unit "bytes/s",
+            "Bytes per second that writers may write while they are delayed; the rate adapts from there; 0 stands for \
+             16 MiB.";
+        sync: bool = false, Accepts::Switch,
+            "Waits for the write-ahead log to reach the device before a write is acknowledged (WriteOptions::sync).";
+        disable_wal: bool = false, Accepts::Switch,
+            "Writes no write-ahead log: what is in a memtable is lost in a crash (WriteOptions::disableWAL).";
+        manual_wal_flush: bool = false, Accepts::Switch,
+            "Keeps the log in the process until it is flushed: the last writes are lost when the process dies.";
+        wal_recovery_mode: String = "kTolerateCorruptedTailRecords", Accepts::Words(WAL_RECOVERY_MODES),
+            "What becomes of a log that breaks off: an error unless it is an end that was never synced \
+             (kTolerateCorruptedTailRecords), always an error (kAbsoluteConsistency), all before it \
+             (kPointInTimeRecovery), all that is whole (kSkipAnyCorruptedRecords).";
+        disable_auto_compactions: bool = false, Accepts::Switch,
+            "Runs no compaction on its own; for bulk loads only.";
+        max_manifest_file_size: u64 = GIB, Accepts::Bytes(0, HUGE),
+            "Size at which the manifest, the record of which table files there are, is begun anew; not below six \
+             times what it then holds.";
     }
 }
 
@@ -111,9 +173,45 @@ pub enum WalRecoveryMode {
     SkipAnyCorruptedRecords,
 }
 
+/// The size of the filters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BloomPolicy {
+    /// Thousandths of a bit for each key.
+    pub millibits_per_key: u64,
+}
+
+impl BloomPolicy {
+    /// A policy of so many bits per key.
+    pub fn new(bits_per_key: f64) -> Option<Self> {
+        // RocksDB takes less than half a bit for no filter, and less than one for one.
+        if !(0.5..=100.0).contains(&bits_per_key) {
+            return None;
+        }
+        Some(Self { millibits_per_key: (bits_per_key.max(1.0) * 1000.0).round() as u64 })
+    }
+
+    /// Reads `bloomfilter:BITS` or `bloomfilter:BITS:false`.
+    pub fn parse(text: &str) -> Option<Self> {
+        let bits = text.strip_prefix("bloomfilter:")?;
+        Self::new(bits.strip_suffix(":false").unwrap_or(bits).parse().ok()?)
+    }
+}
+
+/// The codecs of a tree, as the options name them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LevelCodecs {
+    /// Codec of every level that has no other (`compression`).
+    pub usual: Compression,
+    /// Codec of level 0, of the base level, and of those below it in turn; the last one goes on
+    /// (`compression_per_level`). Empty: `usual` everywhere.
+    pub per_level: Vec<Compression>,
+    /// Codec of the deepest level with files, if it is its own (`bottommost_compression`).
+    pub bottommost: Option<Compression>,
+}
+
 /// The options that are words or texts, parsed.
 #[derive(Debug, Clone)]
-pub struct Parsed {
+pub struct ParsedOptions {
     /// Which codec on which level.
     pub codecs: LevelCodecs,
     /// Level of the codecs that have one, unless each takes its default.
@@ -185,7 +283,7 @@ impl Options {
     }
 
     /// Parses the words and texts, and refuses combinations that contradict themselves.
-    pub fn parse(&self) -> Result<Parsed> {
+    pub fn parse(&self) -> Result<ParsedOptions> {
         let refuse = |field: &str, found: &str, accepted: &str| {
             Error::invalid(format!("options.{field}"), found, accepted.to_owned())
         };
@@ -197,7 +295,7 @@ impl Options {
             compression(word).ok_or_else(|| refuse(field, word, &one_of(words)))
         };
         let per_level = self.compression_per_level.split(':').filter(|_| !self.compression_per_level.is_empty());
-        Ok(Parsed {
+        Ok(ParsedOptions {
             codecs: LevelCodecs {
                 usual: codec("compression", &self.compression, COMPRESSIONS)?,
                 per_level: per_level
@@ -231,8 +329,8 @@ impl Options {
         })
     }
 
-    /// What of a table file goes through the operating system's page cache. Compactions read as clients do: they find the
-    /// tables open (RocksDB 10.4's `OptimizeForCompactionTableRead`).
+    /// What of a table file goes through the operating system's page cache. Compactions read as clients do: they find
+    /// the tables open (RocksDB 10.4's `OptimizeForCompactionTableRead`).
     pub fn page_cached(&self) -> PageCached {
         PageCached { reads: !self.use_direct_reads, writes: !self.use_direct_io_for_flush_and_compaction }
     }

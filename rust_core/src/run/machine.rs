@@ -6,7 +6,6 @@ use crate::device::DeviceSpec;
 use crate::error::{Error, Result};
 use crate::scale::Scale;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 /// A machine to simulate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -25,17 +24,13 @@ pub struct HardwareSpec {
 }
 
 impl HardwareSpec {
-    /// Reads a machine, naming the field that is wrong.
-    pub fn from_json(value: &Value) -> Result<Self> {
-        let spec: Self = serde_json::from_value(value.clone()).map_err(|e| {
-            Error::invalid("hardware", "another shape", format!("cores, cost, page_cache_bytes, device ({e})"))
-        })?;
-        if spec.cores == 0 || spec.cores > 4096 {
-            return Err(Error::invalid("hardware.cores", spec.cores, "a whole number from 1 to 4096"));
+    /// Refuses figures that no machine has.
+    pub fn check(&self) -> Result<()> {
+        if self.cores == 0 || self.cores > 4096 {
+            return Err(Error::invalid("hardware.cores", self.cores, "a whole number from 1 to 4096"));
         }
-        spec.cost.check("hardware.cost")?;
-        spec.device.check()?;
-        Ok(spec)
+        self.cost.check("hardware.cost")?;
+        self.device.check()
     }
 
     /// The idle machine, as a product on it has it, with data at this scale.

@@ -5,6 +5,7 @@ mod checked_spec;
 mod client_threads;
 pub mod cores;
 mod engines;
+mod given;
 pub mod halt;
 pub mod machine;
 mod measured;

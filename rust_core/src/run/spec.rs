@@ -1,14 +1,18 @@
 //! What to run, read from JSON. Every error names its field; unknown fields are refused.
 
+use super::given::read;
 use super::machine::HardwareSpec;
 use super::server::BinaryLogSpec;
 use crate::engine::EngineKind;
 use crate::error::{Error, Result};
 use crate::scale::Scale;
+use serde::Deserialize;
 use serde_json::{Map, Value};
+use std::fmt;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
+use strum::VariantNames;
 
 /// Which clock a run is under.
 #[derive(Debug, Clone, PartialEq)]
@@ -69,156 +73,158 @@ pub struct Spec {
     pub binary_log: Option<BinaryLogSpec>,
 }
 
-/// Fields of a spec that are not read yet.
-struct Fields {
-    rest: Map<String, Value>,
-    known: Vec<&'static str>,
+/// A spec as it is written. Absent fields and nulls are the same.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Given {
+    clock: Option<ClockKind>,
+    engine: Option<EngineKind>,
+    options: Option<Map<String, Value>>,
+    workload: Option<Map<String, Value>>,
+    clients: Option<u64>,
+    seed: Option<u64>,
+    seconds: Option<f64>,
+    operations: Option<u64>,
+    warmup_seconds: Option<f64>,
+    warmup: Option<GivenWarmup>,
+    interval_ms: Option<u64>,
+    directory: Option<String>,
+    hardware: Option<HardwareSpec>,
+    scale: Option<Scale>,
+    keep: Option<bool>,
+    memory_limit: Option<u64>,
+    binary_log: Option<BinaryLogSpec>,
 }
 
-impl Fields {
-    fn take(&mut self, name: &'static str) -> Option<Value> {
-        self.known.push(name);
-        self.rest.remove(name).filter(|value| !value.is_null())
-    }
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq, VariantNames)]
+#[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
+enum ClockKind {
+    Measured,
+    Simulated,
+}
 
-    fn object(&mut self, name: &'static str) -> Result<Map<String, Value>> {
-        match self.take(name) {
-            None => Ok(Map::new()),
-            Some(Value::Object(map)) => Ok(map),
-            Some(other) => Err(Error::invalid(name, other, "an object")),
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GivenWarmup {
+    most_seconds: Option<f64>,
+    most_operations: Option<u64>,
+}
+
+/// A number of seconds that a phase may last.
+const SECONDS: RangeInclusive<f64> = 0.001..=1e6;
+const WARMUP_SECONDS: RangeInclusive<f64> = 0.0..=1e6;
+const OPERATIONS: RangeInclusive<u64> = 1..=i64::MAX as u64;
+const CLIENTS: RangeInclusive<u64> = 1..=1024;
+const INTERVAL_MS: RangeInclusive<u64> = 10..=3_600_000;
+const MEMORY: RangeInclusive<u64> = 1..=u64::MAX;
+const A_WARMUP: &str = "an object of most_seconds, most_operations, in place of warmup_seconds";
+
+/// What a field takes, for all that may be wrong with it.
+fn accepted(field: &str) -> Option<String> {
+    let whole = |range: RangeInclusive<u64>| format!("a whole number from {} to {}", range.start(), range.end());
+    let seconds = |range: RangeInclusive<f64>| format!("seconds from {} to {}", range.start(), range.end());
+    Some(match field {
+        "spec" | "options" | "workload" => "an object".to_owned(),
+        "clock" => ClockKind::VARIANTS.join(" or "),
+        "engine" => EngineKind::VARIANTS.join(" or "),
+        "clients" => whole(CLIENTS),
+        "seed" => whole(0..=u64::MAX),
+        "seconds" | "warmup.most_seconds" => seconds(SECONDS),
+        "operations" | "warmup.most_operations" => whole(OPERATIONS),
+        "warmup_seconds" => seconds(WARMUP_SECONDS),
+        "warmup" => A_WARMUP.to_owned(),
+        "interval_ms" => whole(INTERVAL_MS),
+        "directory" => "a path for the run's files".to_owned(),
+        "keep" => "true or false".to_owned(),
+        "memory_limit" => whole(MEMORY),
+        _ => return None,
+    })
+}
+
+/// Refuses a number that lies outside the range of its field.
+fn within<T: PartialOrd + fmt::Display + Copy>(
+    field: &str,
+    value: Option<T>,
+    range: RangeInclusive<T>,
+) -> Result<Option<T>> {
+    match value {
+        Some(number) if !range.contains(&number) => {
+            Err(Error::invalid(field, number, accepted(field).unwrap_or_default()))
         }
+        _ => Ok(value),
     }
+}
 
-    fn whole(&mut self, name: &'static str, accepted: RangeInclusive<u64>) -> Result<Option<u64>> {
-        let Some(value) = self.take(name) else { return Ok(None) };
-        let number = value.as_u64().filter(|number| accepted.contains(number));
-        let describe = || format!("a whole number from {} to {}", accepted.start(), accepted.end());
-        number.map(Some).ok_or_else(|| Error::invalid(name, &value, describe()))
+fn missing(field: &str) -> Error {
+    Error::invalid(field, "nothing", accepted(field).unwrap_or_default())
+}
+
+/// Refuses a field that only the other clock takes.
+fn only_under<T>(clock: &str, field: &str, value: Option<&T>) -> Result<()> {
+    match value {
+        Some(_) => Err(Error::invalid(field, "a value", format!("nothing: it is for the {clock} clock"))),
+        None => Ok(()),
     }
+}
 
-    fn seconds(&mut self, name: &'static str, accepted: RangeInclusive<f64>) -> Result<Option<f64>> {
-        let Some(value) = self.take(name) else { return Ok(None) };
-        let number = value.as_f64().filter(|number| accepted.contains(number));
-        let describe = || format!("seconds from {} to {}", accepted.start(), accepted.end());
-        number.map(Some).ok_or_else(|| Error::invalid(name, &value, describe()))
-    }
-
-    fn switch(&mut self, name: &'static str) -> Result<bool> {
-        match self.take(name) {
-            None => Ok(false),
-            Some(Value::Bool(value)) => Ok(value),
-            Some(other) => Err(Error::invalid(name, other, "true or false")),
-        }
-    }
-
-    fn word<T: Copy>(&mut self, name: &'static str, default: Option<T>, words: &[(&str, T)]) -> Result<T> {
-        let accepted = || words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(" or ");
-        let Some(value) = self.take(name) else {
-            return default.ok_or_else(|| Error::invalid(name, "nothing", accepted()));
-        };
-        let found = words.iter().find(|(word, _)| value.as_str() == Some(word));
-        found.map(|&(_, meaning)| meaning).ok_or_else(|| Error::invalid(name, &value, accepted()))
-    }
-
-    fn binary_log(&mut self) -> Result<Option<BinaryLogSpec>> {
-        let Some(value) = self.take("binary_log") else { return Ok(None) };
-        let spec: BinaryLogSpec = serde_json::from_value(value).map_err(|e| {
-            Error::invalid(
-                "binary_log",
-                "another shape",
-                format!("sync_binlog, max_binlog_size, binlog_row_image ({e})"),
-            )
-        })?;
-        spec.check().map(|()| Some(spec))
-    }
-
-    fn scale(&mut self) -> Result<Scale> {
-        let Some(value) = self.take("scale") else { return Ok(Scale::FULL) };
-        let scale: Scale = serde_json::from_value(value)
-            .map_err(|e| Error::invalid("scale", "another shape", format!("stands_for, second_us ({e})")))?;
-        scale.check().map(|()| scale)
-    }
-
+impl Given {
     fn clock(&mut self) -> Result<Clock> {
-        if self.word("clock", Some(false), &[("measured", false), ("simulated", true)])? {
-            let hardware = self.take("hardware").ok_or_else(|| {
-                Error::invalid("hardware", "nothing", "a machine to simulate: cores, work_ns, device")
+        if self.clock == Some(ClockKind::Simulated) {
+            let hardware = self.hardware.take().ok_or_else(|| {
+                Error::invalid("hardware", "nothing", "a machine to simulate: cores, cost, page_cache_bytes, device")
             })?;
-            return Ok(Clock::Simulated(Box::new(HardwareSpec::from_json(&hardware)?)));
+            only_under("measured", "directory", self.directory.as_ref())?;
+            return hardware.check().map(|()| Clock::Simulated(Box::new(hardware)));
         }
-        match self.take("directory") {
-            Some(Value::String(path)) if !path.is_empty() => Ok(Clock::Measured { directory: path.into() }),
-            other => {
-                let found = other.map_or_else(|| "nothing".to_owned(), |value| value.to_string());
-                Err(Error::invalid("directory", found, "a path for the run's files"))
-            }
-        }
+        let directory = self.directory.take().filter(|path| !path.is_empty()).ok_or_else(|| missing("directory"))?;
+        only_under("simulated", "hardware", self.hardware.as_ref())?;
+        Ok(Clock::Measured { directory: directory.into() })
     }
 
-    fn warmup(&mut self) -> Result<Warmup> {
-        let seconds = self.seconds("warmup_seconds", 0.0..=LONGEST_SECONDS)?;
-        let Some(value) = self.take("warmup") else { return Ok(Warmup::Seconds(seconds.unwrap_or(0.0))) };
-        let accepted = "an object of most_seconds, most_operations, in place of warmup_seconds";
-        let Value::Object(rest) = &value else { return Err(Error::invalid("warmup", value, accepted)) };
-        let fields = Fields { rest: rest.clone(), known: Vec::new() };
-        let budget = fields.budget().map_err(in_warmup)?;
-        match budget {
-            Warmup::UntilSteady { most_seconds: None, most_operations: None } => {
-                Err(Error::invalid("warmup", value, accepted))
-            }
-            _ if seconds.is_some() => Err(Error::invalid("warmup", value, "warmup or warmup_seconds, not both")),
-            budget => Ok(budget),
+    fn warmup(&self) -> Result<Warmup> {
+        let seconds = within("warmup_seconds", self.warmup_seconds, WARMUP_SECONDS)?;
+        let Some(GivenWarmup { most_seconds, most_operations }) = self.warmup else {
+            return Ok(Warmup::Seconds(seconds.unwrap_or(0.0)));
+        };
+        let most_seconds = within("warmup.most_seconds", most_seconds, SECONDS)?;
+        let most_operations = within("warmup.most_operations", most_operations, OPERATIONS)?;
+        if most_seconds.is_none() && most_operations.is_none() {
+            return Err(Error::invalid("warmup", "{}", A_WARMUP));
         }
-    }
-
-    fn budget(mut self) -> Result<Warmup> {
-        let most_seconds = self.seconds("most_seconds", 0.001..=LONGEST_SECONDS)?;
-        let most_operations = self.whole("most_operations", 1..=i64::MAX as u64)?;
-        self.finish()?;
+        if seconds.is_some() {
+            return Err(Error::invalid("warmup", "both", "warmup or warmup_seconds, not both"));
+        }
         Ok(Warmup::UntilSteady { most_seconds, most_operations })
     }
-
-    fn finish(self) -> Result<()> {
-        match self.rest.iter().next() {
-            None => Ok(()),
-            Some((name, value)) => Err(Error::invalid(name, value, format!("a field of {}", self.known.join(", ")))),
-        }
-    }
 }
-
-/// Names a field of the warm-up in full.
-fn in_warmup(error: Error) -> Error {
-    match error {
-        Error::Invalid { field, found, accepted } => Error::invalid(format!("warmup.{field}"), found, accepted),
-        other => other,
-    }
-}
-
-const LONGEST_SECONDS: f64 = 1e6;
 
 impl Spec {
-    /// Reads a spec as ARCHITECTURE.md describes it.
+    /// Reads a spec as docs/spec.md describes it.
     pub fn from_json(spec: Value) -> Result<Self> {
-        let Value::Object(rest) = spec else { return Err(Error::invalid("spec", spec, "an object")) };
-        let mut fields = Fields { rest, known: Vec::new() };
-        let clock = fields.clock()?;
+        let mut given: Given = read(&spec, accepted)?;
+        let clock = given.clock()?;
+        let scale = given.scale.unwrap_or(Scale::FULL);
+        scale.check()?;
+        if let Some(log) = &given.binary_log {
+            log.check()?;
+        }
         let spec = Self {
-            engine: fields.word("engine", None, &[("lsm", EngineKind::Lsm), ("btree", EngineKind::Btree)])?,
-            options: fields.object("options")?,
-            workload: fields.object("workload")?,
-            clients: fields.whole("clients", 1..=1024)?.unwrap_or(1) as u32,
-            seed: fields.whole("seed", 0..=u64::MAX)?.unwrap_or(1),
-            seconds: fields.seconds("seconds", 0.001..=LONGEST_SECONDS)?,
-            operations: fields.whole("operations", 1..=i64::MAX as u64)?,
-            warmup: fields.warmup()?,
-            interval: Duration::from_millis(fields.whole("interval_ms", 10..=3_600_000)?.unwrap_or(100)),
             clock,
-            scale: fields.scale()?,
-            keep: fields.switch("keep")?,
-            memory_limit: fields.whole("memory_limit", 1..=u64::MAX)?,
-            binary_log: fields.binary_log()?,
+            scale,
+            engine: given.engine.ok_or_else(|| missing("engine"))?,
+            clients: within("clients", given.clients, CLIENTS)?.unwrap_or(1) as u32,
+            seed: given.seed.unwrap_or(1),
+            seconds: within("seconds", given.seconds, SECONDS)?,
+            operations: within("operations", given.operations, OPERATIONS)?,
+            warmup: given.warmup()?,
+            interval: Duration::from_millis(within("interval_ms", given.interval_ms, INTERVAL_MS)?.unwrap_or(100)),
+            keep: given.keep.unwrap_or(false),
+            memory_limit: within("memory_limit", given.memory_limit, MEMORY)?,
+            binary_log: given.binary_log,
+            options: given.options.unwrap_or_default(),
+            workload: given.workload.unwrap_or_default(),
         };
-        fields.finish()?;
         if spec.seconds.is_none() && spec.operations.is_none() {
             return Err(Error::invalid("seconds", "nothing", "seconds or operations of the measured phase"));
         }
@@ -286,13 +292,13 @@ mod tests {
             (
                 "binary_log",
                 json!({"sync": 1}),
-                "binary_log: found another shape, accepted: sync_binlog, max_binlog_size, binlog_row_image",
+                "binary_log.sync: found 1, accepted: a field of sync_binlog, max_binlog_size, binlog_row_image",
             ),
             ("memory_limit", json!(0), "memory_limit: found 0, accepted: a whole number from 1"),
             (
                 "client",
                 json!(3),
-                "client: found 3, accepted: a field of clock, directory, engine, options, workload, clients, seed",
+                "client: found 3, accepted: a field of clock, engine, options, workload, clients, seed, seconds",
             ),
         ] {
             let error = Spec::from_json(with(field, value)).unwrap_err();

@@ -572,7 +572,7 @@ fn a_run_that_ends_before_its_memtable_is_full_is_not_yet_steady() {
 fn a_machine_that_speaks_for_a_product_adds_what_its_calls_cost() {
     let device = volume();
     let reads = |calls: Value| {
-        let hardware = json!({"cores": 2, "device": device, "slowdown": 2.0, "calls": calls});
+        let hardware = json!({"cores": 2, "device": device, "cost": {"slowdown": 2.0, "calls": calls}});
         let run = Run::new(json!({
             "engine": "lsm", "clock": "simulated", "hardware": hardware, "operations": 1000,
             "workload": {"kind": "db_bench", "benchmark": "readrandom", "keys": 1000},
@@ -594,13 +594,13 @@ fn a_machine_that_speaks_for_a_product_adds_what_its_calls_cost() {
 fn calls_that_no_product_has_are_refused_by_name() {
     let device = volume();
     for (calls, field) in [
-        (json!({"sqlite": {}}), "hardware.calls"),
-        (json!({"innodb": {"compare": 1.0}}), "hardware.calls.innodb.compare"),
-        (json!({"innodb": {"commit": -1.0}}), "hardware.calls.innodb.commit"),
+        (json!({"sqlite": {}}), "hardware.cost.calls"),
+        (json!({"innodb": {"compare": 1.0}}), "hardware.cost.calls.innodb.compare"),
+        (json!({"innodb": {"commit": -1.0}}), "hardware.cost.calls.innodb.commit"),
     ] {
         let refused = Run::new(json!({
             "engine": "btree", "clock": "simulated", "operations": 1, "workload": small_ycsb(),
-            "hardware": {"cores": 2, "device": device, "calls": calls},
+            "hardware": {"cores": 2, "device": device, "cost": {"calls": calls}},
         }));
         let Err(Error::Invalid { field: found, .. }) = refused else { panic!("{field} was taken") };
         assert_eq!(found, field);

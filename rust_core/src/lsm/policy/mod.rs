@@ -1,21 +1,20 @@
 //! RocksDB's decisions, as pure functions of a plain state: how large the levels shall be, which level needs compaction
-//! most, which files are taken, where outputs are cut, how they are compressed, and when writers are held back.
+//! most, which files are taken, where outputs are cut, how they are compressed, and when writers are held back. They
+//! know options and descriptions of files, never an open file or a lock.
 
-pub mod compression;
-pub mod picking;
-pub mod scores;
-pub mod shape;
-pub mod splitting;
-pub mod stalls;
-pub mod targets;
+mod compaction;
+mod compression;
+mod level;
+mod shape;
+mod splitting;
+mod stalls;
 
 #[cfg(test)]
 mod script;
 
-pub use compression::LevelCodecs;
-pub use picking::{Pick, pick_compaction};
-pub use scores::{pending_compaction_bytes, scores};
-pub use shape::{FileMeta, Running, Shape};
+pub use compaction::{Compaction, CompactionInProgress, CompactionInputFiles};
+pub use compression::{flush_compression, level_compression};
+pub use level::{LevelTargets, level_targets, pending_compaction_bytes, pick_compaction};
+pub use shape::Shape;
 pub use splitting::OutputSplitter;
 pub use stalls::{StallCondition, StallInputs, WriteController};
-pub use targets::{LevelTargets, level_targets};

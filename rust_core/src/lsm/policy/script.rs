@@ -9,9 +9,10 @@
 //! base 3: …                     expected answer
 //! ```
 
-use super::shape::FileMeta;
+use super::level::scores::scores;
 use super::*;
 use crate::lsm::options::Options;
+use crate::lsm::table::FileMetaData;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -19,14 +20,18 @@ use std::sync::Arc;
 
 #[derive(Default)]
 struct Tree {
-    levels: Vec<Vec<Arc<FileMeta>>>,
-    busy: BTreeSet<u64>,
-    running: Vec<Running>,
+    levels: Vec<Vec<Arc<FileMetaData>>>,
+    being_compacted: BTreeSet<u64>,
+    in_progress: Vec<CompactionInProgress>,
 }
 
 impl Tree {
     fn shape(&self) -> Shape<'_> {
-        Shape { levels: self.levels.iter().map(Vec::as_slice).collect(), busy: &self.busy, running: &self.running }
+        Shape {
+            levels: self.levels.iter().map(Vec::as_slice).collect(),
+            being_compacted: &self.being_compacted,
+            in_progress: &self.in_progress,
+        }
     }
 
     fn add_file(&mut self, level: usize, text: &str) {
@@ -36,21 +41,21 @@ impl Tree {
         let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
         let (bytes, marks) = rest.split_at(digits);
         let number = number.parse().unwrap();
-        let mut meta = FileMeta {
+        let mut meta = FileMetaData {
             number,
             bytes: bytes.parse().unwrap(),
             smallest: smallest.into(),
             largest: largest.into(),
             largest_sequence: number,
             smallest_sequence: number,
-            ..FileMeta::default()
+            ..FileMetaData::default()
         };
         if let Some((_, sequence)) = marks.split_once('~') {
             meta.largest_sequence = sequence.trim_end_matches('*').parse().unwrap();
         }
         meta.compensated_bytes = if marks.contains('d') { 3 * meta.bytes } else { meta.bytes };
         if marks.ends_with('*') {
-            self.busy.insert(number);
+            self.being_compacted.insert(number);
         }
         self.levels[level].push(Arc::new(meta));
     }
@@ -76,7 +81,7 @@ fn options_of(line: &str) -> Options {
     options.sanitized()
 }
 
-fn numbers(files: &[Arc<FileMeta>]) -> String {
+fn numbers(files: &[Arc<FileMetaData>]) -> String {
     files.iter().map(|file| file.number.to_string()).collect::<Vec<_>>().join(" ")
 }
 
@@ -107,29 +112,28 @@ fn answer(question: &str, tree: &Tree, options: &Options) -> String {
         "pending" => pending_compaction_bytes(&shape, &targets, options).to_string(),
         "pick" => {
             let parsed = options.parse().unwrap();
-            let codec = |level: usize| parsed.codecs.at(level, targets.base_level, shape.last_level());
+            let codec = |level: usize| level_compression(&parsed.codecs, level, targets.base_level, shape.last_level());
             let same = |from: usize, to: usize| codec(from) == codec(to);
             match pick_compaction(&shape, &targets, options, parsed.priority, &same) {
                 None => "nothing".into(),
-                Some(pick) => {
-                    let verb = if pick.is_move { "move" } else { "merge" };
-                    let mut out = format!("{verb} L{} {}", pick.start_level, numbers(&pick.inputs));
-                    if !pick.overlapped.is_empty() {
-                        write!(out, " with L{} {}", pick.output_level, numbers(&pick.overlapped)).unwrap();
+                Some(compaction) => {
+                    let verb = if compaction.is_trivial_move { "move" } else { "merge" };
+                    let inputs = compaction.inputs.iter().map(|i| format!("L{} {}", i.level, numbers(&i.files)));
+                    let inputs = inputs.collect::<Vec<_>>().join(" with ");
+                    let mut out = format!("{verb} {inputs} to L{}", compaction.output_level);
+                    if !compaction.grandparents.is_empty() {
+                        write!(out, " above {}", numbers(&compaction.grandparents)).unwrap();
                     }
-                    write!(out, " to L{}", pick.output_level).unwrap();
-                    if !pick.grandparents.is_empty() {
-                        write!(out, " above {}", numbers(&pick.grandparents)).unwrap();
-                    }
-                    if pick.bottommost { out + ", bottommost" } else { out }
+                    if compaction.bottommost { out + ", bottommost" } else { out }
                 }
             }
         }
         "codecs" => {
             let codecs = options.parse().unwrap().codecs;
-            let mut out = format!("flush {:?}, base {}:", codecs.flushed(), targets.base_level);
+            let mut out = format!("flush {:?}, base {}:", flush_compression(&codecs), targets.base_level);
             for level in 0..tree.levels.len() {
-                write!(out, " {:?}", codecs.at(level, targets.base_level, shape.last_level())).unwrap();
+                write!(out, " {:?}", level_compression(&codecs, level, targets.base_level, shape.last_level()))
+                    .unwrap();
             }
             out
         }
@@ -155,7 +159,11 @@ fn run(script: &str) {
             let (level, range) = rest.split_once(' ').unwrap();
             let (smallest, largest) = range.split_once('-').unwrap();
             let output_level = level.parse().unwrap();
-            tree.running.push(Running { output_level, smallest: smallest.into(), largest: largest.into() });
+            tree.in_progress.push(CompactionInProgress {
+                output_level,
+                smallest: smallest.into(),
+                largest: largest.into(),
+            });
         } else if let Some(rest) = line.strip_prefix('L') {
             let (level, files) = rest.split_once(' ').unwrap();
             files.split_whitespace().for_each(|file| tree.add_file(level.parse().unwrap(), file));

@@ -2,13 +2,13 @@
 //! RocksDB 7.8 outputs end at boundaries of the level below the output level, so that later compactions overlap fewer
 //! files; before, they ended at the target size (`level_compaction_dynamic_file_size`, fixed on since 9.0).
 
-use super::shape::FileMeta;
+use crate::lsm::table::FileMetaData;
 use std::sync::Arc;
 
 /// Limits and progress of one compaction's outputs.
 #[derive(Debug, Clone)]
 pub struct OutputSplitter {
-    grandparents: Vec<Arc<FileMeta>>,
+    grandparents: Vec<Arc<FileMetaData>>,
     target_bytes: u64,
     max_bytes: u64,
     max_compaction_bytes: u64,
@@ -31,7 +31,7 @@ impl OutputSplitter {
         target_bytes: u64,
         max_compaction_bytes: u64,
         dynamic_file_size: bool,
-        grandparents: Vec<Arc<FileMeta>>,
+        grandparents: Vec<Arc<FileMetaData>>,
         bottommost: bool,
     ) -> Self {
         let grows = dynamic_file_size && !bottommost && !grandparents.is_empty();
@@ -129,10 +129,10 @@ impl OutputSplitter {
 mod tests {
     use super::*;
 
-    fn grandparents(ranges: &[(&str, &str, u64)]) -> Vec<Arc<FileMeta>> {
+    fn grandparents(ranges: &[(&str, &str, u64)]) -> Vec<Arc<FileMetaData>> {
         let meta = |&(smallest, largest, bytes): &(&str, &str, u64)| {
             let (smallest, largest) = (smallest.as_bytes().to_vec(), largest.as_bytes().to_vec());
-            Arc::new(FileMeta { bytes, smallest, largest, ..FileMeta::default() })
+            Arc::new(FileMetaData { bytes, smallest, largest, ..FileMetaData::default() })
         };
         ranges.iter().map(meta).collect()
     }

@@ -76,8 +76,8 @@ fn script(storage: Arc<dyn Storage>, options: &Options) -> (Progress, Result<()>
     (progress, result)
 }
 
-/// Opens what a crash left and returns the number of batches in it, after checking that they are whole and the first. Then it
-/// writes more, closes, cuts the power and opens once more.
+/// Opens what a crash left and returns the number of batches in it, after checking that they are whole and the first.
+/// Then it writes more, closes, cuts the power and opens once more.
 fn survivors(storage: MemoryStorage, options: &Options) -> u32 {
     let storage = Arc::new(storage);
     let lsm = open(&storage, options).unwrap();

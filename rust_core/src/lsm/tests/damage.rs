@@ -1,4 +1,5 @@
-//! Damage in the log: below what is known to be synced it is an error that names its place, behind it is the end of the log.
+//! Damage in the log: below what is known to be synced it is an error that names its place, behind it is the end of the
+//! log.
 
 use super::*;
 use crate::error::Error;

@@ -3,9 +3,9 @@
 
 use super::*;
 use crate::codec::Compression;
-use crate::lsm::bloom::BloomPolicy;
-use crate::lsm::key::{self, Kind};
-use crate::lsm::table_builder::{TableBuilder, TableShape};
+use crate::lsm::keys::key::{self, Kind};
+use crate::lsm::options::BloomPolicy;
+use crate::lsm::table::{TableBuilder, TableBuilderOptions};
 use crate::metrics::Purpose;
 use serde_json::json;
 
@@ -18,7 +18,7 @@ fn key_of(n: u64) -> [u8; 16] {
 #[test]
 fn a_table_of_200_000_keys_has_rocksdbs_blocks() {
     let (storage, mut task) = (memory(), Task::wall(0));
-    let shape = TableShape {
+    let options = TableBuilderOptions {
         compression: Compression::None,
         compression_level: None,
         block_bytes: 4096,
@@ -29,7 +29,7 @@ fn a_table_of_200_000_keys_has_rocksdbs_blocks() {
         prefix_text: "nullptr".into(),
     };
     let file = storage.create(&mut task, "000001.sst").unwrap();
-    let mut builder = TableBuilder::new(shape, file, "000001.sst".into(), Purpose::Flush);
+    let mut builder = TableBuilder::new(options, file, "000001.sst".into(), Purpose::Flush);
     let mut internal = Vec::new();
     for n in 0..200_000u64 {
         key::encode(&key_of(n), key::trailer(0, Kind::Put), &mut internal);

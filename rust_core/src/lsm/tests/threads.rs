@@ -27,7 +27,7 @@ fn readers_see_whole_batches_while_writers_flushes_and_compactions_run() {
     let storage = memory();
     let lsm = open(&storage, &tiny(&json!({"max_background_jobs": 4}))).unwrap();
     let engine: Arc<dyn Engine> = lsm.clone();
-    let (signal, clock) = (lsm.core.signal.clone(), WallClock::default());
+    let (signal, clock) = (lsm.db.signal.clone(), WallClock::default());
     let workers = Workers::start(&engine, &signal, clock);
     let writers = (0..WRITERS).map(|writer| {
         let (engine, signal) = (engine.clone(), signal.clone());
@@ -78,7 +78,7 @@ fn a_failing_job_poisons_the_engine_and_frees_waiting_writers() {
     let faulty = Arc::new(crate::storage::FaultyStorage::new(inner));
     let lsm = open_on(faulty.clone(), &tiny(&json!({"disable_wal": true}))).unwrap();
     let engine: Arc<dyn Engine> = lsm.clone();
-    let (signal, clock) = (lsm.core.signal.clone(), WallClock::default());
+    let (signal, clock) = (lsm.db.signal.clone(), WallClock::default());
     faulty.fail_writes_after(0);
     let workers = Workers::start(&engine, &signal, clock);
     let (mut task, mut batch) = (Task::wall(0), WriteBatch::default());
@@ -91,8 +91,8 @@ fn a_failing_job_poisons_the_engine_and_frees_waiting_writers() {
     workers.stop();
 }
 
-/// Fails one sync of a log, once the other writers have written and wait for a sync of theirs; what it was to make durable is
-/// lost, and the next sync succeeds.
+/// Fails one sync of a log, once the other writers have written and wait for a sync of theirs; what it was to make
+/// durable is lost, and the next sync succeeds.
 struct OneFailingSync {
     memory: Arc<MemoryStorage>,
     armed: AtomicBool,

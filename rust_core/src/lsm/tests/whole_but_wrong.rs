@@ -3,7 +3,7 @@
 use super::*;
 use crate::error::Error;
 use crate::lsm::log::Framer;
-use crate::lsm::version_edit::VersionEdit;
+use crate::lsm::version::VersionEdit;
 use crate::metrics::Purpose;
 use serde_json::json;
 
@@ -54,7 +54,7 @@ fn files_of_one_level_that_overlap_are_corruption() {
         put(&lsm, format!("{:05}", n * 7 % 3000).as_bytes(), &[7; 100]).unwrap();
     }
     settle(&lsm).unwrap();
-    let mut edit = lsm.core.view.load().version.to_edit();
+    let mut edit = lsm.db.super_version.load().version.to_edit();
     lsm.close(&mut Task::wall(0)).unwrap();
     let level = edit.added[edit.added.len() - 1].0;
     let mut files = edit.added.iter_mut().filter(|(of, _)| *of == level && level > 0).map(|(_, file)| file);

@@ -1,0 +1,96 @@
+"""The B-tree: InnoDB, in MariaDB and in MySQL."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from advisor.engines.description import EngineDescription, Load, Machine, Part, Rule, Unexercised
+from advisor.engines.numbers import GIB, KIB, MIB, number, power_of_two
+from advisor.options import Setting, Settings
+
+NAME: Final = "btree"
+
+POOL_OVERHEAD = 1.08
+"""Memory per byte of buffer pool: knobs.md, rule 7. A warm mariadbd 10.11 grows by 1.07."""
+
+SERVER_BYTES = 84 * MIB
+"""A mariadbd 10.11 without its buffer pool, idle, with its code; the performance schema, which it
+leaves off, would take as much again."""
+
+CONNECTION_BYTES = 292 * 1024 + 16 * 1024 + 128 * 1024
+"""Thread stack, network buffer and read buffer of one connection, at MariaDB 10.11's defaults."""
+
+DOUBLEWRITE_PAGES = 128
+"""Pages of a doublewrite batch of the core."""
+
+
+def _memory_parts(settings: Settings, load: Load) -> list[Part]:
+    pool = number(settings, "innodb_buffer_pool_size")
+    log_buffer = int(number(settings, "innodb_log_buffer_size"))
+    return [
+        Part("buffer pool", ("innodb_buffer_pool_size",), round(pool * POOL_OVERHEAD)),
+        Part("log buffer", ("innodb_log_buffer_size",), log_buffer),
+        Part("connections", (), load.clients * CONNECTION_BYTES),
+        Part("server", (), SERVER_BYTES),
+    ]
+
+
+def _rules(given: Machine) -> tuple[Rule, ...]:
+    redo = power_of_two(given.data_bytes // 8, 128 * MIB, 8 * GIB)
+    common: dict[str, Setting] = {"innodb_redo_log_capacity": redo, "innodb_flush_neighbors": 0}
+    return (
+        Rule("all memory to the buffer pool, a large redo log", common),
+        Rule(
+            "fast device: small pages, high flushing rates",
+            {
+                **common,
+                "innodb_page_size": 8 * KIB,
+                "innodb_io_capacity": 2000,
+                "innodb_io_capacity_max": 5000,
+            },
+        ),
+        Rule("compressed pages", {**common, "innodb_compression_algorithm": "lz4"}),
+    )
+
+
+def _batch_bytes(settings: Settings) -> int:
+    """Those of a doublewrite batch."""
+    if not settings["innodb_doublewrite"]:
+        return 0
+    return DOUBLEWRITE_PAGES * int(number(settings, "innodb_page_size"))
+
+
+def _syncs_commits(settings: Settings) -> bool:
+    return settings["innodb_flush_log_at_trx_commit"] == 1
+
+
+def _durability(synced: bool) -> dict[str, bool | int]:
+    return {"innodb_flush_log_at_trx_commit": 1 if synced else 2}
+
+
+DESCRIPTION = EngineDescription(
+    name=NAME,
+    cache_knob="innodb_buffer_pool_size",
+    cache_overhead=POOL_OVERHEAD,
+    unit_knob="innodb_page_size",
+    memtable_knob=None,
+    shrinkable=("innodb_buffer_pool_size", "innodb_log_buffer_size"),
+    memory_parts=_memory_parts,
+    batch_bytes=_batch_bytes,
+    rules=_rules,
+    syncs_commits=_syncs_commits,
+    durability=_durability,
+    products={"mariadb": "mariadb", "mysql": "mysql"},
+    variable_prefix="innodb_",
+    acts_by_the_second=True,
+    unexercised=Unexercised(
+        knob="innodb_log_buffer_size",
+        share=128,
+        smallest=16 * MIB,
+        largest=64 * MIB,
+        reason="1/128 of the memory, 64 MiB at most: for large transactions, which no trial makes",
+        room_reason=(
+            "less than the trials had by 2% at most, to make room for innodb_log_buffer_size"
+        ),
+    ),
+)

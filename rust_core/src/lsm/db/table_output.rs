@@ -1,0 +1,54 @@
+//! The table files that flushes and compactions write: how they are opened, written and taken over.
+
+use super::db_impl::DbImpl;
+use crate::codec::Compression;
+use crate::error::Result;
+use crate::lsm::table::{BuiltTable, FileMetaData, TableBuilderOptions, TableReader};
+use crate::lsm::version::TableFile;
+use crate::storage::StorageFile;
+use crate::task::Task;
+use std::sync::Arc;
+
+impl DbImpl {
+    /// An empty file for a table.
+    pub fn create_table(&self, task: &mut Task, name: &str) -> Result<Arc<dyn StorageFile>> {
+        let file = self.storage.create(task, name)?;
+        file.use_page_cache(self.options.page_cached());
+        Ok(file)
+    }
+
+    /// How a table with this codec is written. `bottommost`: no deeper level holds its keys.
+    pub fn table_builder_options(&self, compression: Compression, bottommost: bool) -> TableBuilderOptions {
+        TableBuilderOptions {
+            compression,
+            compression_level: self.parsed.compression_level,
+            block_bytes: self.options.block_size as usize,
+            restart_interval: self.options.block_restart_interval as usize,
+            bloom: self.parsed.bloom.filter(|_| !(bottommost && self.options.optimize_filters_for_hits)),
+            whole_key_filtering: self.options.whole_key_filtering,
+            prefix: self.parsed.prefix,
+            prefix_text: self.options.prefix_extractor.clone(),
+        }
+    }
+
+    /// Opens a table that was just written, for a level.
+    pub fn adopt_table(&self, number: u64, level: usize, built: BuiltTable) -> Arc<TableFile> {
+        let mut meta = FileMetaData {
+            number,
+            bytes: built.bytes,
+            compensated_bytes: 0,
+            data_bytes: built.properties.data_bytes,
+            entries: built.properties.entries,
+            deletions: built.properties.deletions,
+            raw_key_bytes: built.properties.raw_key_bytes,
+            raw_value_bytes: built.properties.raw_value_bytes,
+            smallest: built.smallest.clone(),
+            largest: built.largest.clone(),
+            smallest_sequence: built.smallest_sequence,
+            largest_sequence: built.largest_sequence,
+        };
+        meta.compensate(self.super_version.load().version.average_value_bytes());
+        let table = Arc::new(TableReader::from_built(self.tables.clone(), number, level, built));
+        Arc::new(TableFile { meta: Arc::new(meta), table })
+    }
+}

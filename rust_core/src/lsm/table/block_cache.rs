@@ -1,0 +1,439 @@
+//! The block cache: RocksDB's sharded LRU with midpoint insertion. A shard's list has a low and a high end; blocks
+//! enter low, and go high when they are asked for again or when they are index or filter blocks. The high part holds
+//! half of the capacity; what it sheds becomes the newest of the low part, whose oldest is evicted first.
+
+use super::block::Block;
+use super::bloom::Filter;
+use super::index::Index;
+use crate::lsm::prefetch::prefetch;
+use parking_lot::Mutex;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+
+const NONE: u32 = u32::MAX;
+/// RocksDB's default `high_pri_pool_ratio`.
+const HIGH_SHARE: f64 = 0.5;
+const MIN_SHARD_BYTES: usize = 512 << 10;
+const MAX_SHARD_BITS: u32 = 6;
+const LOW: usize = 0;
+const HIGH: usize = 1;
+
+/// What the cache holds.
+#[derive(Debug, Clone)]
+pub enum Cached {
+    /// A data block.
+    Data(Arc<Block>),
+    /// An index.
+    Index(Arc<Index>),
+    /// A filter.
+    Filter(Arc<Filter>),
+}
+
+impl Cached {
+    fn memory_bytes(&self) -> usize {
+        match self {
+            Self::Data(block) => block.memory_bytes(),
+            Self::Index(index) => index.memory_bytes(),
+            Self::Filter(filter) => filter.memory_bytes(),
+        }
+    }
+
+    fn begins_at(&self) -> [usize; 2] {
+        match self {
+            Self::Data(block) => block.search_begins_at(),
+            _ => [0; 2],
+        }
+    }
+
+    fn enters_high(&self) -> bool {
+        !matches!(self, Self::Data(_))
+    }
+}
+
+/// A block of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BlockKey {
+    /// Number of the file.
+    pub file: u64,
+    /// Offset of the block.
+    pub offset: u64,
+}
+
+impl BlockKey {
+    #[inline]
+    fn hash(self) -> u64 {
+        let mixed = (self.file.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ self.offset).wrapping_mul(0xd6e8_feb8_6659_fd93);
+        mixed ^ mixed >> 32
+    }
+}
+
+/// One cache line.
+#[derive(Debug)]
+#[repr(align(64))]
+struct Entry {
+    key: BlockKey,
+    value: Option<Cached>,
+    charge: u32,
+    chained: u32,
+    /// Counts the moves of the entry: only the newest of its places in a queue is its place.
+    moves: u32,
+    part: u8,
+    /// Addresses where a search of the block begins.
+    begins_at: [usize; 2],
+}
+
+/// Bytes that an entry is charged for beside its block: what a cache of linked lists keeps of one, as RocksDB's is. Its
+/// line, its bucket and its places in a queue take some more here.
+const ENTRY_BYTES: usize = 60;
+
+/// Entries from the oldest on. A block that is asked for again joins at the end without being taken out of its old
+/// place, which is recognised by its count of moves: so a hit touches no other entry.
+#[derive(Debug, Default)]
+struct Queue {
+    places: VecDeque<(u32, u32)>,
+    /// Places that count.
+    len: usize,
+    bytes: usize,
+}
+
+#[derive(Debug)]
+struct Shard {
+    buckets: Vec<u32>,
+    entries: Vec<Entry>,
+    free: Vec<u32>,
+    parts: [Queue; 2],
+    capacity: usize,
+    hits: u64,
+    misses: u64,
+}
+
+impl Shard {
+    fn new(capacity: usize) -> Self {
+        Self {
+            buckets: vec![NONE; 64],
+            entries: Vec::new(),
+            free: Vec::new(),
+            parts: Default::default(),
+            capacity,
+            hits: 0,
+            misses: 0,
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.parts[LOW].bytes + self.parts[HIGH].bytes
+    }
+
+    #[inline]
+    fn bucket(&self, hash: u64) -> usize {
+        hash as usize & (self.buckets.len() - 1)
+    }
+
+    #[inline]
+    fn position(&self, key: BlockKey, hash: u64) -> u32 {
+        let mut at = self.buckets[self.bucket(hash)];
+        while at != NONE && self.entries[at as usize].key != key {
+            at = self.entries[at as usize].chained;
+        }
+        at
+    }
+
+    fn get(&mut self, key: BlockKey, hash: u64) -> Option<Cached> {
+        let at = self.position(key, hash);
+        if at == NONE {
+            self.misses += 1;
+            return None;
+        }
+        self.hits += 1;
+        let Entry { charge, moves, part, begins_at, .. } = self.entries[at as usize];
+        for address in begins_at {
+            prefetch(address as *const u8);
+        }
+        if self.parts[HIGH].places.back() != Some(&(at, moves)) {
+            self.parts[part as usize].len -= 1;
+            self.parts[part as usize].bytes -= charge as usize;
+            self.append(at, HIGH);
+            self.shed_high();
+        }
+        self.entries[at as usize].value.clone()
+    }
+
+    fn insert(&mut self, key: BlockKey, hash: u64, value: Cached, reserved: usize) {
+        let charge = value.memory_bytes() + ENTRY_BYTES;
+        let capacity = self.capacity.saturating_sub(reserved);
+        if charge > capacity || self.position(key, hash) != NONE {
+            return;
+        }
+        while self.bytes() + charge > capacity {
+            self.evict_oldest();
+        }
+        let part = if value.enters_high() { HIGH } else { LOW };
+        let bucket = self.bucket(hash);
+        let chained = self.buckets[bucket];
+        let begins_at = value.begins_at();
+        let (charge, value) = (charge as u32, Some(value));
+        let entry = Entry { key, value, charge, chained, moves: 0, part: part as u8, begins_at };
+        let at = if let Some(at) = self.free.pop() {
+            let moves = self.entries[at as usize].moves;
+            self.entries[at as usize] = Entry { moves, ..entry };
+            at
+        } else {
+            self.entries.push(entry);
+            self.entries.len() as u32 - 1
+        };
+        self.buckets[bucket] = at;
+        self.append(at, part);
+        self.shed_high();
+        if self.entries.len() > self.buckets.len() {
+            self.grow();
+        }
+    }
+
+    /// Makes an entry the newest of a part. It counts in no other part.
+    fn append(&mut self, at: u32, part: usize) {
+        let entry = &mut self.entries[at as usize];
+        entry.moves = entry.moves.wrapping_add(1);
+        entry.part = part as u8;
+        let queue = &mut self.parts[part];
+        queue.places.push_back((at, entry.moves));
+        queue.len += 1;
+        queue.bytes += entry.charge as usize;
+        if queue.places.len() > 4 * queue.len + 64 {
+            let entries = &self.entries;
+            queue.places.retain(|(at, moves)| entries[*at as usize].moves == *moves);
+        }
+    }
+
+    /// Takes the oldest entry out of a part.
+    fn take_oldest(&mut self, part: usize) -> Option<u32> {
+        let queue = &mut self.parts[part];
+        while let Some((at, moves)) = queue.places.pop_front() {
+            let entry = &self.entries[at as usize];
+            if entry.moves == moves {
+                queue.len -= 1;
+                queue.bytes -= entry.charge as usize;
+                return Some(at);
+            }
+        }
+        None
+    }
+
+    fn shed_high(&mut self) {
+        let limit = (self.capacity as f64 * HIGH_SHARE) as usize;
+        while self.parts[HIGH].bytes > limit {
+            let Some(at) = self.take_oldest(HIGH) else { break };
+            self.append(at, LOW);
+        }
+    }
+
+    fn evict_oldest(&mut self) {
+        let Some(at) = self.take_oldest(LOW).or_else(|| self.take_oldest(HIGH)) else { return };
+        let (key, chained) = (self.entries[at as usize].key, self.entries[at as usize].chained);
+        let bucket = self.bucket(key.hash());
+        let mut link = self.buckets[bucket];
+        if link == at {
+            self.buckets[bucket] = chained;
+        } else {
+            while self.entries[link as usize].chained != at {
+                link = self.entries[link as usize].chained;
+            }
+            self.entries[link as usize].chained = chained;
+        }
+        self.entries[at as usize].value = None;
+        self.free.push(at);
+    }
+
+    fn grow(&mut self) {
+        self.buckets = vec![NONE; self.buckets.len() * 2];
+        for at in 0..self.entries.len() {
+            if self.entries[at].value.is_some() {
+                let bucket = self.bucket(self.entries[at].key.hash());
+                self.entries[at].chained = self.buckets[bucket];
+                self.buckets[bucket] = at as u32;
+            }
+        }
+    }
+}
+
+/// Counters and gauges of a cache.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CacheStats {
+    /// Blocks found.
+    pub hits: u64,
+    /// Blocks not found.
+    pub misses: u64,
+    /// Bytes held, with what the cache itself needs for them.
+    pub bytes: u64,
+}
+
+/// A cache of blocks.
+#[derive(Debug)]
+pub struct BlockCache {
+    shards: Vec<Mutex<Shard>>,
+    /// Bytes held by all shards.
+    bytes: AtomicU64,
+    /// Bytes that their users hold, for as long as they need them.
+    reserved: AtomicU64,
+    /// How often those were looked up.
+    reserved_hits: AtomicU64,
+}
+
+impl BlockCache {
+    /// A cache of `capacity` bytes: up to 64 shards of at least 512 KiB.
+    pub fn new(capacity: u64) -> Self {
+        let capacity = capacity as usize;
+        let bits = (capacity / MIN_SHARD_BYTES).max(1).ilog2().min(MAX_SHARD_BITS);
+        let shards = 1 << bits;
+        let shards = (0..shards).map(|_| Mutex::new(Shard::new(capacity.div_ceil(shards)))).collect();
+        Self { shards, bytes: AtomicU64::new(0), reserved: AtomicU64::new(0), reserved_hits: AtomicU64::new(0) }
+    }
+
+    #[inline]
+    fn shard(&self, hash: u64) -> &Mutex<Shard> {
+        &self.shards[(hash >> 58) as usize & (self.shards.len() - 1)]
+    }
+
+    /// A block, if it is here.
+    #[inline]
+    pub fn get(&self, key: BlockKey) -> Option<Cached> {
+        let hash = key.hash();
+        self.shard(hash).lock().get(key, hash)
+    }
+
+    /// Adds a block and evicts others to make room. A block that is larger than a shard is not kept.
+    pub fn insert(&self, key: BlockKey, value: Cached) {
+        let hash = key.hash();
+        let mut shard = self.shard(hash).lock();
+        let before = shard.bytes();
+        let reserved = self.reserved.load(Relaxed) as usize / self.shards.len();
+        shard.insert(key, hash, value, reserved);
+        // Wraps where more is evicted than added, and the sum wraps back.
+        self.bytes.fetch_add((shard.bytes() as u64).wrapping_sub(before as u64), Relaxed);
+    }
+
+    /// Takes room for blocks that their user keeps: the cache cannot evict them. Others go when the next block comes.
+    pub fn reserve(&self, bytes: u64) {
+        self.reserved.fetch_add(bytes, Relaxed);
+    }
+
+    /// Gives room back that was reserved.
+    pub fn release(&self, bytes: u64) {
+        self.reserved.fetch_sub(bytes, Relaxed);
+    }
+
+    /// A reserved block was looked up.
+    #[inline]
+    pub fn found_reserved(&self) {
+        self.reserved_hits.fetch_add(1, Relaxed);
+    }
+
+    /// Bytes held, with what the cache itself needs for them, and without those that are reserved.
+    #[inline]
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(Relaxed)
+    }
+
+    /// Counters and gauges.
+    pub fn stats(&self) -> CacheStats {
+        let reserved = CacheStats { hits: self.reserved_hits.load(Relaxed), ..CacheStats::default() };
+        self.shards.iter().fold(reserved, |sum, shard| {
+            let shard = shard.lock();
+            CacheStats {
+                hits: sum.hits + shard.hits,
+                misses: sum.misses + shard.misses,
+                bytes: sum.bytes + shard.bytes() as u64,
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn block(bytes: usize) -> Cached {
+        let mut data = vec![0; bytes];
+        data[bytes - 4..].copy_from_slice(&1u32.to_le_bytes());
+        Cached::Data(Arc::new(Block::decode(data).unwrap()))
+    }
+
+    fn key(offset: u64) -> BlockKey {
+        BlockKey { file: 1, offset }
+    }
+
+    /// Offsets that are in the cache, without touching their order.
+    fn present(cache: &BlockCache, offsets: std::ops::Range<u64>) -> Vec<u64> {
+        let shard = cache.shards[0].lock();
+        offsets.filter(|offset| shard.position(key(*offset), key(*offset).hash()) != NONE).collect()
+    }
+
+    #[test]
+    fn the_oldest_block_that_was_asked_for_once_goes_first() {
+        let cache = BlockCache::new(10 * 4500);
+        (0..8).for_each(|n| cache.insert(key(n), block(4096)));
+        assert!(cache.get(key(0)).is_some() && cache.get(key(1)).is_some());
+        (8..16).for_each(|n| cache.insert(key(n), block(4096)));
+        let left = present(&cache, 0..16);
+        assert!(left.contains(&0) && left.contains(&1), "{left:?}");
+        assert!(!left.contains(&2) && left.contains(&15), "{left:?}");
+    }
+
+    #[test]
+    fn a_scan_does_not_push_out_what_was_asked_for_twice() {
+        let cache = BlockCache::new(20 * 4500);
+        (0..5).for_each(|n| cache.insert(key(n), block(4096)));
+        (0..5).for_each(|n| assert!(cache.get(key(n)).is_some()));
+        (100..400).for_each(|n| cache.insert(key(n), block(4096)));
+        assert_eq!(present(&cache, 0..5), [0, 1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn what_is_reserved_leaves_less_room_for_blocks() {
+        let cache = BlockCache::new(10 * 4500);
+        let fits = |offsets: std::ops::Range<u64>| {
+            offsets.clone().for_each(|n| cache.insert(key(n), block(4096)));
+            present(&cache, offsets).len()
+        };
+        assert_eq!(fits(0..20), 10);
+        cache.reserve(6 * 4500);
+        assert_eq!(fits(20..40), 4);
+        cache.reserve(6 * 4500);
+        assert_eq!(fits(40..60), 0, "there is no room at all");
+        cache.release(12 * 4500);
+        assert_eq!(fits(60..80), 10);
+    }
+
+    #[test]
+    fn a_cache_without_room_keeps_nothing() {
+        let cache = BlockCache::new(0);
+        cache.insert(key(1), block(4096));
+        assert!(cache.get(key(1)).is_none());
+        assert_eq!(cache.stats(), CacheStats { hits: 0, misses: 1, bytes: 0 });
+    }
+
+    proptest! {
+        #[test]
+        fn usage_stays_within_capacity_and_what_is_found_is_what_was_put(
+            operations in proptest::collection::vec((any::<bool>(), 0u64..60, 8usize..3000), 1..400),
+        ) {
+            let cache = BlockCache::new(40_000);
+            let mut sizes = std::collections::BTreeMap::new();
+            for (insert, offset, bytes) in operations {
+                if insert {
+                    if present(&cache, offset..offset + 1).is_empty() { sizes.insert(offset, bytes); }
+                    cache.insert(key(offset), block(bytes));
+                } else if let Some(Cached::Data(found)) = cache.get(key(offset)) {
+                    prop_assert_eq!(found.memory_bytes(), sizes[&offset] + size_of::<Block>());
+                }
+                prop_assert!(cache.stats().bytes <= 40_000);
+                let shard = cache.shards[0].lock();
+                let held = shard.entries.iter().filter(|entry| entry.value.is_some());
+                let charged = held.map(|entry| entry.charge as usize).sum::<usize>();
+                prop_assert_eq!(charged, shard.parts[LOW].bytes + shard.parts[HIGH].bytes);
+            }
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! Writes a table file: data blocks, filter, index, properties, metaindex, footer.
+
+use super::block_builder::BlockBuilder;
+use super::bloom::{self, Filter, FilterBuilder};
+use super::format::{Handle, encode_footer, push_block};
+use super::index::{Index, IndexBuilder};
+use super::properties::{Layout, Properties};
+use crate::codec::Compression;
+use crate::cost::Work;
+use crate::error::{Error, Result};
+use crate::lsm::keys::{PrefixExtractor, key};
+use crate::lsm::options::BloomPolicy;
+use crate::metrics::Purpose;
+use crate::storage::StorageFile;
+use crate::task::Task;
+use std::sync::Arc;
+
+/// Bytes collected before they are written (`writable_file_max_buffer_size`).
+pub const WRITE_BYTES: usize = 1 << 20;
+
+/// How a table is written.
+#[derive(Debug, Clone)]
+pub struct TableBuilderOptions {
+    /// Compression of its blocks.
+    pub compression: Compression,
+    /// Level of that codec; `None` is its default.
+    pub compression_level: Option<i32>,
+    /// Target bytes of a data block.
+    pub block_bytes: usize,
+    /// Keys between restart points.
+    pub restart_interval: usize,
+    /// Its filter, if it gets one.
+    pub bloom: Option<BloomPolicy>,
+    /// Whether whole keys enter the filter.
+    pub whole_key_filtering: bool,
+    /// The prefix that enters the filter.
+    pub prefix: Option<PrefixExtractor>,
+    /// The text of the prefix option, for the properties.
+    pub prefix_text: String,
+}
+
+/// A finished table.
+pub struct BuiltTable {
+    /// The file, written and synced.
+    pub file: Arc<dyn StorageFile>,
+    /// Bytes of the file.
+    pub bytes: u64,
+    /// What it says about itself.
+    pub properties: Properties,
+    /// Where its parts are.
+    pub layout: Layout,
+    /// Its index.
+    pub index: Index,
+    /// Its filter.
+    pub filter: Option<Filter>,
+    /// First user key.
+    pub smallest: Vec<u8>,
+    /// Last user key.
+    pub largest: Vec<u8>,
+    /// Smallest sequence number.
+    pub smallest_sequence: u64,
+    /// Largest sequence number.
+    pub largest_sequence: u64,
+}
+
+/// Writes one table.
+pub struct TableBuilder {
+    options: TableBuilderOptions,
+    file: Arc<dyn StorageFile>,
+    name: String,
+    purpose: Purpose,
+    block: BlockBuilder,
+    index: IndexBuilder,
+    filter: Option<FilterBuilder>,
+    /// The last data block, whose separator needs the next key.
+    waiting: Option<Handle>,
+    last_user_key: Vec<u8>,
+    smallest: Vec<u8>,
+    smallest_sequence: u64,
+    largest_sequence: u64,
+    properties: Properties,
+    /// Bytes not yet written, and where they go.
+    pending: Vec<u8>,
+    written: u64,
+    scratch: Vec<u8>,
+}
+
+impl TableBuilder {
+    /// Begins a table in an empty file.
+    pub fn new(options: TableBuilderOptions, file: Arc<dyn StorageFile>, name: String, purpose: Purpose) -> Self {
+        let filters = options.whole_key_filtering || options.prefix.is_some();
+        Self {
+            block: BlockBuilder::new(options.restart_interval),
+            index: IndexBuilder::default(),
+            filter: options.bloom.filter(|_| filters).map(FilterBuilder::new),
+            waiting: None,
+            last_user_key: Vec::new(),
+            smallest: Vec::new(),
+            smallest_sequence: key::MAX_SEQUENCE,
+            largest_sequence: 0,
+            properties: Properties {
+                whole_key_filtering: options.whole_key_filtering,
+                prefix_extractor: options.prefix_text.clone(),
+                ..Properties::default()
+            },
+            pending: Vec::new(),
+            written: 0,
+            scratch: Vec::new(),
+            options,
+            file,
+            name,
+            purpose,
+        }
+    }
+
+    /// Adds an entry behind all others.
+    pub fn add(&mut self, task: &mut Task, internal: &[u8], value: &[u8]) -> Result<()> {
+        let (user_key, trailer) = key::split(internal);
+        if self.block.is_full_before(internal, value, self.options.block_bytes) {
+            self.cut_block(task)?;
+        }
+        if let Some(handle) = self.waiting.take() {
+            let mut separator = std::mem::take(&mut self.last_user_key);
+            let same_key = separator == user_key;
+            if !same_key {
+                key::shorten_separator(&mut separator, user_key);
+            }
+            self.index.add(&separator, handle);
+            self.last_user_key = separator;
+        }
+        if self.properties.entries == 0 {
+            self.smallest.extend_from_slice(user_key);
+        }
+        if let Some(filter) = &mut self.filter {
+            // Keys with a common prefix follow one another, so each prefix is hashed anew but kept once.
+            if let Some(prefix) = self.options.prefix.and_then(|prefix| prefix.of(user_key)) {
+                filter.add_prefix(bloom::hash(prefix));
+            }
+            if self.options.whole_key_filtering {
+                filter.add(bloom::hash(user_key));
+            }
+        }
+        self.block.add(internal, value);
+        self.last_user_key.clear();
+        self.last_user_key.extend_from_slice(user_key);
+        let sequence = key::sequence_of(trailer);
+        self.smallest_sequence = self.smallest_sequence.min(sequence);
+        self.largest_sequence = self.largest_sequence.max(sequence);
+        self.properties.entries += 1;
+        self.properties.deletions += u64::from(key::is_delete(trailer));
+        self.properties.raw_key_bytes += internal.len() as u64;
+        self.properties.raw_value_bytes += value.len() as u64;
+        task.charge(Work::Record, 1);
+        task.charge(Work::CopyByte, (internal.len() + value.len()) as u64);
+        Ok(())
+    }
+
+    /// Bytes of the file so far, the unfinished block not counted (RocksDB's `EstimatedFileSize`).
+    pub fn file_bytes(&self) -> u64 {
+        self.written + self.pending.len() as u64
+    }
+
+    fn cut_block(&mut self, task: &mut Task) -> Result<()> {
+        let (compression, level) = (self.options.compression, self.options.compression_level);
+        let (scratch, pending) = (&mut self.scratch, &mut self.pending);
+        let mut handle = self.block.finish(|raw| push_block(task, compression, level, raw, scratch, pending))?;
+        handle.offset += self.written;
+        self.properties.data_blocks += 1;
+        self.properties.data_bytes = handle.end();
+        self.waiting = Some(handle);
+        if self.pending.len() >= WRITE_BYTES { self.write_pending(task) } else { Ok(()) }
+    }
+
+    fn push(&mut self, task: &mut Task, compression: Compression, raw: &[u8]) -> Result<Handle> {
+        let level = self.options.compression_level;
+        let mut handle = push_block(task, compression, level, raw, &mut self.scratch, &mut self.pending)?;
+        handle.offset += self.written;
+        Ok(handle)
+    }
+
+    fn write_pending(&mut self, task: &mut Task) -> Result<()> {
+        for piece in self.pending.chunks(WRITE_BYTES) {
+            self.file.write_at(task, self.purpose, self.written, piece)?;
+            self.written += piece.len() as u64;
+        }
+        self.pending.clear();
+        Ok(())
+    }
+
+    /// Completes, writes and syncs the file. There is at least one entry.
+    pub fn finish(mut self, task: &mut Task) -> Result<BuiltTable> {
+        if !self.block.is_empty() {
+            self.cut_block(task)?;
+        }
+        if let Some(handle) = self.waiting.take() {
+            self.index.add(&self.last_user_key, handle);
+        }
+        let mut layout = Layout::default();
+        let mut filter = None;
+        if let Some(builder) = self.filter.take() {
+            let raw = builder.finish();
+            layout.filter = Some(self.push(task, Compression::None, &raw)?);
+            self.properties.filter_bytes = raw.len() as u64;
+            filter = Filter::decode(raw);
+        }
+        let raw = std::mem::take(&mut self.index).finish();
+        layout.index = self.push(task, self.options.compression, &raw)?;
+        self.properties.index_bytes = layout.index.end() - layout.index.offset;
+        let index = Index::decode(&raw).ok_or_else(|| Error::corruption(&*self.name, 0, "keys out of order"))?;
+        layout.properties = self.push(task, Compression::None, &self.properties.encode())?;
+        let metaindex = self.push(task, Compression::None, &layout.encode_metaindex())?;
+        self.pending.extend_from_slice(&encode_footer(metaindex, layout.index));
+        self.write_pending(task)?;
+        self.file.sync(task, self.purpose)?;
+        Ok(BuiltTable {
+            file: self.file,
+            bytes: self.written,
+            properties: self.properties,
+            layout,
+            index,
+            filter,
+            smallest: self.smallest,
+            largest: self.last_user_key,
+            smallest_sequence: self.smallest_sequence,
+            largest_sequence: self.largest_sequence,
+        })
+    }
+}

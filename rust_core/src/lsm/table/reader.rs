@@ -1,0 +1,356 @@
+//! Reads a table file. Its index and filter are in memory, or in the block cache if the options say so; data blocks
+//! come from the cache.
+
+use super::block::Block;
+use super::block_cache::{BlockCache, BlockKey, Cached};
+use super::bloom::Filter;
+use super::builder::BuiltTable;
+use super::format::{BLOCK_TRAILER_BYTES, FOOTER_BYTES, Handle, decode_footer, open_block};
+use super::index::Index;
+use super::properties::{Layout, Properties};
+use crate::cost::Work;
+use crate::error::{Error, Result};
+use crate::lsm::keys::PrefixExtractor;
+use crate::metrics::Purpose;
+use crate::storage::StorageFile;
+use crate::task::Task;
+use std::ops::Deref;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+/// What a lookup in a block cache of linked lists, such as RocksDB's, looks at: the lock of a shard, its lists, a
+/// bucket, the entry on two lines, its two neighbours and the newest entry, the block's count of references, and the
+/// number of restart points at its end. (The queues of `block_cache` look at four places less; that they cost as much
+/// is an assumption.)
+const LOOKUP_LINES: u64 = 10;
+
+/// What all tables of an engine share.
+pub struct TableContext {
+    /// The block cache.
+    pub cache: BlockCache,
+    /// Prefix extractor of the options.
+    pub prefix: Option<PrefixExtractor>,
+    /// Its text, to be held against that of a table.
+    pub prefix_text: String,
+    /// Whether index and filter blocks live in the cache.
+    pub cache_index_and_filter: bool,
+    /// Whether those of level-0 files are kept in memory even then.
+    pub pin_level0: bool,
+    /// Whether the cache may evict them.
+    pub evict_index_and_filter: bool,
+    /// Filter questions answered `absent`.
+    pub bloom_useful: AtomicU64,
+    /// Filter questions answered `maybe present`.
+    pub bloom_positive: AtomicU64,
+    /// Filter questions answered `maybe present` for a key that was there.
+    pub bloom_true_positive: AtomicU64,
+}
+
+/// A part of a table that is in memory for good, or is looked up in the cache, which may or may not evict it.
+pub(super) enum Part<T> {
+    Resident(Arc<T>),
+    Kept(Arc<T>),
+    Cached(Handle),
+}
+
+impl<T> Part<T> {
+    fn new(part: Arc<T>, handle: Handle, resident: bool, kept: bool) -> Self {
+        match (resident, kept) {
+            (true, _) => Self::Resident(part),
+            (false, true) => Self::Kept(part),
+            (false, false) => Self::Cached(handle),
+        }
+    }
+
+    fn in_memory(&self) -> Option<&T> {
+        match self {
+            Self::Resident(part) | Self::Kept(part) => Some(part),
+            Self::Cached(_) => None,
+        }
+    }
+}
+
+/// A part while it is used.
+pub enum CachableEntry<'a, T> {
+    /// In memory for good.
+    Resident(&'a T),
+    /// Shared with the cache.
+    Cached(Arc<T>),
+}
+
+impl<T> Deref for CachableEntry<'_, T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        match self {
+            Self::Resident(part) => part,
+            Self::Cached(part) => part,
+        }
+    }
+}
+
+/// What enters the filter of a table and can be asked of it under the options of now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asks {
+    WholeKey,
+    Prefix,
+    Nothing,
+}
+
+/// An open table file.
+pub struct TableReader {
+    pub(super) context: Arc<TableContext>,
+    number: u64,
+    name: String,
+    pub(super) file: Arc<dyn StorageFile>,
+    index: Part<Index>,
+    pub(super) filter: Option<Part<Filter>>,
+    pub(super) asks: Asks,
+    pub(super) has_prefixes: bool,
+}
+
+impl Drop for TableReader {
+    fn drop(&mut self) {
+        if matches!(self.index, Part::Kept(_)) {
+            self.context.cache.release(self.resident_bytes());
+        }
+    }
+}
+
+/// The name of a table file.
+pub fn table_name(number: u64) -> String {
+    format!("{number:06}.sst")
+}
+
+impl TableReader {
+    /// Takes over a table that was just written. Its index and filter are still in memory and are not read again, as
+    /// RocksDB finds them in the page cache.
+    pub fn from_built(context: Arc<TableContext>, number: u64, level: usize, built: BuiltTable) -> Self {
+        let filter = built.filter.zip(built.layout.filter);
+        Self::assemble(context, number, level, built.file, &built.properties, (built.index, built.layout.index), filter)
+    }
+
+    /// Opens a table file: its tail, from the end of the data blocks on, is read in one piece and checked.
+    pub fn open(
+        task: &mut Task,
+        context: Arc<TableContext>,
+        number: u64,
+        level: usize,
+        file: Arc<dyn StorageFile>,
+        data_bytes: u64,
+    ) -> Result<Self> {
+        let name = table_name(number);
+        let corrupt = |offset: u64, what: &str| Error::corruption(&*name, offset, what);
+        let bytes = file.len();
+        if data_bytes.checked_add(FOOTER_BYTES as u64).is_none_or(|least| least > bytes) {
+            return Err(corrupt(bytes, "the file is too short"));
+        }
+        let mut tail = vec![0; (bytes - data_bytes) as usize];
+        file.read_at(task, Purpose::Recovery, data_bytes, &mut tail)?;
+        let read = |task: &mut Task, handle: Handle| {
+            let stored = (handle.offset.checked_sub(data_bytes))
+                .zip(handle.bytes.checked_add(BLOCK_TRAILER_BYTES))
+                .and_then(|(start, len)| tail.get(start as usize..start.checked_add(len)? as usize))
+                .ok_or_else(|| corrupt(handle.offset, "a handle points outside of the tail"))?;
+            open_block(task, &name, handle.offset, stored.to_vec())
+        };
+        let (_, footer) = tail.split_at(tail.len() - FOOTER_BYTES);
+        let (metaindex, index) =
+            decode_footer(footer).ok_or_else(|| corrupt(bytes - FOOTER_BYTES as u64, "not a table footer"))?;
+        let layout = Layout::decode_metaindex(read(task, metaindex)?, index)
+            .ok_or_else(|| corrupt(metaindex.offset, "not a metaindex block"))?;
+        let properties = Properties::decode(read(task, layout.properties)?)
+            .ok_or_else(|| corrupt(layout.properties.offset, "not a properties block"))?;
+        let index = Index::decode(&read(task, layout.index)?)
+            .filter(|index| index.data_end() == data_bytes)
+            .ok_or_else(|| corrupt(layout.index.offset, "not an index of the data blocks"))?;
+        let filter = match layout.filter {
+            Some(handle) => {
+                let filter =
+                    Filter::decode(read(task, handle)?).ok_or_else(|| corrupt(handle.offset, "not a filter"))?;
+                Some((filter, handle))
+            }
+            None => None,
+        };
+        Ok(Self::assemble(context, number, level, file, &properties, (index, layout.index), filter))
+    }
+
+    fn assemble(
+        context: Arc<TableContext>,
+        number: u64,
+        level: usize,
+        file: Arc<dyn StorageFile>,
+        properties: &Properties,
+        (index, index_handle): (Index, Handle),
+        filter: Option<(Filter, Handle)>,
+    ) -> Self {
+        let resident = !context.cache_index_and_filter || (level == 0 && context.pin_level0);
+        let kept = !resident && !context.evict_index_and_filter;
+        let index = Arc::new(index);
+        let filter = filter.map(|(filter, handle)| (Arc::new(filter), handle));
+        if !resident && !kept {
+            let key = |handle: Handle| BlockKey { file: number, offset: handle.offset };
+            context.cache.insert(key(index_handle), Cached::Index(index.clone()));
+            if let Some((filter, handle)) = &filter {
+                context.cache.insert(key(*handle), Cached::Filter(filter.clone()));
+            }
+        }
+        let has_prefixes = context.prefix.is_some() && properties.prefix_extractor == context.prefix_text;
+        let table = Self {
+            number,
+            name: table_name(number),
+            file,
+            index: Part::new(index, index_handle, resident, kept),
+            asks: match (properties.whole_key_filtering, has_prefixes) {
+                (true, _) => Asks::WholeKey,
+                (false, true) => Asks::Prefix,
+                (false, false) => Asks::Nothing,
+            },
+            filter: filter.map(|(filter, handle)| Part::new(filter, handle, resident, kept)),
+            has_prefixes,
+            context,
+        };
+        if kept {
+            table.context.cache.reserve(table.resident_bytes());
+        }
+        table
+    }
+
+    /// Bytes of the index and the filter, unless the cache may evict them.
+    pub fn resident_bytes(&self) -> u64 {
+        let index = self.index.in_memory().map_or(0, Index::memory_bytes);
+        let filter = self.filter.as_ref().and_then(Part::in_memory).map_or(0, Filter::memory_bytes);
+        (index + filter) as u64
+    }
+
+    /// What a lookup in the cache costs that always finds something.
+    fn find_kept(&self, task: &mut Task) {
+        task.charge(Work::CacheLookup, 1);
+        self.context.cache.found_reserved();
+    }
+
+    /// The index.
+    #[inline]
+    pub fn index(&self, task: &mut Task, purpose: Purpose) -> Result<CachableEntry<'_, Index>> {
+        match &self.index {
+            Part::Resident(index) => Ok(CachableEntry::Resident(index)),
+            Part::Kept(index) => {
+                self.find_kept(task);
+                Ok(CachableEntry::Resident(index))
+            }
+            Part::Cached(handle) => self.cached_index(task, *handle, purpose).map(CachableEntry::Cached),
+        }
+    }
+
+    /// The index, to be kept while a cursor moves.
+    pub fn shared_index(&self, task: &mut Task, purpose: Purpose) -> Result<Arc<Index>> {
+        match &self.index {
+            Part::Resident(index) => Ok(index.clone()),
+            Part::Kept(index) => {
+                self.find_kept(task);
+                Ok(index.clone())
+            }
+            Part::Cached(handle) => self.cached_index(task, *handle, purpose),
+        }
+    }
+
+    fn cached_index(&self, task: &mut Task, handle: Handle, purpose: Purpose) -> Result<Arc<Index>> {
+        task.charge(Work::CacheLookup, 1);
+        let key = BlockKey { file: self.number, offset: handle.offset };
+        if let Some(Cached::Index(index)) = self.context.cache.get(key) {
+            return Ok(index);
+        }
+        let block = self.read_block(task, handle, purpose)?;
+        let index =
+            Index::decode(&block).ok_or_else(|| Error::corruption(&*self.name, handle.offset, "not an index block"))?;
+        let index = Arc::new(index);
+        task.charge(Work::PageTouch, 1);
+        self.context.cache.insert(key, Cached::Index(index.clone()));
+        Ok(index)
+    }
+
+    #[inline]
+    pub(super) fn filter(&self, task: &mut Task, purpose: Purpose) -> Result<Option<CachableEntry<'_, Filter>>> {
+        match &self.filter {
+            None => Ok(None),
+            Some(Part::Resident(filter)) => Ok(Some(CachableEntry::Resident(filter))),
+            Some(Part::Kept(filter)) => {
+                self.find_kept(task);
+                Ok(Some(CachableEntry::Resident(filter)))
+            }
+            Some(Part::Cached(handle)) => {
+                self.cached_filter(task, *handle, purpose).map(|filter| Some(CachableEntry::Cached(filter)))
+            }
+        }
+    }
+
+    fn cached_filter(&self, task: &mut Task, handle: Handle, purpose: Purpose) -> Result<Arc<Filter>> {
+        task.charge(Work::CacheLookup, 1);
+        let key = BlockKey { file: self.number, offset: handle.offset };
+        if let Some(Cached::Filter(filter)) = self.context.cache.get(key) {
+            return Ok(filter);
+        }
+        let block = self.read_block(task, handle, purpose)?;
+        let filter =
+            Filter::decode(block).ok_or_else(|| Error::corruption(&*self.name, handle.offset, "not a filter block"))?;
+        let filter = Arc::new(filter);
+        task.charge(Work::PageTouch, 1);
+        self.context.cache.insert(key, Cached::Filter(filter.clone()));
+        Ok(filter)
+    }
+
+    /// Reads, checks and decompresses a block.
+    fn read_block(&self, task: &mut Task, handle: Handle, purpose: Purpose) -> Result<Vec<u8>> {
+        let mut stored = vec![0; (handle.bytes + BLOCK_TRAILER_BYTES) as usize];
+        self.file.read_at(task, purpose, handle.offset, &mut stored)?;
+        open_block(task, &self.name, handle.offset, stored)
+    }
+
+    /// Reads stored bytes of data blocks, unchecked.
+    pub fn read_stored(&self, task: &mut Task, purpose: Purpose, offset: u64, buffer: &mut [u8]) -> Result<()> {
+        self.file.read_at(task, purpose, offset, buffer)
+    }
+
+    /// Checks and decodes a data block from its stored bytes, trailer included.
+    pub fn decode_block(&self, task: &mut Task, offset: u64, stored: Vec<u8>) -> Result<Arc<Block>> {
+        let contents = open_block(task, &self.name, offset, stored)?;
+        let block =
+            Block::decode(contents).ok_or_else(|| Error::corruption(&*self.name, offset, "not a data block"))?;
+        Ok(Arc::new(block))
+    }
+
+    /// A data block from the cache.
+    #[inline]
+    pub fn cached_block(&self, task: &mut Task, handle: Handle) -> Option<Arc<Block>> {
+        task.blocks_asked += 1;
+        task.charge(Work::CacheLookup, 1);
+        self.charge_misses(task, LOOKUP_LINES);
+        match self.context.cache.get(BlockKey { file: self.number, offset: handle.offset }) {
+            Some(Cached::Data(block)) => Some(block),
+            _ => None,
+        }
+    }
+
+    /// Charges a search for a restart point in `steps`, and what it and the `entries` read from there miss of the
+    /// caches.
+    #[inline]
+    pub fn charge_search(&self, task: &mut Task, steps: u64, entries: u64) {
+        task.charge(Work::Compare, steps);
+        // Each step looks at the number of an entry and at the entry; an entry of a hundred bytes lies on two lines.
+        self.charge_misses(task, 2 * steps + 2 * entries);
+    }
+
+    /// Charges what a look at `lines` places among the cached blocks, or at what leads to them, misses of the
+    /// processor's caches.
+    #[inline]
+    pub fn charge_misses(&self, task: &mut Task, lines: u64) {
+        task.charge_misses(lines, self.context.cache.bytes());
+    }
+
+    /// Puts a data block into the cache.
+    pub fn cache_block(&self, task: &mut Task, handle: Handle, block: &Arc<Block>) {
+        task.charge(Work::PageTouch, 1);
+        self.context.cache.insert(BlockKey { file: self.number, offset: handle.offset }, Cached::Data(block.clone()));
+    }
+}

@@ -1,0 +1,63 @@
+import ast
+from pathlib import Path
+
+import pytest
+
+from advisor import engines, knobs
+from advisor.engines import ENGINES, Engine
+from advisor.engines.description import Load, Machine
+
+GIB = 1 << 30
+ADVISOR = Path(engines.__file__).parents[1]
+NAMED = ("engines/", "published/", "calibration/runs.py")
+"""Where an engine is named: its description, and lists of runs, which are data."""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_description_names_knobs_of_its_engine(engine: Engine) -> None:
+    known = engines.of(engine)
+    named = {known.cache_knob, known.unit_knob, *known.shrinkable}
+    named |= {name for name in (known.memtable_knob,) if name is not None}
+    named |= {one.knob for one in (known.unexercised,) if one is not None}
+    parts = known.memory_parts(knobs.defaults(engine), Load(4, GIB, 1_000_000))
+    named |= {name for part in parts for name in part.knobs}
+    assert named <= set(knobs.catalogue(engine))
+    assert parts[0].knobs == (known.cache_knob,)
+    assert known.name == engine
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_its_rules_of_thumb_are_accepted_and_leave_the_cache_alone(engine: Engine) -> None:
+    known = engines.of(engine)
+    for rule in known.rules(Machine(8 * GIB, 4, 40 * GIB)):
+        assert knobs.check(engine, rule.changes) == rule.changes
+        assert known.cache_knob not in rule.changes
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("synced", [True, False])
+def test_commits_are_as_durable_as_they_are_made(engine: Engine, synced: bool) -> None:
+    known = engines.of(engine)
+    changes = known.durability(synced)
+    assert known.syncs_commits(knobs.defaults(engine) | changes) is synced
+    assert all(knobs.catalogue(engine)[name].durability for name in changes)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_whoever_has_the_engine_has_a_dialect_for_it(engine: Engine) -> None:
+    spoken = {dialect.product for dialect in knobs.dialects(engine).values()}
+    assert set(engines.of(engine).products.values()) == spoken
+
+
+def test_nothing_else_asks_for_an_engine_by_name() -> None:
+    found = []
+    for path in ADVISOR.rglob("*.py"):
+        place = path.relative_to(ADVISOR).as_posix()
+        if not place.startswith(NAMED):
+            tree = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            found += [
+                f"{place}:{node.lineno}"
+                for node in tree
+                if isinstance(node, ast.Constant) and node.value in ENGINES
+            ]
+    assert found == []
