@@ -8,12 +8,14 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
 from advisor import hardware, spec
+from tests.support.pages import WIDEST
 
 PAGE = Path(__file__).parents[2] / "docs" / "spec.md"
 LEFT_OUT = {"source"}
@@ -76,7 +78,8 @@ def _table(name: str, shape: Shape) -> str:
         for field, (kind, text) in shape.fields.items()
         if field not in LEFT_OUT
     ]
-    head = [f"### {name}\n", f"{shape.text}\n", "| field | type | |", "|---|---|---|"]
+    text = textwrap.fill(shape.text, WIDEST)
+    head = [f"### {name}\n", f"{text}\n", "| field | type | |", "|---|---|---|"]
     return "\n".join([*head, *rows, ""])
 
 
