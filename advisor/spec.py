@@ -13,6 +13,8 @@ from typing import Any, Literal, NotRequired
 # pydantic, which holds reports against these types, takes no others before Python 3.12.
 from typing_extensions import TypedDict
 
+from advisor.engines.description import Engine
+
 Value = bool | int | float | str
 """Of an option of an engine, or of a parameter of a workload."""
 
@@ -97,8 +99,8 @@ class Length(TypedDict, total=False):
 class Spec(Length):
     """One run."""
 
-    engine: Literal["lsm", "btree"]
-    """Which engine runs."""
+    engine: Engine
+    """Which engine runs: `lsm` or `btree`."""
     options: NotRequired[dict[str, Value]]
     """Its options that differ from the defaults, by the names of RocksDB or InnoDB."""
     workload: dict[str, Value]
@@ -316,7 +318,7 @@ class Report(TypedDict):
 
     clock: Literal["measured", "simulated"]
     """Which clock it ran under."""
-    engine: Literal["lsm", "btree"]
+    engine: Engine
     """Which engine ran."""
     workload: dict[str, Value]
     """Its kind and all its parameters."""

@@ -34,6 +34,7 @@ What was not measured is absent from a report.
 PLAIN = {
     r"Literal\[([^]]*)\]": r"\1",
     r"Annotated\[float, .*\]": "float",
+    r"\bEngine\b": "str",
     r"\b(Size|Count)\b": "int",
     r"\b(Positive|Ratio)\b": "float",
     r" \| |, (?=')": " or ",
