@@ -1,24 +1,22 @@
 //! What the B-tree reads back, as targets of [`crate::fuzz`]: pages in both forms, the redo log and what is in it, and
 //! whole databases with their doublewrite area, undo and change buffer.
 
-use super::change_buffer::{Change, KnownLeaf};
-use super::intent::Intent;
-use super::packed_page::{Packed, PackedEdit};
-use super::page::{
-    AT_ALGORITHM, AT_CHECKSUM, AT_STORED, HEADER_BYTES, Kind, SLOT_BYTES, Stored, View, get_u32, put_u32,
+use crate::btree::log::{
+    BLOCK, FRAME_HEADER, LOG_HEADER_BYTES, PAYLOAD, RedoOp, frame_checksum, frames_in, read_frames, read_header,
+    restore_image, seal,
 };
-use super::page_edit::{Edit, Payload, has_room, split_point};
-use super::page_file::PageFile;
-use super::redo::{self, FRAME_HEADER};
-use super::redo_block::{BLOCK, PAYLOAD, read_frames};
-use super::redo_op::{RedoOp, restore_image};
-use super::tablespaces::Tablespace;
-use super::{Btree, Options, doublewrite};
+use crate::btree::page::{
+    AT_ALGORITHM, AT_CHECKSUM, AT_PAGE_NO, AT_STORED, Edit, HEADER_BYTES, IbufBits, Kind, PageZip, PageZipEdit,
+    Payload, SLOT_BYTES, Stored, View, get_u32, has_room, put_u32, split_point,
+};
+use crate::btree::space::{DOUBLEWRITE_FILE, FilSpace, REDO_FILE, Tablespace};
+use crate::btree::tree::{BufferedChange, Intent};
+use crate::btree::{Btree, Options};
 use crate::engine::{Engine, KeyLayout, WriteBatch};
 use crate::fuzz::mutate::scripts;
 use crate::fuzz::{Database, Target, expect_corruption};
 use crate::metrics::Purpose;
-use crate::storage::{MemoryStorage, Storage};
+use crate::storage::{FileOptions, MemoryStorage, Storage};
 use crate::task::{Signal, Task};
 use std::sync::{Arc, OnceLock};
 
@@ -26,8 +24,8 @@ use std::sync::{Arc, OnceLock};
 pub fn targets() -> Vec<Target> {
     vec![
         Target { name: "page", seeds: pages, repair: repair_page, decode: read_page },
-        Target { name: "packed_page", seeds: packed_pages, repair: repair_page, decode: read_packed_page },
-        Target { name: "redo", seeds: || files(redo::FILE), repair: repair_redo, decode: read_redo },
+        Target { name: "page_zip", seeds: page_zips, repair: repair_page, decode: read_page_zip },
+        Target { name: "redo", seeds: || files(REDO_FILE), repair: repair_redo, decode: read_redo },
         Target { name: "btree_database", seeds: || scripts(8), repair: |_| {}, decode: use_database },
     ]
 }
@@ -86,14 +84,14 @@ pub fn databases() -> &'static [Database] {
     static DATABASES: OnceLock<Vec<Database>> = OnceLock::new();
     let make = |(base, more, layout): &(&str, &str, KeyLayout)| {
         let (options, layout) = (options(base, more), *layout);
-        let slots = [Tablespace::System, Tablespace::Compressed].map(|tablespace| options.slot_bytes(tablespace));
+        let slots = [Tablespace::System, Tablespace::Compressed].map(|tablespace| tablespace.slot_bytes(&options));
         let open = move |storage: Arc<dyn Storage>, task: &mut Task| {
             Ok(Btree::open(storage, options.clone(), layout, Arc::new(Signal::default()), task)? as Arc<dyn Engine>)
         };
         let repair = move |name: &str, bytes: &mut [u8]| match name {
-            redo::FILE => repair_redo(bytes),
+            REDO_FILE => repair_redo(bytes),
             "compressed.db" => bytes.chunks_exact_mut(slots[1]).for_each(repair_page),
-            "pages.db" | doublewrite::FILE => bytes.chunks_exact_mut(slots[0]).for_each(repair_written_page),
+            "pages.db" | DOUBLEWRITE_FILE => bytes.chunks_exact_mut(slots[0]).for_each(repair_written_page),
             _ => {}
         };
         Database::make(layout, open, repair, batches(layout))
@@ -121,7 +119,7 @@ fn pages() -> Vec<Vec<u8>> {
     [of(0, PAGE_BYTES), of(1, PAGE_BYTES), of(5, PAGE_BYTES), of(2, 4 * PAGE_BYTES)].concat()
 }
 
-fn packed_pages() -> Vec<Vec<u8>> {
+fn page_zips() -> Vec<Vec<u8>> {
     let file = &databases()[3].files[Tablespace::System.file_name()];
     file.chunks_exact(PAGE_BYTES).map(<[u8]>::to_vec).collect()
 }
@@ -149,14 +147,14 @@ fn repair_written_page(image: &mut [u8]) {
 /// Gives header, checkpoints, frames and blocks the checksums of what they have, as far as the lengths lead.
 fn repair_redo(bytes: &mut [u8]) {
     let is_written = |block: &[u8]| block.iter().any(|byte| *byte != 0);
-    bytes.chunks_exact_mut(BLOCK as usize).filter(|block| is_written(block)).for_each(redo::seal);
+    bytes.chunks_exact_mut(BLOCK as usize).filter(|block| is_written(block)).for_each(seal);
     let storage = MemoryStorage::new(Arc::default());
     let task = &mut Task::wall(0);
-    let file = storage.create(task, redo::FILE).expect("a file in memory");
+    let file = storage.create(task, REDO_FILE, FileOptions::DIRECT).expect("a file in memory");
     file.write_at(task, Purpose::Redo, 0, bytes).expect("a file in memory");
-    let Ok((header, checkpoint)) = redo::read_header(&*file, task) else { return };
-    repair_frames(&mut bytes[redo::HEADER_BYTES as usize..], header.blocks(), checkpoint.lsn);
-    bytes.chunks_exact_mut(BLOCK as usize).filter(|block| is_written(block)).for_each(redo::seal);
+    let Ok((header, checkpoint)) = read_header(&*file, task) else { return };
+    repair_frames(&mut bytes[LOG_HEADER_BYTES as usize..], header.blocks(), checkpoint.lsn);
+    bytes.chunks_exact_mut(BLOCK as usize).filter(|block| is_written(block)).for_each(seal);
 }
 
 /// Gives the frames from an LSN on in these blocks their checksums.
@@ -172,21 +170,23 @@ fn repair_frames(blocks: &mut [u8], count: u64, mut lsn: u64) {
             return;
         }
         let Some(payload) = stretch(blocks, start, len) else { return };
-        for (n, byte) in redo::checksum(lsn, &payload).to_le_bytes().into_iter().enumerate() {
+        for (n, byte) in frame_checksum(lsn, &payload).to_le_bytes().into_iter().enumerate() {
             blocks[place(lsn + 4 + n as u64)] = byte;
         }
         lsn = start + len;
     }
 }
 
-fn page_file(options: &Options) -> PageFile {
+fn page_file(options: &Options) -> FilSpace {
     let storage = MemoryStorage::new(Arc::default());
-    let file = storage.create(&mut Task::wall(0), Tablespace::System.file_name()).expect("a file in memory");
-    PageFile::new(file, Tablespace::System, options)
+    let file = storage
+        .create(&mut Task::wall(0), Tablespace::System.file_name(), FileOptions::DIRECT)
+        .expect("a file in memory");
+    FilSpace::new(file, Tablespace::System, options)
 }
 
 fn page_no_of(image: &[u8]) -> u32 {
-    get_u32(image, super::page::AT_PAGE_NO)
+    get_u32(image, AT_PAGE_NO)
 }
 
 fn read_page(bytes: &[u8]) {
@@ -198,13 +198,13 @@ fn read_page(bytes: &[u8]) {
         repair_page(&mut image);
     }
     let file = page_file(&options(base, r#""innodb_compression_algorithm": "zlib""#));
-    match file.unpack(&mut Task::wall(0), page_no_of(&image), &mut image) {
+    match file.open_page(&mut Task::wall(0), page_no_of(&image), &mut image) {
         Ok(()) => use_page(&image),
         Err(error) => expect_corruption(&error),
     }
 }
 
-fn read_packed_page(bytes: &[u8]) {
+fn read_page_zip(bytes: &[u8]) {
     let (task, mut slot) = (&mut Task::wall(0), bytes.to_vec());
     slot.resize(PAGE_BYTES, 0);
     if bytes.len() != PAGE_BYTES {
@@ -212,7 +212,7 @@ fn read_packed_page(bytes: &[u8]) {
     }
     let mut page = vec![0; 4 * PAGE_BYTES];
     let file = page_file(&options(LARGE, r#""key_block_size": 4096"#));
-    match file.open_packed(task, page_no_of(&slot), &slot, &mut page) {
+    match file.open_zip(task, page_no_of(&slot), &slot, &mut page) {
         Err(error) => return expect_corruption(&error),
         Ok(()) => use_page(&page),
     }
@@ -227,12 +227,12 @@ fn use_page(bytes: &[u8]) {
     if view.kind() != Kind::Tree {
         return;
     }
-    let _ = (view.free(), view.used(), KnownLeaf::of(view, None));
+    let _ = (view.free(), view.used(), IbufBits::of(view, None));
     for slot in 0..view.count() {
         let _ = (view.key(slot).len(), view.record_bytes(slot));
         if view.is_leaf() {
             match view.value(slot) {
-                Stored::Inline(value) => drop(Change::decode(view.key(slot), value)),
+                Stored::Inline(value) => drop(BufferedChange::decode(view.key(slot), value)),
                 Stored::Overflow(pointer) => drop((get_u32(pointer, 0), get_u32(pointer, 4))),
             }
         } else {
@@ -270,33 +270,33 @@ fn use_page(bytes: &[u8]) {
 
 fn use_slot(slot: &mut [u8], page: &mut [u8]) {
     let task = &mut Task::wall(0);
-    let _ = (Packed(slot).parts(), Packed(slot).room());
+    let _ = (PageZip(slot).parts(), PageZip(slot).room());
     for key in [&b"k00001"[..], b"k00500", b"zz"] {
         let view = View(page);
         let (at, found) = view.search(task, key);
         let payload = if view.is_leaf() { Payload::Value(Stored::Inline(b"v")) } else { Payload::Child(9) };
         let old = found.then(|| view.record_bytes(at) - SLOT_BYTES);
         let (count, need) = (view.count(), payload.record_len(key) + SLOT_BYTES);
-        if view.free() >= need && Packed(slot).has_room(at, old, key, payload) {
-            PackedEdit(slot).put(count, at, old, key, payload);
+        if view.free() >= need && PageZip(slot).has_room(at, old, key, payload) {
+            PageZipEdit(slot).put(count, at, old, key, payload);
             Edit(page).put(at, found, key, payload);
         }
     }
     let count = View(page).count();
     if count > 1 {
-        PackedEdit(slot).remove(count, count - 1);
+        PageZipEdit(slot).remove(count, count - 1);
         Edit(page).remove(count - 1);
     }
-    PackedEdit(slot).copy_header(View(page));
+    PageZipEdit(slot).copy_header(View(page));
     let mut again = vec![0; page.len()];
-    assert_eq!(Packed(slot).unpack(task, &mut again), Ok(()), "a slot that was sound");
+    assert_eq!(PageZip(slot).decompress(task, &mut again), Ok(()), "a slot that was sound");
 }
 
 fn read_redo(bytes: &[u8]) {
     let (task, storage) = (&mut Task::wall(0), MemoryStorage::new(Arc::default()));
-    let file = storage.create(task, redo::FILE).expect("a file in memory");
+    let file = storage.create(task, REDO_FILE, FileOptions::DIRECT).expect("a file in memory");
     file.write_at(task, Purpose::Redo, 0, bytes).expect("a file in memory");
-    let (header, checkpoint) = match redo::read_header(&*file, task) {
+    let (header, checkpoint) = match read_header(&*file, task) {
         Ok(read) => read,
         Err(error) => return expect_corruption(&error),
     };
@@ -304,7 +304,7 @@ fn read_redo(bytes: &[u8]) {
         Ok(frames) => frames,
         Err(error) => return expect_corruption(&error),
     };
-    for (_, _, mut payload) in redo::frames(&frames, checkpoint.lsn) {
+    for (_, _, mut payload) in frames_in(&frames, checkpoint.lsn) {
         while let Some((op, rest)) = RedoOp::decode(payload) {
             payload = rest;
             match op {
@@ -316,8 +316,8 @@ fn read_redo(bytes: &[u8]) {
                 RedoOp::Image { page, heap, directory } => {
                     restore_image(&mut [0; PAGE_BYTES], page, heap, directory);
                 }
-                RedoOp::Packed { page, front, end } => {
-                    PackedEdit(&mut [0; PAGE_BYTES]).restore(page, front, end);
+                RedoOp::ZipPageCompress { page, front, end } => {
+                    PageZipEdit(&mut [0; PAGE_BYTES]).restore(page, front, end);
                 }
                 _ => {}
             }

@@ -1,23 +1,28 @@
 //! The options of the B-tree: InnoDB's names, MariaDB 10.11's defaults where that server has the option.
 
-use super::change_buffer::CHANGE_TREE;
-use super::doublewrite::REGION_PAGES;
-use super::page_file::BLOCK_BYTES;
-use super::tablespaces::Tablespace;
 use crate::codec::Compression;
 use crate::engine_options;
 use crate::error::{Error, Result};
 use crate::options::Accepts;
-use crate::storage::StorageFile;
+use crate::storage::FileOptions;
 
 /// Fewest frames of a buffer pool, whatever its size in bytes.
 pub const MIN_POOL_PAGES: u64 = 64;
+
+/// The largest number that an index may have. The engine's own trees have those behind it.
+pub const MAX_INDEX_NUMBER: u32 = u32::MAX - 2;
+
+/// Pages that are written together, and go through the doublewrite area as one batch.
+pub const REGION_PAGES: usize = 128;
 
 /// Least pages at the cold end of the pool that a round may be told to look at.
 const LEAST_SCAN_DEPTH: u64 = 8;
 
 /// InnoDB has no compressed tables with larger pages.
-const LARGEST_PACKED_PAGE: u64 = 16384;
+const LARGEST_ZIP_PAGE: u64 = 16384;
+
+/// Least bytes of a page of a compressed table: the unit in which the files are written.
+const LEAST_KEY_BLOCK: u64 = 4096;
 
 const ALL_INDEXES: &str = "all";
 const COMPRESSED_INDEXES: &str = "all, or index numbers with colons between them, such as 1:2:3";
@@ -122,23 +127,18 @@ impl Options {
     }
 
     /// Whether tables are compressed into slots of `key_block_size`.
-    pub fn is_packed(&self) -> bool {
+    pub fn has_zip_tables(&self) -> bool {
         self.key_block_size > 0
     }
 
     /// Whether some tables are compressed and others are not, and each kind has a tablespace of its own.
     pub fn is_mixed(&self) -> bool {
-        self.is_packed() && self.compressed_indexes != ALL_INDEXES
-    }
-
-    /// Whether the tables in a tablespace are compressed.
-    pub fn is_packed_in(&self, tablespace: Tablespace) -> bool {
-        self.is_packed() && (tablespace == Tablespace::Compressed || !self.is_mixed())
+        self.has_zip_tables() && self.compressed_indexes != ALL_INDEXES
     }
 
     /// The numbers in `compressed_indexes`, in order; none if it is no list of numbers.
     pub fn compressed_numbers(&self) -> Option<Vec<u32>> {
-        let number = |text: &str| text.parse().ok().filter(|number| *number < CHANGE_TREE);
+        let number = |text: &str| text.parse().ok().filter(|number| *number <= MAX_INDEX_NUMBER);
         let mut numbers = self.compressed_indexes.split(':').map(number).collect::<Option<Vec<u32>>>()?;
         numbers.sort_unstable();
         Some(numbers)
@@ -152,11 +152,6 @@ impl Options {
     /// Whether deletes are.
     pub fn buffers_removals(&self) -> bool {
         self.innodb_change_buffering == "all"
-    }
-
-    /// Bytes of a page in the file of a tablespace.
-    pub fn slot_bytes(&self, tablespace: Tablespace) -> usize {
-        if self.is_packed_in(tablespace) { self.key_block_size as usize } else { self.innodb_page_size as usize }
     }
 
     /// Nanoseconds between rounds of the page cleaner.
@@ -182,11 +177,9 @@ impl Options {
         of_round.max(self.innodb_lru_scan_depth.min(2 * REGION_PAGES as u64)) as usize
     }
 
-    /// Has a file of the engine synced as they say.
-    pub fn set_syncs(&self, file: &dyn StorageFile) {
-        if !self.innodb_use_fdatasync {
-            file.sync_times();
-        }
+    /// How a file of the engine is opened: synced as they say.
+    pub fn opened(&self, how: FileOptions) -> FileOptions {
+        how.with_times(!self.innodb_use_fdatasync)
     }
 
     /// The page compression.
@@ -224,16 +217,16 @@ impl Options {
         if self.compressed_indexes != ALL_INDEXES && self.compressed_numbers().is_none() {
             return Err(Error::invalid("options.compressed_indexes", &self.compressed_indexes, COMPRESSED_INDEXES));
         }
-        if !self.is_packed() {
+        if !self.has_zip_tables() {
             return Ok(());
         }
         let size = self.key_block_size;
         let wrong = |accepted: String| Err(Error::invalid("options.key_block_size", size, accepted));
-        if !size.is_power_of_two() || size < BLOCK_BYTES as u64 || size > self.innodb_page_size {
+        if !size.is_power_of_two() || size < LEAST_KEY_BLOCK || size > self.innodb_page_size {
             return wrong(format!("0, or a power of two from 4096 to innodb_page_size, {}", self.innodb_page_size));
         }
-        if self.innodb_page_size > LARGEST_PACKED_PAGE {
-            return wrong(format!("0 with an innodb_page_size of more than {LARGEST_PACKED_PAGE}"));
+        if self.innodb_page_size > LARGEST_ZIP_PAGE {
+            return wrong(format!("0 with an innodb_page_size of more than {LARGEST_ZIP_PAGE}"));
         }
         if self.compression() != Compression::None {
             return wrong(

@@ -3,7 +3,7 @@
 
 use crate::error::{Error, Result};
 use crate::metrics::{Meters, Purpose};
-use crate::storage::{MemoryStorage, PageCached, Storage, StorageFile};
+use crate::storage::{FileOptions, MemoryStorage, Storage, StorageFile};
 use crate::task::Task;
 use std::io;
 use std::sync::Arc;
@@ -33,12 +33,12 @@ impl BoundedStorage {
 }
 
 impl Storage for BoundedStorage {
-    fn create(&self, task: &mut Task, name: &str) -> Result<Arc<dyn StorageFile>> {
-        self.0.create(task, name).map(|file| Self::bounded(name, file))
+    fn create(&self, task: &mut Task, name: &str, options: FileOptions) -> Result<Arc<dyn StorageFile>> {
+        self.0.create(task, name, options).map(|file| Self::bounded(name, file))
     }
 
-    fn open(&self, task: &mut Task, name: &str) -> Result<Arc<dyn StorageFile>> {
-        self.0.open(task, name).map(|file| Self::bounded(name, file))
+    fn open(&self, task: &mut Task, name: &str, options: FileOptions) -> Result<Arc<dyn StorageFile>> {
+        self.0.open(task, name, options).map(|file| Self::bounded(name, file))
     }
 
     fn remove(&self, task: &mut Task, name: &str) -> Result<()> {
@@ -75,14 +75,6 @@ impl Storage for BoundedStorage {
 }
 
 impl StorageFile for BoundedFile {
-    fn use_page_cache(&self, cached: PageCached) {
-        self.file.use_page_cache(cached);
-    }
-
-    fn sync_times(&self) {
-        self.file.sync_times();
-    }
-
     fn read_at(&self, task: &mut Task, purpose: Purpose, offset: u64, buffer: &mut [u8]) -> Result<()> {
         self.file.read_at(task, purpose, offset, buffer)
     }

@@ -6,6 +6,7 @@ use super::target::expect_corruption;
 use crate::engine::{Commit, Engine, KeyLayout, WriteBatch};
 use crate::error::{Error, Result};
 use crate::metrics::Purpose;
+use crate::storage::FileOptions;
 use crate::storage::{MemoryStorage, Storage};
 use crate::task::{Admission, Task};
 use rand::SeedableRng;
@@ -125,8 +126,8 @@ impl Database {
         Self { layout, files: files_of(&*storage), written, open: Box::new(open), repair: Box::new(repair) }
     }
 
-    /// Damages the files as `script` says, then uses the database, and says whether it could be used to the end. Only with
-    /// `repaired` checksums may it show what nobody wrote.
+    /// Damages the files as `script` says, then uses the database, and says whether it could be used to the end. Only
+    /// with `repaired` checksums may it show what nobody wrote.
     pub fn check(&self, script: &[u8], repaired: bool) -> bool {
         let seed = script.iter().fold(7u64, |seed, byte| seed.wrapping_mul(0x100_0000_01b3) ^ u64::from(*byte));
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
@@ -207,7 +208,7 @@ fn files_of(storage: &dyn Storage) -> BTreeMap<String, Vec<u8>> {
     let task = &mut Task::wall(0);
     let names = storage.list().expect("names");
     let read = |name: String| {
-        let file = storage.open(task, &name).expect("a file that is there");
+        let file = storage.open(task, &name, FileOptions::DIRECT).expect("a file that is there");
         let mut bytes = vec![0; file.len() as usize];
         file.read_at(task, Purpose::Recovery, 0, &mut bytes).expect("a file in memory");
         (name, bytes)
@@ -218,7 +219,7 @@ fn files_of(storage: &dyn Storage) -> BTreeMap<String, Vec<u8>> {
 fn storage_of(files: &BTreeMap<String, Vec<u8>>) -> Arc<BoundedStorage> {
     let (storage, task) = (Arc::new(BoundedStorage(MemoryStorage::new(Arc::default()))), &mut Task::wall(0));
     for (name, bytes) in files {
-        let file = storage.create(task, name).expect("a file in memory");
+        let file = storage.create(task, name, FileOptions::DIRECT).expect("a file in memory");
         file.write_at(task, Purpose::Recovery, 0, bytes).expect("a file in memory");
         file.sync(task, Purpose::Recovery).expect("a file in memory");
     }

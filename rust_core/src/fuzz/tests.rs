@@ -118,7 +118,7 @@ tests_of! {
     damaged_blocks_are_refused_or_read: "block",
     damaged_lsm_databases_are_refused_or_used: "lsm_database",
     damaged_pages_are_refused_or_read: "page",
-    damaged_packed_pages_are_refused_or_read: "packed_page",
+    damaged_compressed_pages_are_refused_or_read: "page_zip",
     damaged_redo_logs_are_refused_or_read: "redo",
     damaged_btree_databases_are_refused_or_used: "btree_database",
     damaged_specs_are_refused_or_taken: "spec",

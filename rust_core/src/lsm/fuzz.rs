@@ -22,6 +22,7 @@ use crate::engine::{KeyLayout, WriteBatch};
 use crate::fuzz::mutate::scripts;
 use crate::fuzz::{Database, Target, expect_corruption, without_checksum};
 use crate::metrics::Purpose;
+use crate::storage::FileOptions;
 use crate::storage::{MemoryStorage, Storage};
 use crate::task::{Signal, Task};
 use std::sync::{Arc, OnceLock};
@@ -211,7 +212,7 @@ fn read_manifest_and_current(bytes: &[u8]) {
     for (current, name) in [(format!("{}\n", manifest_name(1)).as_bytes(), manifest_name(1)), (bytes, "other".into())] {
         let storage = MemoryStorage::new(Arc::default());
         for (name, bytes) in [(CURRENT, current), (&*name, bytes)] {
-            let file = storage.create(task, name).expect("a file in memory");
+            let file = storage.create(task, name, FileOptions::DIRECT).expect("a file in memory");
             file.write_at(task, Purpose::Manifest, 0, bytes).expect("a file in memory");
         }
         match read_manifest(task, &storage) {
@@ -272,7 +273,7 @@ fn context() -> Arc<TableContext> {
 fn read_table(bytes: &[u8]) {
     let Some((data_bytes, table)) = bytes.split_first_chunk() else { return };
     let (task, storage) = (&mut Task::wall(0), MemoryStorage::new(Arc::default()));
-    let file = storage.create(task, "000001.sst").expect("a file in memory");
+    let file = storage.create(task, "000001.sst", FileOptions::DIRECT).expect("a file in memory");
     file.write_at(task, Purpose::Flush, 0, table).expect("a file in memory");
     if let Err(error) = walk_table(task, file, u64::from(u32::from_le_bytes(*data_bytes))) {
         expect_corruption(&error);

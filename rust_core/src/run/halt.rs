@@ -89,6 +89,7 @@ impl Gate for HaltGate {
 mod tests {
     use super::*;
     use crate::metrics::{Meters, Purpose};
+    use crate::storage::FileOptions;
     use crate::storage::MemoryStorage;
     use crate::task::Task;
 
@@ -96,7 +97,7 @@ mod tests {
     fn syncs_are_left_out_only_while_that_is_asked() {
         let (meters, mut task) = (Arc::<Meters>::default(), Task::wall(0));
         let storage = HaltingStorage::new(Arc::new(MemoryStorage::new(meters.clone())), Arc::default());
-        let file = storage.create(&mut task, "redo.log").unwrap();
+        let file = storage.create(&mut task, "redo.log", FileOptions::DIRECT).unwrap();
         storage.skip_syncs(true);
         file.sync(&mut task, Purpose::Redo).unwrap();
         assert_eq!(meters.snapshot().total().syncs, 0);
@@ -109,12 +110,12 @@ mod tests {
     fn a_job_that_is_under_way_ends_at_its_next_access() {
         let (halt, mut task) = (Arc::new(Halt::default()), Task::wall(0));
         let storage = HaltingStorage::new(Arc::new(MemoryStorage::new(Arc::default())), halt.clone());
-        let file = storage.create(&mut task, "000001.sst").unwrap();
+        let file = storage.create(&mut task, "000001.sst", FileOptions::DIRECT).unwrap();
         file.write_at(&mut task, Purpose::Flush, 0, b"block").unwrap();
         halt.ask();
         let result = file.write_at(&mut task, Purpose::Flush, 5, b"block");
         assert!(matches!(result, Err(Error::Cancelled)));
-        assert!(matches!(storage.create(&mut task, "000002.sst"), Err(Error::Cancelled)));
+        assert!(matches!(storage.create(&mut task, "000002.sst", FileOptions::DIRECT), Err(Error::Cancelled)));
         storage.remove(&mut task, "000001.sst").unwrap();
     }
 }

@@ -4,6 +4,7 @@ use crate::cost::Work;
 use crate::engine::{Commit, Engine, EngineIterator, EngineStats, WriteBatch, forward_to_engine};
 use crate::error::{Error, Result};
 use crate::metrics::Purpose;
+use crate::storage::FileOptions;
 use crate::storage::{Storage, StorageFile};
 use crate::task::{Serial, Task};
 use serde::{Deserialize, Serialize};
@@ -75,7 +76,7 @@ impl Server {
         spec: BinaryLogSpec,
         task: &mut Task,
     ) -> Result<Self> {
-        let file = storage.create(task, &file_name(1))?;
+        let file = storage.create(task, &file_name(1), FileOptions::LOG)?;
         let log = Serial::new(Current { number: 1, file, bytes: 0, unsynced: 0 });
         Ok(Self { engine, storage, spec, log })
     }
@@ -86,7 +87,7 @@ impl Server {
             if log.bytes >= self.spec.max_binlog_size {
                 log.file.sync(task, Purpose::BinaryLog)?;
                 self.storage.remove(task, &file_name(log.number))?;
-                let file = self.storage.create(task, &file_name(log.number + 1))?;
+                let file = self.storage.create(task, &file_name(log.number + 1), FileOptions::LOG)?;
                 *log = Current { number: log.number + 1, file, bytes: 0, unsynced: 0 };
             }
             task.charge(Work::CopyByte, bytes);

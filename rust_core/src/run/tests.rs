@@ -7,6 +7,7 @@ use super::spec::Clock;
 use crate::engine::EngineStats;
 use crate::engine::{Engine, EngineKind};
 use crate::error::{Error, Result};
+use crate::storage::FileOptions;
 use crate::storage::Storage;
 use crate::storage::gated::{Gate, GatedStorage, Operation, Pass};
 use crate::task::Admission;
@@ -41,7 +42,7 @@ impl Opener for ModelOpener {
         _signal: Arc<Signal>,
         task: &mut Task,
     ) -> Result<Arc<dyn Engine>> {
-        storage.create(task, "000001.log")?;
+        storage.create(task, "000001.log", FileOptions::DIRECT)?;
         Ok(self.engine.clone())
     }
 }

@@ -161,6 +161,7 @@ impl Gate for Faults {
 mod tests {
     use super::*;
     use crate::metrics::Purpose;
+    use crate::storage::FileOptions;
     use crate::storage::Storage;
     use crate::task::Task;
 
@@ -169,12 +170,18 @@ mod tests {
         let (memory, mut task) = (Arc::new(MemoryStorage::new(Arc::default())), Task::wall(0));
         let storage = FaultyStorage::new(memory.clone());
         storage.fail_once_at(number);
-        let created = storage.create(&mut task, "f").is_ok();
-        let file = storage.create(&mut task, "g").unwrap_or_else(|_| storage.create(&mut task, "g").unwrap());
+        let created = storage.create(&mut task, "f", FileOptions::DIRECT).is_ok();
+        let file = storage
+            .create(&mut task, "g", FileOptions::DIRECT)
+            .unwrap_or_else(|_| storage.create(&mut task, "g", FileOptions::DIRECT).unwrap());
         let wrote = file.write_at(&mut task, Purpose::Wal, 0, &[7; 1000]).is_ok();
         let synced = [file.sync(&mut task, Purpose::Wal).is_ok(), file.sync(&mut task, Purpose::Wal).is_ok()];
         storage.sync_directory(&mut task).unwrap();
-        let left = memory.crash_clone(crate::storage::memory::CrashKeeps::Synced).open(&mut task, "g").unwrap().len();
+        let left = memory
+            .crash_clone(crate::storage::memory::CrashKeeps::Synced)
+            .open(&mut task, "g", FileOptions::DIRECT)
+            .unwrap()
+            .len();
         ([vec![created, wrote], synced.to_vec()].concat(), file.len(), left)
     }
 
@@ -194,7 +201,7 @@ mod tests {
     fn a_failed_write_is_done_in_part() {
         let (memory, mut task) = (Arc::new(MemoryStorage::new(Arc::default())), Task::wall(0));
         let storage = FaultyStorage::new(memory);
-        let file = storage.create(&mut task, "f").unwrap();
+        let file = storage.create(&mut task, "f", FileOptions::DIRECT).unwrap();
         let mut lens = [1, 2, 3].map(|number| {
             storage.fail_once_at(number);
             let at = file.len();

@@ -2,7 +2,8 @@
 
 #![allow(clippy::disallowed_methods)]
 
-use super::{PageCached, Storage, StorageFile};
+use super::contract::{Storage, StorageFile};
+use super::file_options::FileOptions;
 use crate::cost::Work;
 use crate::error::{Error, Result};
 use crate::metrics::{Meters, Purpose};
@@ -13,7 +14,7 @@ use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Totals below the meters.
 #[derive(Debug, Default)]
@@ -57,15 +58,21 @@ impl FileStorage {
         File::open(&self.directory).map_err(fail)?.sync_all().map_err(fail)
     }
 
-    fn handle(&self, name: &str, action: &'static str, options: &OpenOptions) -> Result<Arc<dyn StorageFile>> {
+    fn handle(
+        &self,
+        name: &str,
+        action: &'static str,
+        how: &OpenOptions,
+        options: FileOptions,
+    ) -> Result<Arc<dyn StorageFile>> {
         let path = self.directory.join(name);
-        let file = options.open(&path).map_err(|e| Error::io(path.display().to_string(), action, e))?;
+        let file = how.open(&path).map_err(|e| Error::io(path.display().to_string(), action, e))?;
         let len = file.metadata().map_err(|e| Error::io(name, action, e))?.len();
         Ok(Arc::new(RealFile {
             name: name.to_owned(),
             file,
             len: AtomicU64::new(len),
-            syncs_times: AtomicBool::new(false),
+            syncs_times: options.syncs_times,
             meters: self.meters.clone(),
             totals: self.totals.clone(),
         }))
@@ -73,12 +80,12 @@ impl FileStorage {
 }
 
 impl Storage for FileStorage {
-    fn create(&self, _task: &mut Task, name: &str) -> Result<Arc<dyn StorageFile>> {
-        self.handle(name, "create", OpenOptions::new().read(true).write(true).create(true).truncate(true))
+    fn create(&self, _task: &mut Task, name: &str, options: FileOptions) -> Result<Arc<dyn StorageFile>> {
+        self.handle(name, "create", OpenOptions::new().read(true).write(true).create(true).truncate(true), options)
     }
 
-    fn open(&self, _task: &mut Task, name: &str) -> Result<Arc<dyn StorageFile>> {
-        self.handle(name, "open", OpenOptions::new().read(true).write(true))
+    fn open(&self, _task: &mut Task, name: &str, options: FileOptions) -> Result<Arc<dyn StorageFile>> {
+        self.handle(name, "open", OpenOptions::new().read(true).write(true), options)
     }
 
     fn remove(&self, _task: &mut Task, name: &str) -> Result<()> {
@@ -136,18 +143,12 @@ struct RealFile {
     name: String,
     file: File,
     len: AtomicU64,
-    syncs_times: AtomicBool,
+    syncs_times: bool,
     meters: Arc<Meters>,
     totals: Arc<Totals>,
 }
 
 impl StorageFile for RealFile {
-    fn use_page_cache(&self, _cached: PageCached) {}
-
-    fn sync_times(&self) {
-        self.syncs_times.store(true, Ordering::Relaxed);
-    }
-
     fn read_at(&self, task: &mut Task, purpose: Purpose, offset: u64, buffer: &mut [u8]) -> Result<()> {
         task.charge(Work::StorageCall, 1);
         task.charge(Work::StorageReadByte, buffer.len() as u64);
@@ -170,8 +171,7 @@ impl StorageFile for RealFile {
     fn sync(&self, task: &mut Task, purpose: Purpose) -> Result<()> {
         task.charge(Work::StorageSync, 1);
         self.meters.synced(purpose);
-        let synced =
-            if self.syncs_times.load(Ordering::Relaxed) { self.file.sync_all() } else { self.file.sync_data() };
+        let synced = if self.syncs_times { self.file.sync_all() } else { self.file.sync_data() };
         synced.map_err(|e| Error::io(&*self.name, "sync", e))
     }
 
@@ -206,7 +206,7 @@ mod tests {
         let storage = FileStorage::new(folder.path(), Arc::default()).unwrap();
         let mut task = Task::wall(0);
         for name in ["000001.sst", "000002.sst", "000003.sst"] {
-            storage.create(&mut task, name).unwrap();
+            storage.create(&mut task, name, FileOptions::DIRECT).unwrap();
         }
         let asked = Cell::new(0);
         let told = storage.sync_everything(|| {

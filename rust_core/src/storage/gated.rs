@@ -1,6 +1,7 @@
 //! A storage with a gate before its accesses: the gate lets an access through, leaves it out, or answers with an error.
 
-use super::{PageCached, Storage, StorageFile};
+use super::contract::{Storage, StorageFile};
+use super::file_options::FileOptions;
 use crate::error::{Error, Result};
 use crate::metrics::{Meters, Purpose};
 use crate::task::Task;
@@ -79,14 +80,14 @@ impl<G: Gate> GatedStorage<G> {
 }
 
 impl<G: Gate> Storage for GatedStorage<G> {
-    fn create(&self, task: &mut Task, name: &str) -> Result<Arc<dyn StorageFile>> {
+    fn create(&self, task: &mut Task, name: &str, options: FileOptions) -> Result<Arc<dyn StorageFile>> {
         self.gate.before(Operation::Create, name)?;
-        Ok(self.wrap(name, self.inner.create(task, name)?))
+        Ok(self.wrap(name, self.inner.create(task, name, options)?))
     }
 
-    fn open(&self, task: &mut Task, name: &str) -> Result<Arc<dyn StorageFile>> {
+    fn open(&self, task: &mut Task, name: &str, options: FileOptions) -> Result<Arc<dyn StorageFile>> {
         self.gate.before(Operation::Open, name)?;
-        Ok(self.wrap(name, self.inner.open(task, name)?))
+        Ok(self.wrap(name, self.inner.open(task, name, options)?))
     }
 
     fn remove(&self, task: &mut Task, name: &str) -> Result<()> {
@@ -134,14 +135,6 @@ struct GatedFile<G> {
 }
 
 impl<G: Gate> StorageFile for GatedFile<G> {
-    fn use_page_cache(&self, cached: PageCached) {
-        self.inner.use_page_cache(cached);
-    }
-
-    fn sync_times(&self) {
-        self.inner.sync_times();
-    }
-
     fn read_at(&self, task: &mut Task, purpose: Purpose, offset: u64, buffer: &mut [u8]) -> Result<()> {
         self.gate.before(Operation::Read, &self.name)?;
         self.inner.read_at(task, purpose, offset, buffer)

@@ -1,7 +1,8 @@
 //! Files in memory, with what a crash would leave of them. Tests run on it, and simulated hardware puts a device under it.
 
+use super::contract::{Storage, StorageFile};
+use super::file_options::FileOptions;
 use super::power_cut::{Change, Content, Directory, EntryChange, Shared, Unsynced};
-use super::{PageCached, Storage, StorageFile};
 use crate::cost::Work;
 use crate::error::{Error, Result};
 use crate::metrics::{Meters, Purpose};
@@ -128,11 +129,11 @@ impl MemoryStorage {
 }
 
 impl Storage for MemoryStorage {
-    fn create(&self, _task: &mut Task, name: &str) -> Result<Arc<dyn StorageFile>> {
+    fn create(&self, _task: &mut Task, name: &str, _options: FileOptions) -> Result<Arc<dyn StorageFile>> {
         Ok(Arc::new(self.create_file(name)))
     }
 
-    fn open(&self, _task: &mut Task, name: &str) -> Result<Arc<dyn StorageFile>> {
+    fn open(&self, _task: &mut Task, name: &str, _options: FileOptions) -> Result<Arc<dyn StorageFile>> {
         Ok(Arc::new(self.open_file(name)?))
     }
 
@@ -221,10 +222,6 @@ impl MemoryFile {
 }
 
 impl StorageFile for MemoryFile {
-    fn use_page_cache(&self, _cached: PageCached) {}
-
-    fn sync_times(&self) {}
-
     fn read_at(&self, task: &mut Task, purpose: Purpose, offset: u64, buffer: &mut [u8]) -> Result<()> {
         self.copy_out(task, offset, buffer)?;
         self.count_read(purpose, buffer.len() as u64);

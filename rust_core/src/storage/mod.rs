@@ -1,7 +1,9 @@
 //! Where bytes live. Every byte that is written or read carries its purpose; the storage counts bytes by purpose in the
 //! [`Meters`] that it was made with, and in all on its own, so that the two can be held against each other.
 
+mod contract;
 pub mod faulty;
+mod file_options;
 pub mod files;
 pub mod gated;
 pub mod memory;
@@ -11,89 +13,10 @@ pub mod run_directory;
 pub mod simulated;
 pub mod space;
 
-use crate::error::Result;
-use crate::metrics::{Meters, Purpose};
-use crate::task::Task;
-use std::sync::Arc;
-
+pub use contract::{Storage, StorageFile};
 pub use faulty::FaultyStorage;
+pub use file_options::{FileOptions, PageCached, Writes};
 pub use files::FileStorage;
 pub use memory::MemoryStorage;
 pub use run_directory::RunDirectory;
 pub use simulated::SimulatedStorage;
-
-/// A directory of files.
-pub trait Storage: Send + Sync {
-    /// Creates an empty file, replacing one of the same name. Its directory entry is durable after
-    /// [`Storage::sync_directory`].
-    fn create(&self, task: &mut Task, name: &str) -> Result<Arc<dyn StorageFile>>;
-
-    /// Opens an existing file.
-    fn open(&self, task: &mut Task, name: &str) -> Result<Arc<dyn StorageFile>>;
-
-    /// Removes a file and frees its space. Open handles stay readable.
-    fn remove(&self, task: &mut Task, name: &str) -> Result<()>;
-
-    /// Renames a file, replacing a file at `to` atomically.
-    fn rename(&self, task: &mut Task, from: &str, to: &str) -> Result<()>;
-
-    /// Names of all files, sorted.
-    fn list(&self) -> Result<Vec<String>>;
-
-    /// Makes creations, removals and renames durable.
-    fn sync_directory(&self, task: &mut Task) -> Result<()>;
-
-    /// Bytes by purpose.
-    fn meters(&self) -> &Arc<Meters>;
-
-    /// Bytes that all files occupy.
-    fn used_bytes(&self) -> Result<u64>;
-
-    /// Bytes written in all, as the layer below saw them.
-    fn written_bytes(&self) -> u64;
-
-    /// Bytes read in all, as the layer below saw them.
-    fn read_bytes(&self) -> u64;
-}
-
-/// Which accesses of a file go through the operating system's page cache. All others go past it (`O_DIRECT`).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct PageCached {
-    /// Reads.
-    pub reads: bool,
-    /// Writes.
-    pub writes: bool,
-}
-
-/// An open file. Reads and writes may come from many tasks at once.
-pub trait StorageFile: Send + Sync {
-    /// Says, before the first access, which accesses through this handle go through the page cache. Only simulated storage
-    /// has to be told: memory has no page cache, and real files always go through the one of the operating system.
-    fn use_page_cache(&self, cached: PageCached);
-
-    /// From now on a sync through this handle makes the file's times durable as well, as fsync does and fdatasync does not.
-    fn sync_times(&self);
-
-    /// Fills `buffer` from `offset`. Fails if the file ends before.
-    fn read_at(&self, task: &mut Task, purpose: Purpose, offset: u64, buffer: &mut [u8]) -> Result<()>;
-
-    /// Writes `data` at `offset`, extending the file if needed.
-    fn write_at(&self, task: &mut Task, purpose: Purpose, offset: u64, data: &[u8]) -> Result<()>;
-
-    /// Makes all written bytes durable.
-    fn sync(&self, task: &mut Task, purpose: Purpose) -> Result<()>;
-
-    /// Length in bytes.
-    fn len(&self) -> u64;
-
-    /// Whether the file is empty.
-    fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Cuts or extends (with zeros, without writing them) to `bytes`.
-    fn set_len(&self, task: &mut Task, bytes: u64) -> Result<()>;
-
-    /// Gives the space of a range back while the file keeps its length (hole punching). Reads there return zeros.
-    fn punch_hole(&self, task: &mut Task, offset: u64, bytes: u64) -> Result<()>;
-}

@@ -302,6 +302,7 @@ impl Directory {
 #[cfg(test)]
 mod tests {
     use crate::metrics::Purpose;
+    use crate::storage::FileOptions;
     use crate::storage::memory::CrashKeeps;
     use crate::storage::{MemoryStorage, Storage, StorageFile};
     use crate::task::Task;
@@ -313,7 +314,7 @@ mod tests {
 
     fn bytes(storage: &MemoryStorage, name: &str) -> Option<Vec<u8>> {
         let mut task = Task::wall(0);
-        let file = storage.open(&mut task, name).ok()?;
+        let file = storage.open(&mut task, name, FileOptions::DIRECT).ok()?;
         let mut bytes = vec![0; file.len() as usize];
         file.read_at(&mut task, Purpose::Recovery, 0, &mut bytes).unwrap();
         Some(bytes)
@@ -333,7 +334,7 @@ mod tests {
     }
 
     fn synced_file(storage: &MemoryStorage, task: &mut Task, name: &str) -> std::sync::Arc<dyn StorageFile> {
-        let file = storage.create(task, name).unwrap();
+        let file = storage.create(task, name, FileOptions::DIRECT).unwrap();
         storage.sync_directory(task).unwrap();
         file
     }
@@ -394,7 +395,7 @@ mod tests {
         let (storage, mut task) = storage();
         synced_file(&storage, &mut task, "old");
         synced_file(&storage, &mut task, "from");
-        storage.create(&mut task, "new").unwrap();
+        storage.create(&mut task, "new", FileOptions::DIRECT).unwrap();
         storage.remove(&mut task, "old").unwrap();
         storage.rename(&mut task, "from", "to").unwrap();
         let names = |keeps: fn(u64) -> CrashKeeps| {

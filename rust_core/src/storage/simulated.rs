@@ -2,10 +2,11 @@
 //! Logs, and the files that say so, go through the operating system's page cache, and a file system keeps a journal.
 //! Writers of tables and pages wait for the device, whether the page cache keeps a copy or not.
 
+use super::contract::{Storage, StorageFile};
+use super::file_options::{FileOptions, Writes};
 use super::memory::{MemoryFile, MemoryStorage};
 use super::page_cache::{FileId, PAGE_BYTES, PageCache, PageCounts};
 use super::space::{BLOCK_BYTES, Extent, Placement, Space};
-use super::{PageCached, Storage, StorageFile};
 use crate::error::{Error, Result};
 use crate::metrics::{Meters, Purpose};
 use crate::scale::Scale;
@@ -15,8 +16,8 @@ use parking_lot::{Mutex, RwLock};
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Assumption: the operating system writes buffered bytes back in pieces of this size.
 pub const WRITE_BACK_BYTES: u64 = 1 << 20;
@@ -140,10 +141,8 @@ impl SimulatedStorage {
         self.volume.page_cache.lock().counts()
     }
 
-    fn handle(&self, name: &str, inner: MemoryFile, layout: Arc<Layout>) -> Arc<dyn StorageFile> {
-        let (name, volume) = (name.to_owned(), self.volume.clone());
-        let (page_cached, syncs_times) = (OnceLock::new(), AtomicBool::new(false));
-        Arc::new(SimulatedFile { name, inner, layout, volume, page_cached, syncs_times })
+    fn handle(&self, name: &str, inner: MemoryFile, layout: Arc<Layout>, options: FileOptions) -> Arc<dyn StorageFile> {
+        Arc::new(SimulatedFile { name: name.to_owned(), inner, layout, volume: self.volume.clone(), options })
     }
 
     /// Frees the blocks of a file that is gone. What the operating system held back of it is written first: a log of full
@@ -161,7 +160,7 @@ impl SimulatedStorage {
 }
 
 impl Storage for SimulatedStorage {
-    fn create(&self, task: &mut Task, name: &str) -> Result<Arc<dyn StorageFile>> {
+    fn create(&self, task: &mut Task, name: &str, options: FileOptions) -> Result<Arc<dyn StorageFile>> {
         self.give_back(task, name);
         let inner = self.inner.create_file(name);
         let cached = {
@@ -170,13 +169,13 @@ impl Storage for SimulatedStorage {
         };
         let layout = Arc::new(Layout { cached: Mutex::new(cached), ..Layout::default() });
         self.files.lock().insert(name.to_owned(), layout.clone());
-        Ok(self.handle(name, inner, layout))
+        Ok(self.handle(name, inner, layout, options))
     }
 
-    fn open(&self, _task: &mut Task, name: &str) -> Result<Arc<dyn StorageFile>> {
+    fn open(&self, _task: &mut Task, name: &str, options: FileOptions) -> Result<Arc<dyn StorageFile>> {
         let inner = self.inner.open_file(name)?;
         let layout = self.files.lock().get(name).cloned().unwrap_or_default();
-        Ok(self.handle(name, inner, layout))
+        Ok(self.handle(name, inner, layout, options))
     }
 
     fn remove(&self, task: &mut Task, name: &str) -> Result<()> {
@@ -222,41 +221,15 @@ impl Storage for SimulatedStorage {
     }
 }
 
-/// Whether writes of this purpose go through the operating system's cache, so that the writer does not wait for the
-/// device.
-fn is_buffered(purpose: Purpose) -> bool {
-    is_log(purpose) || purpose == Purpose::Manifest
-}
-
-/// Logs are synced once for each commit, whatever the size of the data. (The manifest is synced once for each table file:
-/// at a small scale the blocks around its few bytes would weigh as they never do at full size.)
-fn is_log(purpose: Purpose) -> bool {
-    matches!(purpose, Purpose::Wal | Purpose::Redo | Purpose::BinaryLog)
-}
-
-/// What the writer of tables and pages waits for: a page cleaner queues the pages of a batch and waits for them all.
-fn pace(purpose: Purpose) -> Pace {
-    match purpose {
-        Purpose::PageFlush | Purpose::Undo => Pace::Queued,
-        _ => Pace::Acknowledged,
-    }
-}
-
 struct SimulatedFile {
     name: String,
     inner: MemoryFile,
     layout: Arc<Layout>,
     volume: Arc<Volume>,
-    page_cached: OnceLock<PageCached>,
-    syncs_times: AtomicBool,
+    options: FileOptions,
 }
 
 impl SimulatedFile {
-    /// What the handle's user said of the page cache; who says nothing goes past it.
-    fn page_cached(&self) -> PageCached {
-        self.page_cached.get().copied().unwrap_or_default()
-    }
-
     fn note_time(&self, tick: u64) {
         let mut time = self.layout.time.lock();
         if time.0 != tick {
@@ -277,7 +250,7 @@ impl SimulatedFile {
 
     /// Pages under a range of bytes that the page cache lacks, and has from now on. `None` if the read goes past it.
     fn missing(&self, offset: u64, bytes: u64) -> Option<Vec<Range<u64>>> {
-        if !self.page_cached().reads {
+        if !self.options.cached.reads {
             return None;
         }
         let cached = self.layout.cached.lock();
@@ -292,13 +265,13 @@ impl SimulatedFile {
 
     /// Gives the pending bytes of a file to the device. Those of a log are written in whole blocks, the first and the last
     /// of which may have been written before.
-    fn write_back(&self, task: &mut Task, purpose: Purpose, pace: Pace) {
+    fn write_back(&self, task: &mut Task, pace: Pace) {
         let (start, end) = std::mem::take(&mut *self.layout.pending.lock());
         if start == end {
             return;
         }
         let (mut first, mut last) = (start, end);
-        if is_log(purpose) {
+        if self.options.is_log {
             (first, last) = (start / BLOCK_BYTES * BLOCK_BYTES, end.next_multiple_of(BLOCK_BYTES));
             self.volume.count(last - first - (end - start));
         }
@@ -307,11 +280,11 @@ impl SimulatedFile {
 
     /// Holds appended bytes back, until enough of them make a write. What is written over meanwhile, as the last block of a
     /// redo log is, changes in the page cache alone.
-    fn hold(&self, task: &mut Task, purpose: Purpose, offset: u64, bytes: u64) {
+    fn hold(&self, task: &mut Task, offset: u64, bytes: u64) {
         let (start, end) = *self.layout.pending.lock();
         let goes_on = start < end && (start..=end).contains(&offset);
         if !goes_on {
-            self.write_back(task, purpose, Pace::Buffered);
+            self.write_back(task, Pace::Buffered);
         }
         let mut pending = self.layout.pending.lock();
         *pending = if goes_on { (start, end.max(offset + bytes)) } else { (offset, offset + bytes) };
@@ -319,12 +292,12 @@ impl SimulatedFile {
             return;
         }
         // Small pieces end with a whole block, or their ends would be a large part of what is written.
-        let ends_whole = self.volume.piece_bytes < WRITE_BACK_BYTES && is_log(purpose);
+        let ends_whole = self.volume.piece_bytes < WRITE_BACK_BYTES && self.options.is_log;
         let end = pending.1;
         let whole = if ends_whole { end / BLOCK_BYTES * BLOCK_BYTES } else { end };
         pending.1 = whole;
         drop(pending);
-        self.write_back(task, purpose, Pace::Buffered);
+        self.write_back(task, Pace::Buffered);
         if whole < end {
             *self.layout.pending.lock() = (whole, end);
         }
@@ -332,15 +305,6 @@ impl SimulatedFile {
 }
 
 impl StorageFile for SimulatedFile {
-    fn use_page_cache(&self, cached: PageCached) {
-        // The first word counts: nobody changes how a file is open.
-        let _ = self.page_cached.set(cached);
-    }
-
-    fn sync_times(&self) {
-        self.syncs_times.store(true, Ordering::Relaxed);
-    }
-
     fn read_at(&self, task: &mut Task, purpose: Purpose, offset: u64, buffer: &mut [u8]) -> Result<()> {
         self.inner.copy_out(task, offset, buffer)?;
         let bytes = buffer.len() as u64;
@@ -364,25 +328,25 @@ impl StorageFile for SimulatedFile {
         }
         self.inner.write_at(task, purpose, offset, data)?;
         self.note_time(1 + task.now_ns / TICK_NS);
-        if (is_buffered(purpose) || self.page_cached().writes)
+        if self.options.cached.writes
             && let Some(file) = *self.layout.cached.lock()
         {
             self.volume.page_cache.lock().write(file, offset, bytes);
         }
-        if is_buffered(purpose) {
-            self.hold(task, purpose, offset, bytes);
-        } else {
-            self.layout.write(task, offset, bytes, pace(purpose));
+        match self.options.writes {
+            Writes::Buffered => self.hold(task, offset, bytes),
+            Writes::Queued => self.layout.write(task, offset, bytes, Pace::Queued),
+            Writes::Acknowledged => self.layout.write(task, offset, bytes, Pace::Acknowledged),
         }
         Ok(())
     }
 
     fn sync(&self, task: &mut Task, purpose: Purpose) -> Result<()> {
         self.inner.sync(task, purpose)?;
-        self.write_back(task, purpose, Pace::Acknowledged);
+        self.write_back(task, Pace::Acknowledged);
         let length = self.len();
-        let has_grown = is_log(purpose) && self.layout.committed.swap(length, Ordering::Relaxed) != length;
-        if has_grown || (self.syncs_times.load(Ordering::Relaxed) && self.time_is_uncommitted()) {
+        let has_grown = self.options.is_log && self.layout.committed.swap(length, Ordering::Relaxed) != length;
+        if has_grown || (self.options.syncs_times && self.time_is_uncommitted()) {
             self.volume.commit(task);
         }
         task.access(Access::Sync);
@@ -416,6 +380,7 @@ impl StorageFile for SimulatedFile {
 mod tests {
     use super::*;
     use crate::cost::WorkCounts;
+    use crate::storage::PageCached;
     use crate::task::Charge;
 
     /// Notes what the device is asked for.
@@ -470,12 +435,9 @@ mod tests {
 
     /// A table of 10 pages, the last of them in part, opened anew.
     fn table(storage: &SimulatedStorage, task: &mut Task, cached: PageCached) -> Arc<dyn StorageFile> {
-        let table = storage.create(task, "1.sst").unwrap();
-        table.use_page_cache(cached);
+        let table = storage.create(task, "1.sst", FileOptions::table(cached)).unwrap();
         table.write_at(task, Purpose::Flush, 0, &vec![7; 40_000]).unwrap();
-        let table = storage.open(task, "1.sst").unwrap();
-        table.use_page_cache(cached);
-        table
+        storage.open(task, "1.sst", FileOptions::table(cached)).unwrap()
     }
 
     fn read(table: &dyn StorageFile, task: &mut Task, offset: u64, bytes: usize) {
@@ -487,7 +449,7 @@ mod tests {
     #[test]
     fn a_synced_log_that_grows_writes_whole_blocks_and_a_journal_commit() {
         let (storage, asked, mut task) = storage();
-        let log = storage.create(&mut task, "log").unwrap();
+        let log = storage.create(&mut task, "log", FileOptions::LOG).unwrap();
         for n in 0..2 {
             log.write_at(&mut task, Purpose::Wal, n * 100, &[7; 100]).unwrap();
             log.sync(&mut task, Purpose::Wal).unwrap();
@@ -509,8 +471,8 @@ mod tests {
     #[test]
     fn who_syncs_times_commits_them_once_a_tick_for_all_files() {
         let (storage, asked, mut task) = storage();
-        let files = ["1", "2", "3"].map(|name| storage.create(&mut task, name).unwrap());
-        files[..2].iter().for_each(|file| file.sync_times());
+        let files = [("1", true), ("2", true), ("3", false)]
+            .map(|(name, times)| storage.create(&mut task, name, FileOptions::DIRECT.with_times(times)).unwrap());
         let mut commits = |at_ns: u64, file: usize| {
             task.now_ns = at_ns;
             let before = storage.meters().snapshot();
@@ -535,7 +497,7 @@ mod tests {
     #[test]
     fn a_log_of_fixed_length_needs_no_journal() {
         let (storage, asked, mut task) = storage();
-        let log = storage.create(&mut task, "redo").unwrap();
+        let log = storage.create(&mut task, "redo", FileOptions::LOG).unwrap();
         log.write_at(&mut task, Purpose::Redo, 0, &vec![0; 65536]).unwrap();
         log.sync(&mut task, Purpose::Redo).unwrap();
         log.write_at(&mut task, Purpose::Redo, 4000, &[7; 512]).unwrap();
@@ -547,7 +509,7 @@ mod tests {
     #[test]
     fn a_log_that_is_not_synced_is_written_in_large_pieces_and_when_it_is_removed() {
         let (storage, asked, mut task) = storage();
-        let log = storage.create(&mut task, "log").unwrap();
+        let log = storage.create(&mut task, "log", FileOptions::LOG).unwrap();
         (0..300).for_each(|n| log.write_at(&mut task, Purpose::Wal, n * 4096, &[7; 4096]).unwrap());
         assert_eq!(asked.written(), [1 << 20]);
         storage.remove(&mut task, "log").unwrap();
@@ -559,7 +521,7 @@ mod tests {
     fn a_storage_that_stands_for_a_larger_one_writes_back_in_smaller_pieces_and_whole_blocks() {
         let (_, asked, mut task) = storage();
         let storage = SimulatedStorage::new(Arc::default(), 1 << 30, 0, Scale::standing_for(64.0));
-        let log = storage.create(&mut task, "log").unwrap();
+        let log = storage.create(&mut task, "log", FileOptions::LOG).unwrap();
         (0..50).for_each(|n| log.write_at(&mut task, Purpose::Wal, n * 1000, &[7; 1000]).unwrap());
         assert_eq!(asked.written(), [4 * 4096, 4 * 4096, 4 * 4096]);
         log.sync(&mut task, Purpose::Wal).unwrap();
@@ -571,7 +533,7 @@ mod tests {
     fn a_removed_file_is_trimmed_and_its_space_used_again() {
         let (storage, asked, mut task) = storage();
         for name in ["1.sst", "2.sst"] {
-            let table = storage.create(&mut task, name).unwrap();
+            let table = storage.create(&mut task, name, FileOptions::DIRECT).unwrap();
             table.write_at(&mut task, Purpose::Flush, 0, &[7; 10_000]).unwrap();
             storage.remove(&mut task, name).unwrap();
         }

@@ -16,7 +16,8 @@ fn key(n: u32) -> Vec<u8> {
     format!("entry{n:08}-of-a-secondary-index").into_bytes()
 }
 
-/// An index of eight times the pool, whose leaves a random load has left half full, and none of the first ones in the pool.
+/// An index of eight times the pool, whose leaves a random load has left half full, and none of the first ones in the
+/// pool.
 fn loaded(more: &str) -> (Arc<MemoryStorage>, Driven) {
     let (storage, mut driven) = Driven::fresh(&format!("{POOL} {more}"));
     let mut order = (0..ENTRIES).map(|n| n * 7919 % ENTRIES).collect::<Vec<_>>();

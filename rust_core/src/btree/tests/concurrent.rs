@@ -95,8 +95,8 @@ fn scan(engine: &dyn Engine, task: &mut Task, key: &[u8], forward: bool) {
     }
 }
 
-/// Clients and workers on an engine with these options; whatever they did must be there, also after a crash. Returns how
-/// many changes were buffered.
+/// Clients and workers on an engine with these options; whatever they did must be there, also after a crash. Returns
+/// how many changes were buffered.
 fn disturb(text: &str, load: Load, steps: u32) -> f64 {
     let memory = Arc::new(MemoryStorage::new(Arc::default()));
     let storage: Arc<dyn Storage> = Arc::new(SlowStorage(memory.clone()));
@@ -159,8 +159,8 @@ fn compressed_tables_beside_others_stand_clients_and_workers() {
 fn a_flush_that_meets_a_latched_page_writes_the_others_first() {
     let (_, mut driven) = Driven::fresh("page_size=4096 buffer_pool_size=4194304 redo_log_capacity=16777216");
     (0..200).for_each(|n| driven.put(format!("{n:08}").as_bytes(), &[7; 500]).unwrap());
-    let pool = driven.engine.forest().pool.clone();
-    let frames = pool.dirty.oldest_frames(64);
+    let pool = driven.engine.forest().store.pool.clone();
+    let frames = pool.flush_list.oldest_frames(64);
     let count = frames.len();
     assert!(count > 10);
     let last = frames.iter().map(|frame| pool.page_hint(*frame)).max().unwrap();
@@ -175,22 +175,22 @@ fn a_flush_that_meets_a_latched_page_writes_the_others_first() {
     // The owner of the latch gets frames meanwhile: all but its own are written without it.
     for _ in 0..20_000_000 {
         pool.complete_written();
-        if pool.dirty.len() == 1 {
+        if pool.flush_list.len() == 1 {
             break;
         }
         std::thread::yield_now();
     }
-    assert_eq!((pool.dirty.len(), pool.dirty.is_dirty(latched.frame)), (1, true), "of {count} pages");
+    assert_eq!((pool.flush_list.len(), pool.flush_list.is_dirty(latched.frame)), (1, true), "of {count} pages");
     drop(latched);
     job.join().unwrap();
-    assert_eq!(pool.dirty.len(), 0);
+    assert_eq!(pool.flush_list.len(), 0);
 }
 
 #[test]
 fn a_page_read_ahead_does_not_replace_one_written_since() {
     let (_, mut driven) = Driven::fresh(TINY);
     driven.put(b"key", b"value").unwrap();
-    let pool = driven.engine.forest().pool.clone();
+    let pool = driven.engine.forest().store.pool.clone();
     let root = driven.engine.forest().trees()[0].root;
     let writes = pool.table.entry(root).writes();
     let frame = pool.table.entry(root).frame().unwrap();

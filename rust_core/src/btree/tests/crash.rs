@@ -1,10 +1,11 @@
 //! What a crash leaves: every synced batch, no half batch, whole trees.
 
 use super::{Driven, Model, TINY, file_bytes, noise, options, structure};
-use crate::btree::redo_block::{PAYLOAD, offset_of};
-use crate::btree::tablespaces::Tablespace;
+use crate::btree::log::{PAYLOAD, offset_of};
+use crate::btree::space::Tablespace;
 use crate::engine::{Commit, Engine, KeyLayout, WriteBatch};
 use crate::error::{Error, Result};
+use crate::storage::FileOptions;
 use crate::storage::memory::CrashKeeps;
 use crate::storage::{FaultyStorage, MemoryStorage, Storage};
 use std::collections::BTreeMap;
@@ -281,8 +282,8 @@ fn a_log_of_more_pages_than_the_pool_has_is_replayed_on_compressed_tables_beside
     }
 }
 
-/// The log begins with the image of a page that storage has in a later version, behind changes whose batch the log no longer
-/// tells of.
+/// The log begins with the image of a page that storage has in a later version, behind changes whose batch the log no
+/// longer tells of.
 #[test]
 fn a_page_that_is_newer_on_storage_than_its_image_in_the_log_stays_as_it_is() {
     let larger = TINY.replace("page_size=4096", "page_size=8192").replace("262144", "1048576");
@@ -294,13 +295,13 @@ fn a_page_that_is_newer_on_storage_than_its_image_in_the_log_stays_as_it_is() {
         driven.write(&mut batch, Commit::Synced).unwrap();
         let forest = driven.engine.forest();
         assert!(forest.undo.pages().len() == 1 && forest.counters.splits.load(Ordering::Relaxed) > 1, "{more}");
-        let is_undo = |frame: &u32| forest.undo.pages().contains(&forest.pool.page_hint(*frame));
-        let frames = forest.pool.dirty.oldest_frames(usize::MAX).into_iter().filter(|frame| !is_undo(frame));
-        let batches = forest.pool.write_frames(&mut driven.task, &frames.collect::<Vec<_>>(), true).unwrap();
-        forest.pool.complete_all(&batches);
-        let begin = forest.redo.checkpoint_lsn();
-        forest.pool.checkpoint_now(&mut driven.task).unwrap();
-        assert!(begin < forest.redo.checkpoint_lsn() && forest.redo.checkpoint_age() > 4096, "{more}");
+        let is_undo = |frame: &u32| forest.undo.pages().contains(&forest.store.pool.page_hint(*frame));
+        let frames = forest.store.pool.flush_list.oldest_frames(usize::MAX).into_iter().filter(|frame| !is_undo(frame));
+        let batches = forest.store.pool.write_frames(&mut driven.task, &frames.collect::<Vec<_>>(), true).unwrap();
+        forest.store.pool.complete_all(&batches);
+        let begin = forest.store.redo.checkpoint_lsn();
+        forest.store.pool.checkpoint_now(&mut driven.task).unwrap();
+        assert!(begin < forest.store.redo.checkpoint_lsn() && forest.store.redo.checkpoint_age() > 4096, "{more}");
         let left = Arc::new(memory.crash_clone(CrashKeeps::Synced));
         let mut again = Driven::open(left, &options(&text), KeyLayout::Plain).unwrap();
         assert_eq!(again.scan(b"").unwrap(), driven.scan(b"").unwrap(), "{more}");
@@ -373,9 +374,9 @@ fn an_interrupted_batch_is_rolled_forward() {
         }
         driven.write(&mut batch, Commit::Configured).unwrap();
         // The log as if the machine had stopped after so many bytes of it.
-        let log = memory.open(&mut driven.task, "redo.log").unwrap();
+        let log = memory.open(&mut driven.task, "redo.log", FileOptions::DIRECT).unwrap();
         let clone = memory.crash_clone(CrashKeeps::Everything);
-        let cut = clone.open(&mut driven.task, "redo.log").unwrap();
+        let cut = clone.open(&mut driven.task, "redo.log", FileOptions::DIRECT).unwrap();
         let keep = (at * 512 + 2048).min(log.len());
         cut.set_len(&mut driven.task, keep).unwrap();
         let mut again = Driven::open(Arc::new(clone), &options(&text), KeyLayout::Plain).unwrap();
@@ -417,11 +418,11 @@ fn interrupt_updates(text: &str) {
     let grown = driven.detail("lsn") - before;
     assert!((6_000.0..14_000.0).contains(&grown), "the log has the changed bytes, and undo their old ones: {grown}");
     let expected = driven.scan(b"").unwrap();
-    let block = offset_of(driven.engine.forest().redo.header(), before as u64 / PAYLOAD * PAYLOAD) / 512 * 512;
+    let block = offset_of(driven.engine.forest().store.redo.header(), before as u64 / PAYLOAD * PAYLOAD) / 512 * 512;
     let (mut old, mut new) = (0, 0);
     for at in 0..30u64 {
         let clone = memory.crash_clone(CrashKeeps::Everything);
-        let log = clone.open(&mut driven.task, "redo.log").unwrap();
+        let log = clone.open(&mut driven.task, "redo.log", FileOptions::DIRECT).unwrap();
         log.set_len(&mut driven.task, (block + at * 512).min(log.len())).unwrap();
         let mut again = Driven::open(Arc::new(clone), &options(&text), KeyLayout::Plain).unwrap();
         let found = again.scan(b"").unwrap();

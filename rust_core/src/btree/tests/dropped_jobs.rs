@@ -1,5 +1,5 @@
-//! Jobs that are dropped before they run, between their halves, or by a panic give back what they hold: nobody waits for
-//! them for ever.
+//! Jobs that are dropped before they run, between their halves, or by a panic give back what they hold: nobody waits
+//! for them for ever.
 
 use super::{Driven, options};
 use crate::engine::{Commit, Engine, KeyLayout, WriteBatch};
@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::storage::gated::{Gate, GatedStorage, Operation, Pass};
 use crate::storage::{MemoryStorage, Storage};
 use crate::task::{Admission, Job};
+use Fate::{DroppedBeforeItRuns, DroppedBetweenItsHalves, Installed, Panics};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -33,8 +34,6 @@ enum Fate {
     Panics,
     Installed,
 }
-
-use Fate::{DroppedBeforeItRuns, DroppedBetweenItsHalves, Installed, Panics};
 
 fn meet(driven: &mut Driven, mut job: Box<dyn Job>, trap: &Trap, fate: Fate) -> Result<()> {
     match fate {

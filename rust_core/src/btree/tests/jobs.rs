@@ -52,8 +52,8 @@ impl Observer for Unseen {
     }
 }
 
-/// Milliseconds of virtual time in which a thousand dirty pages and more are written back to a volume that takes 1 ms for
-/// any request, however many there are.
+/// Milliseconds of virtual time in which a thousand dirty pages and more are written back to a volume that takes 1 ms
+/// for any request, however many there are.
 fn settle_ms(text: &str) -> f64 {
     let volume = CloudVolume::new(CloudVolumeSpec {
         capacity_bytes: 1 << 40,
@@ -124,7 +124,7 @@ fn commits_sync_as_configured() {
         driven.pass(1500).unwrap();
         let redo = storage.meters().snapshot().since(&before).of(Purpose::Redo);
         assert!(redo.syncs >= 1, "a second later the log is durable");
-        assert_eq!(driven.engine.forest().redo.durable_lsn(), driven.engine.forest().redo.lsn());
+        assert_eq!(driven.engine.forest().store.redo.durable_lsn(), driven.engine.forest().store.redo.lsn());
     }
 }
 
@@ -134,7 +134,7 @@ fn a_synced_commit_is_durable_whatever_the_setting() {
     let mut batch = WriteBatch::default();
     batch.put(b"k", b"v");
     driven.write(&mut batch, Commit::Synced).unwrap();
-    assert_eq!(driven.engine.forest().redo.durable_lsn(), driven.engine.forest().redo.lsn());
+    assert_eq!(driven.engine.forest().store.redo.durable_lsn(), driven.engine.forest().store.redo.lsn());
 }
 
 #[test]
@@ -256,8 +256,8 @@ fn inner_pages_stay_in_a_pool_full_of_dirty_leaves() {
         driven.put(format!("{key:08}").as_bytes(), &[8; 200]).unwrap();
     }
     let read = (driven.detail("pages_read") - before) / 4000.0;
-    // The pool holds a quarter of the leaves. Were clean pages taken before colder dirty ones, each change would read the
-    // page above its leaf as well.
+    // The pool holds a quarter of the leaves. Were clean pages taken before colder dirty ones, each change would read
+    // the page above its leaf as well.
     assert!((0.6..0.95).contains(&read), "{read} pages read per change");
 }
 

@@ -5,7 +5,7 @@ use crate::engine::{Commit, Engine, KeyLayout, WriteBatch};
 use crate::error::Error;
 use crate::metrics::Purpose;
 use crate::storage::memory::CrashKeeps;
-use crate::storage::{FaultyStorage, MemoryStorage, Storage};
+use crate::storage::{FaultyStorage, FileOptions, MemoryStorage, Storage};
 use crate::task::Task;
 use std::sync::Arc;
 
@@ -99,10 +99,16 @@ fn a_lost_doublewrite_area_is_made_anew_and_all_rows_are_there() {
 #[test]
 fn files_that_were_cut_off_are_refused() {
     for (text, layout) in CASES {
-        let length = |storage: &MemoryStorage, name: &str| storage.open(&mut Task::wall(0), name).unwrap().len();
+        let length = |storage: &MemoryStorage, name: &str| {
+            storage.open(&mut Task::wall(0), name, FileOptions::DIRECT).unwrap().len()
+        };
         for bytes in [0, 1, 511, 512, 1600, 2047] {
             let storage = cut_off(text, layout);
-            storage.open(&mut Task::wall(0), "redo.log").unwrap().set_len(&mut Task::wall(0), bytes).unwrap();
+            storage
+                .open(&mut Task::wall(0), "redo.log", FileOptions::DIRECT)
+                .unwrap()
+                .set_len(&mut Task::wall(0), bytes)
+                .unwrap();
             expect_refusal(storage, (text, layout), "redo.log", "the header of a log 2048");
         }
         for name in ["pages.db", "compressed.db"] {
@@ -116,7 +122,11 @@ fn files_that_were_cut_off_are_refused() {
             for share in 0..8 {
                 let storage = memory.crash_clone(CrashKeeps::Synced);
                 let bytes = length(&storage, name) * share / 8;
-                storage.open(&mut Task::wall(0), name).unwrap().set_len(&mut Task::wall(0), bytes).unwrap();
+                storage
+                    .open(&mut Task::wall(0), name, FileOptions::DIRECT)
+                    .unwrap()
+                    .set_len(&mut Task::wall(0), bytes)
+                    .unwrap();
                 expect_refusal(storage, (text, layout), name, &format!("it has {bytes}"));
             }
         }
@@ -129,10 +139,14 @@ fn a_log_that_was_cut_off_behind_changes_of_written_pages_is_refused() {
     let memory = Arc::new(MemoryStorage::new(Arc::default()));
     let mut driven = Driven::open(memory.clone(), &options(ROOMY), KeyLayout::Plain).unwrap();
     fill(&mut driven, 0..1000);
-    driven.engine.forest().pool.flush_all(&mut driven.task).unwrap();
+    driven.engine.forest().store.pool.flush_all(&mut driven.task).unwrap();
     for bytes in [2048, 20 * 512, 100 * 512, 200 * 512] {
         let storage = memory.crash_clone(CrashKeeps::Synced);
-        storage.open(&mut Task::wall(0), "redo.log").unwrap().set_len(&mut Task::wall(0), bytes).unwrap();
+        storage
+            .open(&mut Task::wall(0), "redo.log", FileOptions::DIRECT)
+            .unwrap()
+            .set_len(&mut Task::wall(0), bytes)
+            .unwrap();
         expect_refusal(storage, (ROOMY, KeyLayout::Plain), "redo.log", "but was durable to");
     }
 }
@@ -144,10 +158,10 @@ fn the_log_of_another_engine_is_refused() {
         let mut driven = Driven::open(other.clone(), &options(text), layout).unwrap();
         fill(&mut driven, 0..3000);
         let mut task = Task::wall(0);
-        let theirs = other.open(&mut task, "redo.log").unwrap();
+        let theirs = other.open(&mut task, "redo.log", FileOptions::DIRECT).unwrap();
         let mut bytes = vec![0; theirs.len() as usize];
         theirs.read_at(&mut task, Purpose::Recovery, 0, &mut bytes).unwrap();
-        let log = mine.create(&mut task, "redo.log").unwrap();
+        let log = mine.create(&mut task, "redo.log", FileOptions::DIRECT).unwrap();
         log.write_at(&mut task, Purpose::Redo, 0, &bytes).unwrap();
         expect_refusal(mine, (text, layout), "redo.log", "the log of instance");
     }
@@ -184,12 +198,12 @@ fn an_engine_whose_making_was_interrupted_is_made_again() {
 #[test]
 fn a_log_half_made_for_another_capacity_goes_when_the_old_one_is_used() {
     let storage = Arc::new(cut_off(TINY, KeyLayout::Plain));
-    storage.create(&mut Task::wall(0), "redo.new").unwrap();
+    storage.create(&mut Task::wall(0), "redo.new", FileOptions::DIRECT).unwrap();
     let mut driven = Driven::open(storage.clone(), &options(TINY), KeyLayout::Plain).unwrap();
     assert_eq!(driven.scan(b"").unwrap().len(), 1000);
     assert!(!storage.list().unwrap().contains(&"redo.new".to_owned()));
     remove(&storage, &["redo.log"]);
-    storage.create(&mut Task::wall(0), "redo.new").unwrap();
+    storage.create(&mut Task::wall(0), "redo.new", FileOptions::DIRECT).unwrap();
     let left = storage.crash_clone(CrashKeeps::Everything);
     expect_refusal(left, (TINY, KeyLayout::Plain), "redo.log", "missing, though there is pages.db");
 }

@@ -1,8 +1,8 @@
 //! Compressed tables beside others that are not: what each kind takes on storage and in the pool, and what is refused.
 
-use super::{Driven, PACKED, assert_meters_agree, file_bytes, half_noise, options, spread, structure};
+use super::{Driven, ZIP, assert_meters_agree, file_bytes, half_noise, options, spread, structure};
 use crate::btree::page::EXTENT_PAGES;
-use crate::btree::tablespaces::Tablespace;
+use crate::btree::space::Tablespace;
 use crate::engine::{Commit, Engine, KeyLayout, WriteBatch};
 use crate::error::Error;
 use crate::metrics::Purpose;
@@ -15,7 +15,7 @@ const PAGE: u64 = 16384;
 const SLOT: u64 = 8192;
 
 fn mixed() -> String {
-    format!("{PACKED} compressed_indexes=\"{COMPRESSED}\"")
+    format!("{ZIP} compressed_indexes=\"{COMPRESSED}\"")
 }
 
 fn key(index: u32, n: u32) -> Vec<u8> {
@@ -44,14 +44,14 @@ fn loaded(text: &str, rows: u32) -> (Arc<MemoryStorage>, Driven) {
 }
 
 fn tree_pages(driven: &Driven, tablespace: Tablespace) -> u64 {
-    driven.engine.forest().spaces.lock().of(tablespace).taken_pages()
+    driven.engine.forest().store.spaces.lock().of(tablespace).taken_pages()
 }
 
 /// Frames that hold a page of a compressed table in its compressed form alone, or in both, and frames with other pages.
 fn frames(driven: &Driven) -> [u64; 3] {
-    let (pool, mut frames) = (&driven.engine.forest().pool, [0; 3]);
+    let (pool, mut frames) = (&driven.engine.forest().store.pool, [0; 3]);
     for frame in 0..pool.frames() as u32 {
-        let kind = pool.with_body(frame, true, |_, body| match (body.has_packed(), body.has_page()) {
+        let kind = pool.with_body(frame, true, |_, body| match (body.has_zip(), body.has_page()) {
             (true, false) => 0,
             (true, true) => 1,
             (false, _) => 2,
@@ -72,23 +72,23 @@ fn each_kind_takes_its_own_bytes_in_a_file_of_its_own() {
         let (taken, len) = (tree_pages(&driven, tablespace), file_bytes(&*storage, tablespace));
         assert!(taken * bytes <= len && len < (taken * 23 / 20 + extent) * bytes, "{len} for {taken} pages");
     }
-    let (_, all) = loaded(PACKED, 15_000);
-    let plain = PACKED.replace("key_block_size=8192", "");
+    let (_, all) = loaded(ZIP, 15_000);
+    let plain = ZIP.replace("key_block_size=8192", "");
     let (_, none) = loaded(&plain, 15_000);
     let half = |driven: &Driven| tree_pages(driven, Tablespace::System) as f64 / 2.0;
-    let packed = tree_pages(&driven, Tablespace::Compressed) as f64 / half(&all);
+    let zip = tree_pages(&driven, Tablespace::Compressed) as f64 / half(&all);
     let whole = tree_pages(&driven, Tablespace::System) as f64 / half(&none);
-    assert!((0.95..1.05).contains(&packed) && (0.95..1.05).contains(&whole), "{packed} {whole}");
+    assert!((0.95..1.05).contains(&zip) && (0.95..1.05).contains(&whole), "{zip} {whole}");
 }
 
 #[test]
 fn what_belongs_to_no_table_is_not_compressed() {
     let (_, driven) = loaded(&format!("{} change_buffering=all", mixed()), 2000);
     let forest = driven.engine.forest();
-    let changes = forest.changes.tree.get().unwrap().root;
+    let changes = forest.store.changes.tree.get().unwrap().root;
     for page_no in forest.undo.pages().into_iter().chain([0, changes]) {
-        let file = forest.pool.files.of_page(page_no);
-        assert_eq!((file.slot_bytes(), file.packed_bytes()), (PAGE as usize, 0), "page {page_no}");
+        let file = forest.store.pool.files.of_page(page_no);
+        assert_eq!((file.slot_bytes(), file.zip_bytes()), (PAGE as usize, 0), "page {page_no}");
     }
 }
 
@@ -127,16 +127,16 @@ fn the_pool_counts_both_kinds_by_what_they_take() {
                 driven.pass(20).unwrap();
             }
         }
-        let [packed, both, whole] = frames(&driven);
-        let bytes = (packed + both) * SLOT + (both + whole) * PAGE;
-        assert_eq!(driven.engine.forest().pool.packed_held_bytes(), bytes);
+        let [zip, both, whole] = frames(&driven);
+        let bytes = (zip + both) * SLOT + (both + whole) * PAGE;
+        assert_eq!(driven.engine.forest().store.pool.zip_held_bytes(), bytes);
         let spare = 2_097_152 / 16;
         assert!(bytes <= 2_097_152 + spare && bytes > 1_600_000, "{bytes}");
-        held[(round % 2) as usize].push((packed + both, whole));
+        held[(round % 2) as usize].push((zip + both, whole));
     }
-    let [after_packed, after_whole] = held;
-    for ((packed, fewer_whole), (fewer_packed, whole)) in after_packed.into_iter().skip(1).zip(after_whole) {
-        assert!(packed > 2 * fewer_packed, "compressed pages make room: {packed} {fewer_packed}");
+    let [after_zip, after_whole] = held;
+    for ((zip, fewer_whole), (fewer_zip, whole)) in after_zip.into_iter().skip(1).zip(after_whole) {
+        assert!(zip > 2 * fewer_zip, "compressed pages make room: {zip} {fewer_zip}");
         assert!(whole > 2 * fewer_whole, "other pages make room: {whole} {fewer_whole}");
     }
     assert!(driven.detail("pages_unzipped") > 0.0);
@@ -194,10 +194,10 @@ fn what_was_made_with_one_list_is_not_opened_with_another() {
             "{text}: {refused:?}"
         );
     };
-    let list = |list: &str| format!("{PACKED} compressed_indexes=\"{list}\"");
+    let list = |list: &str| format!("{ZIP} compressed_indexes=\"{list}\"");
     let (some, driven) = loaded(&mixed(), 100);
     drop(driven);
-    for text in [PACKED, &list("2"), &list("1:2"), &list("3")] {
+    for text in [ZIP, &list("2"), &list("1:2"), &list("3")] {
         refuses(&some, text);
     }
     // A table that is yet to be made may be either.
@@ -206,10 +206,10 @@ fn what_was_made_with_one_list_is_not_opened_with_another() {
     drop(driven);
     refuses(&some, &mixed());
     assert!(opened(&some, &list("1:7")).is_ok());
-    let (all, driven) = loaded(PACKED, 100);
+    let (all, driven) = loaded(ZIP, 100);
     drop(driven);
     refuses(&all, &mixed());
-    let (none, driven) = loaded(&PACKED.replace("key_block_size=8192", "compressed_indexes=\"1\""), 100);
+    let (none, driven) = loaded(&ZIP.replace("key_block_size=8192", "compressed_indexes=\"1\""), 100);
     drop(driven);
     let error = opened(&none, &mixed()).map(drop).unwrap_err();
     assert!(error.to_string().contains("key_block_size"), "{error}");
@@ -218,7 +218,7 @@ fn what_was_made_with_one_list_is_not_opened_with_another() {
 #[test]
 fn a_list_that_names_no_indexes_is_refused() {
     for list in ["", "none", "1,2", "1:", "1::2", "-1", "4294967294", "all:1"] {
-        let result = options(&format!("{PACKED} compressed_indexes=\"{list}\"")).check();
+        let result = options(&format!("{ZIP} compressed_indexes=\"{list}\"")).check();
         assert!(
             matches!(&result, Err(Error::Invalid { field, .. }) if field == "options.compressed_indexes"),
             "{list}"

@@ -10,7 +10,7 @@ mod matrix;
 mod mixed;
 mod model;
 mod own_keys;
-mod packed;
+mod page_zip;
 mod range_count;
 mod redo_bytes;
 mod redo_rot;
@@ -19,12 +19,12 @@ pub(super) mod slow_storage;
 mod structure;
 mod whole_but_wrong;
 
-use super::tablespaces::Tablespace;
-use super::{Btree, Options};
+use crate::btree::space::Tablespace;
+use crate::btree::{Btree, Options};
 use crate::engine::{Commit, Engine, KeyLayout, WriteBatch};
 use crate::error::Result;
 use crate::scale::Scale;
-use crate::storage::{MemoryStorage, Storage};
+use crate::storage::{FileOptions, MemoryStorage, Storage};
 use crate::task::{Admission, Signal, Task};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -53,7 +53,7 @@ fn options(text: &str) -> Options {
 const TINY: &str = "page_size=4096 buffer_pool_size=262144 redo_log_capacity=262144 io_capacity_max=4000";
 
 /// Compressed tables, in a pool of 128 whole pages.
-const PACKED: &str = "page_size=16384 key_block_size=8192 buffer_pool_size=2097152 redo_log_capacity=2097152";
+const ZIP: &str = "page_size=16384 key_block_size=8192 buffer_pool_size=2097152 redo_log_capacity=2097152";
 
 /// An engine with the task that drives it.
 struct Driven {
@@ -161,7 +161,7 @@ fn spread(n: u32) -> [u8; 4] {
 }
 
 fn file_bytes(storage: &dyn Storage, tablespace: Tablespace) -> u64 {
-    storage.open(&mut Task::wall(0), tablespace.file_name()).unwrap().len()
+    storage.open(&mut Task::wall(0), tablespace.file_name(), FileOptions::DIRECT).unwrap().len()
 }
 
 /// Bytes by purpose are the bytes that the storage saw.

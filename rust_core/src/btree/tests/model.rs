@@ -2,7 +2,7 @@
 
 use super::{Driven, TINY, assert_meters_agree, options, structure};
 use crate::engine::{Commit, Engine, KeyLayout, WriteBatch};
-use crate::storage::{MemoryStorage, Storage};
+use crate::storage::{FileOptions, MemoryStorage, Storage};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -65,7 +65,7 @@ fn many_keys() -> impl Strategy<Value = Op> {
 }
 
 /// Compressed tables, of which the pool holds a part too.
-const PACKED: &str = "page_size=8192 key_block_size=4096 buffer_pool_size=262144 redo_log_capacity=524288";
+const ZIP: &str = "page_size=8192 key_block_size=4096 buffer_pool_size=262144 redo_log_capacity=524288";
 
 /// Compressed tables beside others, by the indexes that are compressed.
 const MIXES: [&str; 4] = ["0", "1:2", "0:2", "1"];
@@ -309,10 +309,10 @@ proptest! {
         buffering in prop::sample::select(vec!["inserts", "all"]),
         max_size in prop::sample::select(vec![6, 25, 50]),
         layout in prop::sample::select(vec![KeyLayout::Plain, KeyLayout::Indexed]),
-        packed in prop::bool::weighted(0.5),
+        zip in prop::bool::weighted(0.5),
         indexes in prop::sample::select(vec!["all", "0", "1:2", "0:2"]),
     ) {
-        let pages = if packed { format!("{PACKED} compressed_indexes=\"{indexes}\"") } else { TINY.to_owned() };
+        let pages = if zip { format!("{ZIP} compressed_indexes=\"{indexes}\"") } else { TINY.to_owned() };
         let text = format!(
             "{pages} change_buffering={buffering} change_buffer_max_size={max_size} doublewrite=false \
              old_blocks_time=0"
@@ -379,9 +379,9 @@ fn bytes_on_disk_shrink_with_compression() {
         }
         driven.engine.close(&mut driven.task).unwrap();
         storage.used_bytes().unwrap()
-            - storage.open(&mut driven.task, "redo.log").unwrap().len()
-            - storage.open(&mut driven.task, "doublewrite.db").unwrap().len()
+            - storage.open(&mut driven.task, "redo.log", FileOptions::DIRECT).unwrap().len()
+            - storage.open(&mut driven.task, "doublewrite.db", FileOptions::DIRECT).unwrap().len()
     };
-    let (plain, packed) = (used("none"), used("zlib"));
-    assert!(packed * 3 < plain, "{packed} of {plain}");
+    let (plain, zip) = (used("none"), used("zlib"));
+    assert!(zip * 3 < plain, "{zip} of {plain}");
 }

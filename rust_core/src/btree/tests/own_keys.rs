@@ -1,5 +1,5 @@
-//! What a cursor owes its client while others change the tree: every key that the client wrote before the cursor came by,
-//! with the value of then, and none that the client removed.
+//! What a cursor owes its client while others change the tree: every key that the client wrote before the cursor came
+//! by, with the value of then, and none that the client removed.
 
 use super::slow_storage::SlowStorage;
 use super::{Driven, TINY, options, structure};
@@ -87,7 +87,8 @@ impl Owner {
         self.written += 1;
     }
 
-    /// A cursor over some entries from a random key on. Between its steps the others write, and now and then its own client.
+    /// A cursor over some entries from a random key on. Between its steps the others write, and now and then its own
+    /// client.
     fn walk(&mut self) {
         let (start, forward) = (self.random.random_range(0..KEYS * OWNERS), self.random.random());
         let start = key(start / OWNERS, start % OWNERS);
@@ -118,7 +119,8 @@ impl Owner {
         self.write(number, removes);
     }
 
-    /// Holds the entry that the cursor shows now, and all that lies between it and the one before, against what is known.
+    /// Holds the entry that the cursor shows now, and all that lies between it and the one before, against what is
+    /// known.
     fn see(&mut self, walk: &mut Walk, cursor: &dyn EngineIterator) {
         let now = cursor.valid().then(|| cursor.key().to_vec());
         let from = match walk.trail.len() {

@@ -107,7 +107,8 @@ fn link(table: &mut Table) -> Row {
     row
 }
 
-/// What is measured, transactions of so many rows, and bytes per row of the log of MariaDB 10.11.19, with those of purge.
+/// What is measured, transactions of so many rows, and bytes per row of the log of MariaDB 10.11.19, with those of
+/// purge.
 type Line = (&'static str, usize, f64, f64);
 
 /// Redo bytes per row, for a row in each transaction and for a hundred.

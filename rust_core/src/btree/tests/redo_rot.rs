@@ -1,12 +1,13 @@
-//! Damage of the log at rest: an error that names the file, or nothing is missing; never a silent loss of what was synced.
+//! Damage of the log at rest: an error that names the file, or nothing is missing; never a silent loss of what was
+//! synced.
 
 use super::{Driven, TINY, options};
-use crate::btree::redo_block::offset_of;
+use crate::btree::log::offset_of;
 use crate::engine::{Commit, KeyLayout, WriteBatch};
 use crate::error::Error;
 use crate::metrics::Purpose;
 use crate::storage::memory::CrashKeeps;
-use crate::storage::{MemoryStorage, Storage};
+use crate::storage::{FileOptions, MemoryStorage, Storage};
 use crate::task::Task;
 use std::sync::Arc;
 
@@ -30,7 +31,7 @@ fn rows_after(storage: &MemoryStorage, text: &str, damage: impl FnOnce(&MemorySt
 
 fn zero_sector(storage: &MemoryStorage, offset: u64) {
     let mut task = Task::wall(0);
-    let log = storage.open(&mut task, "redo.log").unwrap();
+    let log = storage.open(&mut task, "redo.log", FileOptions::DIRECT).unwrap();
     log.write_at(&mut task, Purpose::Redo, offset, &[0; 512]).unwrap();
 }
 
@@ -66,14 +67,14 @@ fn logs() -> Vec<(&'static str, String, MemoryStorage, usize, u64)> {
 
 /// The file's block in which the durable log ends.
 fn last_block(driven: &Driven) -> u64 {
-    let redo = &driven.engine.forest().redo;
+    let redo = &driven.engine.forest().store.redo;
     offset_of(redo.header(), redo.durable_lsn() - 1) / 512 * 512
 }
 
 #[test]
 fn a_flipped_bit_of_the_log_is_an_error_or_loses_nothing_synced() {
     for (name, text, storage, synced, _) in logs() {
-        let bits = storage.open(&mut Task::wall(0), "redo.log").unwrap().len() * 8;
+        let bits = storage.open(&mut Task::wall(0), "redo.log", FileOptions::DIRECT).unwrap().len() * 8;
         let (mut refused, mut harmless) = (0, 0);
         for n in 0..400u64 {
             match rows_after(&storage, &text, |left| left.flip_bit("redo.log", n * 2_654_435_761 % bits).unwrap()) {
@@ -102,7 +103,7 @@ fn a_bit_flipped_in_the_header_of_the_log_is_an_error_or_loses_nothing() {
 #[test]
 fn a_zeroed_sector_of_the_synced_log_is_an_error_or_loses_nothing() {
     for (name, text, storage, synced, last) in logs() {
-        let bytes = storage.open(&mut Task::wall(0), "redo.log").unwrap().len();
+        let bytes = storage.open(&mut Task::wall(0), "redo.log", FileOptions::DIRECT).unwrap().len();
         let mut refused = 0;
         for offset in (0..bytes).step_by(512).filter(|offset| *offset + 2048 < last || *offset > last) {
             match rows_after(&storage, &text, |left| zero_sector(left, offset)) {

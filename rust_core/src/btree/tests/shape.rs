@@ -93,9 +93,9 @@ fn hits_and_misses_add_up_to_pages_asked() {
     assert!(misses > 500 && hits > misses, "{hits} hits, {misses} misses");
 }
 
-/// Leaf and inner pages of 16 KiB that a real InnoDB (MariaDB 10.11.19) took per 100,000 rows of these shapes, inserted in
-/// this order. `id` is the number of the row, `hash` a number that jumps about. (Inserts all over a tree depend on how many
-/// there were: pages that were filled evenly split at about the same time.)
+/// Leaf and inner pages of 16 KiB that a real InnoDB (MariaDB 10.11.19) took per 100,000 rows of these shapes, inserted
+/// in this order. `id` is the number of the row, `hash` a number that jumps about. (Inserts all over a tree depend on
+/// how many there were: pages that were filled evenly split at about the same time.)
 #[test]
 fn rows_and_index_entries_take_the_space_that_they_take_in_innodb() {
     type Shape = fn(u64, u64) -> (Vec<u8>, usize);

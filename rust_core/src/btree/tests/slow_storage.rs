@@ -3,7 +3,7 @@
 
 use crate::error::Result;
 use crate::metrics::{Meters, Purpose};
-use crate::storage::{MemoryStorage, PageCached, Storage, StorageFile};
+use crate::storage::{FileOptions, MemoryStorage, Storage, StorageFile};
 use crate::task::Task;
 use std::sync::Arc;
 
@@ -24,12 +24,12 @@ impl SlowStorage {
 }
 
 impl Storage for SlowStorage {
-    fn create(&self, task: &mut Task, name: &str) -> Result<Arc<dyn StorageFile>> {
-        self.0.create(task, name).map(Self::slow)
+    fn create(&self, task: &mut Task, name: &str, options: FileOptions) -> Result<Arc<dyn StorageFile>> {
+        self.0.create(task, name, options).map(Self::slow)
     }
 
-    fn open(&self, task: &mut Task, name: &str) -> Result<Arc<dyn StorageFile>> {
-        self.0.open(task, name).map(Self::slow)
+    fn open(&self, task: &mut Task, name: &str, options: FileOptions) -> Result<Arc<dyn StorageFile>> {
+        self.0.open(task, name, options).map(Self::slow)
     }
 
     fn remove(&self, task: &mut Task, name: &str) -> Result<()> {
@@ -68,14 +68,6 @@ impl Storage for SlowStorage {
 struct SlowFile(Arc<dyn StorageFile>);
 
 impl StorageFile for SlowFile {
-    fn use_page_cache(&self, cached: PageCached) {
-        self.0.use_page_cache(cached);
-    }
-
-    fn sync_times(&self) {
-        self.0.sync_times();
-    }
-
     fn read_at(&self, task: &mut Task, purpose: Purpose, offset: u64, buffer: &mut [u8]) -> Result<()> {
         let half = buffer.len() / 2;
         let (first, second) = buffer.split_at_mut(half);

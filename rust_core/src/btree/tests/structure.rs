@@ -1,10 +1,9 @@
 //! A checker that walks everything: every tree is ordered, balanced and within its bounds, and every page is reachable
 //! exactly once or free.
 
-use crate::btree::forest::{Forest, Tree};
-use crate::btree::packed_page::Packed;
-use crate::btree::page::{Kind, Stored, View};
+use crate::btree::page::{Kind, PageZip, Stored, View};
 use crate::btree::space::META_PAGE;
+use crate::btree::tree::{Forest, Tree};
 use crate::task::Task;
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
@@ -29,12 +28,12 @@ pub struct Shape {
 /// Checks all trees and the space; panics at the first violation.
 pub fn check(forest: &Forest, task: &mut Task) -> Shape {
     let mut seen = BTreeSet::from([META_PAGE]);
-    seen.extend(forest.spaces.lock().maps());
+    seen.extend(forest.store.spaces.lock().maps());
     for page in forest.undo.pages() {
-        let undo = forest.pool.read(task, page).unwrap();
+        let undo = forest.store.pool.read(task, page).unwrap();
         let (kind, end) = (undo.view().kind(), undo.view().heap_top());
         assert!(
-            kind == Kind::Undo && end <= forest.pool.files.of_page(page).slot_bytes(),
+            kind == Kind::Undo && end <= forest.store.pool.files.of_page(page).slot_bytes(),
             "undo page {page}: {kind:?} up to {end}"
         );
         seen.insert(page);
@@ -48,17 +47,17 @@ pub fn check(forest: &Forest, task: &mut Task) -> Shape {
         capacity += walk.capacity;
         entries += walk.entries;
     }
-    if let Some(tree) = forest.changes.tree.get().copied() {
+    if let Some(tree) = forest.store.changes.tree.get().copied() {
         // All leaves were brought in, so that nothing is buffered any more.
         let before = seen.len();
         let mut walk = Walk { forest, task, tree, seen: &mut seen, used: 0, capacity: 0, entries: 0 };
         let level = walk.copy(tree.root)[21];
         walk.page(tree.root, level, None, None);
-        assert!(walk.entries == 0 && forest.changes.is_empty(), "changes of pages that no tree has");
-        let pages = forest.changes.tree_pages.load(Ordering::Relaxed);
+        assert!(walk.entries == 0 && forest.store.changes.is_empty(), "changes of pages that no tree has");
+        let pages = forest.store.changes.tree_pages.load(Ordering::Relaxed);
         assert_eq!(pages, (seen.len() - before) as u64, "pages of buffered changes");
     }
-    let mut spaces = forest.spaces.lock();
+    let mut spaces = forest.store.spaces.lock();
     assert!(seen.iter().all(|page| spaces.of_page(*page).is_taken(*page)), "a reachable page is free");
     assert_eq!(spaces.used_pages(), seen.len() as u64, "a taken page is not reachable");
     Shape { entries, leaf_fill: used as f64 / capacity.max(1) as f64 }
@@ -66,40 +65,40 @@ pub fn check(forest: &Forest, task: &mut Task) -> Shape {
 
 impl Walk<'_> {
     /// The compressed form of a page has its records.
-    fn check_packed(&mut self, page_no: u32, view: View) {
+    fn check_zip(&mut self, page_no: u32, view: View) {
         let mut stored = Vec::new();
-        let frame = self.forest.pool.table.entry(page_no).frame().unwrap();
-        self.forest.pool.with_body(frame, true, |_, body| body.append_stored(&mut stored));
-        let file = self.forest.pool.files.of_page(page_no);
+        let frame = self.forest.store.pool.table.entry(page_no).frame().unwrap();
+        self.forest.store.pool.with_body(frame, true, |_, body| body.append_stored(&mut stored));
+        let file = self.forest.store.pool.files.of_page(page_no);
         assert_eq!(stored.len(), file.slot_bytes(), "page {page_no}");
-        if file.packed_bytes() == 0 {
+        if file.zip_bytes() == 0 {
             return;
         }
-        let mut unpacked = vec![0; view.size()];
-        Packed(&stored).unpack(self.task, &mut unpacked).unwrap();
-        let unpacked = View(&unpacked);
-        assert_eq!(unpacked.count(), view.count(), "page {page_no}");
+        let mut decompressed = vec![0; view.size()];
+        PageZip(&stored).decompress(self.task, &mut decompressed).unwrap();
+        let decompressed = View(&decompressed);
+        assert_eq!(decompressed.count(), view.count(), "page {page_no}");
         for slot in 0..view.count() {
-            assert_eq!(unpacked.key(slot), view.key(slot), "page {page_no}, record {slot}");
+            assert_eq!(decompressed.key(slot), view.key(slot), "page {page_no}, record {slot}");
             if view.is_leaf() {
-                assert_eq!(unpacked.value(slot), view.value(slot), "page {page_no}, record {slot}");
+                assert_eq!(decompressed.value(slot), view.value(slot), "page {page_no}, record {slot}");
             } else {
-                assert_eq!(unpacked.child(slot), view.child(slot), "page {page_no}, record {slot}");
+                assert_eq!(decompressed.child(slot), view.child(slot), "page {page_no}, record {slot}");
             }
         }
     }
 
     fn copy(&mut self, page_no: u32) -> Vec<u8> {
-        self.forest.pool.read(self.task, page_no).unwrap().view().0.to_vec()
+        self.forest.store.pool.read(self.task, page_no).unwrap().view().0.to_vec()
     }
 
     fn page(&mut self, page_no: u32, level: u8, lower: Option<&[u8]>, upper: Option<&[u8]>) {
         assert!(self.seen.insert(page_no), "page {page_no} is reachable twice");
         let bytes = self.copy(page_no);
         let view = View(&bytes);
-        let files = &self.forest.pool.files;
+        let files = &self.forest.store.pool.files;
         assert!(std::ptr::eq(files.of_page(page_no), files.of_tree(self.tree.number)), "page {page_no} is not at home");
-        self.check_packed(page_no, view);
+        self.check_zip(page_no, view);
         assert_eq!((view.kind(), view.level(), view.tree()), (Kind::Tree, level, self.tree.number), "page {page_no}");
         let records = (0..view.count()).map(|slot| view.record_bytes(slot)).sum::<usize>();
         assert_eq!(records, view.used(), "page {page_no} accounts for its bytes wrongly");

@@ -1,14 +1,17 @@
 //! Pages and logs whose checksums match and which say what cannot be: each is named as corruption where it is met.
 
 use super::*;
-use crate::btree::page::{
-    AT_CHECKSUM, AT_COUNT, AT_KIND, AT_NEXT, HEADER_BYTES, Kind, Stored, View, get_u32, put_u16, put_u32,
+use crate::btree::log::{
+    Checkpoint, Header, LOG_HEADER_BYTES, PAYLOAD, Redo, append_blocks, read_frames, read_header, seal,
 };
-use crate::btree::page_edit::{Edit, Payload};
-use crate::btree::redo::{self, Checkpoint, Redo};
-use crate::btree::redo_block::{PAYLOAD, append_blocks, read_frames};
+use crate::btree::page::{
+    AT_CHECKSUM, AT_COUNT, AT_GARBAGE, AT_KIND, AT_LEVEL, AT_NEXT, Edit, HEADER_BYTES, Kind, Payload, Stored, View,
+    get_u32, put_u16, put_u32, put_u64,
+};
+use crate::btree::space::{REDO_FILE, Tablespace};
 use crate::error::Error;
 use crate::metrics::Purpose;
+use crate::storage::FileOptions;
 use crate::storage::StorageFile;
 
 const PAGE: usize = 4096;
@@ -16,7 +19,7 @@ const PAGE: usize = 4096;
 type Change<'a> = &'a dyn Fn(&mut [u8]);
 
 fn page_file(storage: &MemoryStorage) -> Arc<dyn StorageFile> {
-    storage.open(&mut Task::wall(0), Tablespace::System.file_name()).unwrap()
+    storage.open(&mut Task::wall(0), Tablespace::System.file_name(), FileOptions::DIRECT).unwrap()
 }
 
 fn read_page(storage: &MemoryStorage, page_no: u32) -> Vec<u8> {
@@ -134,10 +137,10 @@ fn a_page_that_contradicts_itself_has_a_defect() {
     };
     let first = View(&page).offset(0);
     let wrong: [Change; 8] = [
-        &|page| put_u32(page, crate::btree::page::AT_GARBAGE, u32::MAX),
-        &|page| put_u32(page, crate::btree::page::AT_GARBAGE, 0),
+        &|page| put_u32(page, AT_GARBAGE, u32::MAX),
+        &|page| put_u32(page, AT_GARBAGE, 0),
         &|page| put_u16(page, AT_COUNT, 1),
-        &|page| page[crate::btree::page::AT_LEVEL] = 255,
+        &|page| page[AT_LEVEL] = 255,
         &|page| page[first + 14] = b'q',
         &|page| page[first + 21] = b'z',
         &|page| put_u16(page, first + 2, 0x8005),
@@ -154,22 +157,22 @@ fn a_page_that_contradicts_itself_has_a_defect() {
 fn a_log_of_impossible_size_or_position_is_refused() {
     let (storage, _) = database();
     let task = &mut Task::wall(0);
-    let file = storage.open(task, redo::FILE).unwrap();
+    let file = storage.open(task, REDO_FILE, FileOptions::DIRECT).unwrap();
     let sealed = |at: u64, field: usize, value: u64| {
         let mut block = vec![0; 512];
         file.read_at(&mut Task::wall(0), Purpose::Recovery, at, &mut block).unwrap();
         let before = block.clone();
-        crate::btree::page::put_u64(&mut block, field, value);
-        redo::seal(&mut block);
+        put_u64(&mut block, field, value);
+        seal(&mut block);
         file.write_at(&mut Task::wall(0), Purpose::Redo, at, &block).unwrap();
-        let found = redo::read_header(&*file, &mut Task::wall(0));
+        let found = read_header(&*file, &mut Task::wall(0));
         file.write_at(&mut Task::wall(0), Purpose::Redo, at, &before).unwrap();
         found
     };
     for capacity in [0, 2047, 2048, 1 << 41, u64::MAX] {
         assert!(sealed(0, 24, capacity).is_err(), "capacity {capacity}");
     }
-    let (_, good) = redo::read_header(&*file, task).unwrap();
+    let (_, good) = read_header(&*file, task).unwrap();
     let at = [512, 1024][(good.sequence % 2) as usize];
     for lsn in [good.reach + 1, u64::MAX] {
         let found = sealed(at, 16, lsn);
@@ -180,18 +183,12 @@ fn a_log_of_impossible_size_or_position_is_refused() {
 #[test]
 fn a_frame_that_says_to_be_longer_than_the_file_is_not_waited_for() {
     let (storage, task) = (MemoryStorage::new(Arc::default()), &mut Task::wall(0));
-    let header = redo::Header {
-        page_bytes: 4096,
-        key_block_bytes: 0,
-        mixed: false,
-        indexed: false,
-        capacity: 1 << 40,
-        instance: 1,
-    };
+    let header =
+        Header { page_bytes: 4096, key_block_bytes: 0, mixed: false, indexed: false, capacity: 1 << 40, instance: 1 };
     let file = Redo::create(&storage, task, header).unwrap();
     let mut blocks = Vec::new();
     append_blocks(&mut blocks, 0, &[0xff; PAYLOAD as usize], 0);
-    file.write_at(task, Purpose::Redo, redo::HEADER_BYTES, &blocks).unwrap();
+    file.write_at(task, Purpose::Redo, LOG_HEADER_BYTES, &blocks).unwrap();
     let largest = crate::fuzz::allocation::largest_of(|| {
         assert!(read_frames(&*file, &mut Task::wall(0), header, Checkpoint::default()).unwrap().is_empty());
     });

@@ -12,6 +12,7 @@ use crate::lsm::options::Options;
 use crate::lsm::policy::WriteController;
 use crate::lsm::table::{BlockCache, FileMetaData, TableContext, TableReader, average_value_bytes, table_name};
 use crate::lsm::version::{CURRENT, Manifest, TableFile, Version, VersionEdit, manifest_name, read_manifest};
+use crate::storage::FileOptions;
 use crate::storage::Storage;
 use crate::task::{GroupSync, Serial, Signal, Task};
 use arc_swap::ArcSwap;
@@ -77,11 +78,12 @@ fn open_tables(
             let accepted = format!("at least {}, since level {level} has files", level + 1);
             return Err(Error::invalid("options.num_levels", options.num_levels, accepted));
         }
-        let file = storage.open(task, &name).map_err(|_| Error::corruption(&*name, 0, "the file is missing"))?;
+        let file = storage
+            .open(task, &name, FileOptions::table(options.page_cached()))
+            .map_err(|_| Error::corruption(&*name, 0, "the file is missing"))?;
         if file.len() != meta.bytes {
             return Err(Error::corruption(name, file.len(), format!("the file should have {} bytes", meta.bytes)));
         }
-        file.use_page_cache(options.page_cached());
         meta.compensate(average);
         let table = TableReader::open(task, context.clone(), number, level, file, meta.data_bytes)?;
         levels[level].push(Arc::new(TableFile { meta: Arc::new(meta), table: Arc::new(table) }));

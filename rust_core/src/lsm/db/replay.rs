@@ -10,6 +10,7 @@ use crate::lsm::log::{Break, Reader, Record, read_all};
 use crate::lsm::memtable::MemTable;
 use crate::lsm::options::WalRecoveryMode;
 use crate::lsm::version::VersionEdit;
+use crate::storage::FileOptions;
 use crate::task::Task;
 use std::cmp::Ordering::{Equal, Greater, Less};
 use std::sync::Arc;
@@ -80,7 +81,7 @@ impl DbImpl {
 
 impl Replay<'_> {
     fn read(&self, task: &mut Task, number: u64) -> Result<Log> {
-        let file = self.db.storage.open(task, &log_name(number))?;
+        let file = self.db.storage.open(task, &log_name(number), FileOptions::LOG)?;
         Ok(Log { number, bytes: read_all(task, &*file)? })
     }
 

@@ -5,16 +5,14 @@ use crate::codec::Compression;
 use crate::error::Result;
 use crate::lsm::table::{BuiltTable, FileMetaData, TableBuilderOptions, TableReader};
 use crate::lsm::version::TableFile;
-use crate::storage::StorageFile;
+use crate::storage::{FileOptions, StorageFile};
 use crate::task::Task;
 use std::sync::Arc;
 
 impl DbImpl {
     /// An empty file for a table.
     pub fn create_table(&self, task: &mut Task, name: &str) -> Result<Arc<dyn StorageFile>> {
-        let file = self.storage.create(task, name)?;
-        file.use_page_cache(self.options.page_cached());
-        Ok(file)
+        self.storage.create(task, name, FileOptions::table(self.options.page_cached()))
     }
 
     /// How a table with this codec is written. `bottommost`: no deeper level holds its keys.

@@ -5,6 +5,7 @@ use crate::cost::Work;
 use crate::error::Result;
 use crate::lsm::log::Framer;
 use crate::metrics::Purpose;
+use crate::storage::FileOptions;
 use crate::storage::{Storage, StorageFile};
 use crate::task::Task;
 use parking_lot::Mutex;
@@ -90,7 +91,7 @@ pub struct Logs {
 impl Logs {
     /// Creates a log file and makes it the newest.
     pub fn create(&self, task: &mut Task, storage: &dyn Storage, number: u64) -> Result<LogWriter> {
-        let file = storage.create(task, &log_name(number))?;
+        let file = storage.create(task, &log_name(number), FileOptions::LOG)?;
         let mut files = self.files.lock();
         let synced = if files.iter().all(|log| log.is_wholly_synced()) { 0 } else { UNKNOWN };
         let log = Arc::new(LogFile {

@@ -4,6 +4,7 @@
 use super::*;
 use crate::error::Error;
 use crate::storage::FaultyStorage;
+use crate::storage::FileOptions;
 use crate::storage::memory::CrashKeeps;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -246,7 +247,7 @@ fn a_flipped_bit_anywhere_is_an_error() {
     let left = inner.crash_clone(CrashKeeps::Everything);
     let mut flips = 0;
     for name in left.list().unwrap() {
-        let bytes = left.open(&mut Task::wall(0), &name).unwrap().len();
+        let bytes = left.open(&mut Task::wall(0), &name, FileOptions::DIRECT).unwrap().len();
         let step = (bytes * 8 / 60).max(1);
         for bit in (0..bytes * 8).step_by(step as usize).chain(bytes * 8 - 8..bytes * 8) {
             let copy = left.crash_clone(CrashKeeps::Everything);

@@ -4,6 +4,7 @@
 use super::*;
 use crate::error::Error;
 use crate::metrics::Purpose;
+use crate::storage::FileOptions;
 use crate::storage::memory::{CrashKeeps, SECTOR_BYTES};
 use serde_json::json;
 
@@ -41,20 +42,20 @@ fn logs(storage: &MemoryStorage) -> Vec<String> {
 }
 
 fn len(storage: &MemoryStorage, name: &str) -> u64 {
-    storage.open(&mut Task::wall(0), name).unwrap().len()
+    storage.open(&mut Task::wall(0), name, FileOptions::DIRECT).unwrap().len()
 }
 
 /// A copy with a range of a file overwritten.
 fn with_bytes(storage: &MemoryStorage, name: &str, at: u64, bytes: &[u8]) -> Arc<MemoryStorage> {
     let (copy, mut task) = (Arc::new(storage.crash_clone(CrashKeeps::Everything)), Task::wall(0));
-    copy.open(&mut task, name).unwrap().write_at(&mut task, Purpose::Wal, at, bytes).unwrap();
+    copy.open(&mut task, name, FileOptions::DIRECT).unwrap().write_at(&mut task, Purpose::Wal, at, bytes).unwrap();
     copy
 }
 
 /// A copy with a file of another length.
 fn with_len(storage: &MemoryStorage, name: &str, bytes: u64) -> Arc<MemoryStorage> {
     let (copy, mut task) = (Arc::new(storage.crash_clone(CrashKeeps::Everything)), Task::wall(0));
-    copy.open(&mut task, name).unwrap().set_len(&mut task, bytes).unwrap();
+    copy.open(&mut task, name, FileOptions::DIRECT).unwrap().set_len(&mut task, bytes).unwrap();
     copy
 }
 
@@ -99,7 +100,7 @@ fn a_sector_of_zeros_in_synced_rows_is_an_error() {
     let left = synced_rows(&options, 60);
     let log = &logs(&left)[0];
     let name = log.as_str();
-    let file = left.open(&mut Task::wall(0), name).unwrap();
+    let file = left.open(&mut Task::wall(0), name, FileOptions::DIRECT).unwrap();
     let mut zeroed = 0;
     for at in (0..file.len() - ROW_BYTES - 14 - SECTOR_BYTES as u64).step_by(SECTOR_BYTES) {
         let mut sector = [0; SECTOR_BYTES];

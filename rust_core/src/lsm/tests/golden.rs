@@ -7,6 +7,7 @@ use crate::lsm::keys::key::{self, Kind};
 use crate::lsm::options::BloomPolicy;
 use crate::lsm::table::{TableBuilder, TableBuilderOptions};
 use crate::metrics::Purpose;
+use crate::storage::FileOptions;
 use serde_json::json;
 
 fn key_of(n: u64) -> [u8; 16] {
@@ -28,7 +29,7 @@ fn a_table_of_200_000_keys_has_rocksdbs_blocks() {
         prefix: None,
         prefix_text: "nullptr".into(),
     };
-    let file = storage.create(&mut task, "000001.sst").unwrap();
+    let file = storage.create(&mut task, "000001.sst", FileOptions::DIRECT).unwrap();
     let mut builder = TableBuilder::new(options, file, "000001.sst".into(), Purpose::Flush);
     let mut internal = Vec::new();
     for n in 0..200_000u64 {
@@ -91,7 +92,7 @@ fn the_bytes_of_all_files_are_those_of_format_md() {
     let mut digest = |task: &mut Task, end: &str| {
         let names = storage.list().unwrap();
         let name = names.iter().find(|name| name.contains(end)).unwrap();
-        let file = storage.open(task, name).unwrap();
+        let file = storage.open(task, name, FileOptions::DIRECT).unwrap();
         let bytes = crate::lsm::log::read_all(task, &*file).unwrap();
         digests.push((name.clone(), bytes.len(), xxhash_rust::xxh3::xxh3_64(&bytes)));
     };

@@ -4,6 +4,7 @@ use super::*;
 use crate::error::Error;
 use crate::metrics::Purpose;
 use crate::scale::Scale;
+use crate::storage::FileOptions;
 use serde_json::json;
 
 /// Puts `keys` keys of 8 bytes with values of `bytes`, in scattered order, and runs jobs now and then.
@@ -420,7 +421,10 @@ fn a_manifest_beyond_its_size_is_begun_anew() {
         settle(&lsm).unwrap();
         let mut names = storage.list().unwrap();
         names.retain(|name| name.starts_with("MANIFEST-"));
-        let bytes = names.iter().map(|name| storage.open(&mut Task::wall(0), name).unwrap().len()).sum::<u64>();
+        let bytes = names
+            .iter()
+            .map(|name| storage.open(&mut Task::wall(0), name, FileOptions::DIRECT).unwrap().len())
+            .sum::<u64>();
         let held = scan(&lsm).unwrap();
         drop(lsm);
         assert_eq!(scan(&open(&storage, &options).unwrap()).unwrap(), held);
@@ -448,8 +452,12 @@ fn fewer_levels_than_there_are_files_in_is_refused() {
 fn files_of_another_program_are_left_alone() {
     let storage = memory();
     let mut task = Task::wall(0);
-    storage.create(&mut task, "notes.txt").unwrap().write_at(&mut task, Purpose::Manifest, 0, b"hi").unwrap();
-    storage.create(&mut task, "000099.sst.bak").unwrap();
+    storage
+        .create(&mut task, "notes.txt", FileOptions::DIRECT)
+        .unwrap()
+        .write_at(&mut task, Purpose::Manifest, 0, b"hi")
+        .unwrap();
+    storage.create(&mut task, "000099.sst.bak", FileOptions::DIRECT).unwrap();
     drop(open(&storage, &tiny(&json!({}))).unwrap());
     let names = storage.list().unwrap();
     assert!(names.contains(&"notes.txt".to_owned()) && names.contains(&"000099.sst.bak".to_owned()));

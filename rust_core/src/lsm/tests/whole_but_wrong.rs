@@ -5,6 +5,7 @@ use crate::error::Error;
 use crate::lsm::log::Framer;
 use crate::lsm::version::VersionEdit;
 use crate::metrics::Purpose;
+use crate::storage::FileOptions;
 use serde_json::json;
 
 /// Replaces a file by these records.
@@ -14,13 +15,13 @@ fn write_records(storage: &MemoryStorage, name: &str, records: &[Vec<u8>]) {
     for record in records {
         framer.frame(record, None, &mut bytes);
     }
-    storage.create(task, name).unwrap().write_at(task, Purpose::Wal, 0, &bytes).unwrap();
+    storage.create(task, name, FileOptions::DIRECT).unwrap().write_at(task, Purpose::Wal, 0, &bytes).unwrap();
 }
 
 fn current(storage: &MemoryStorage) -> String {
     let mut name = [0; 15];
     storage
-        .open(&mut Task::wall(0), "CURRENT")
+        .open(&mut Task::wall(0), "CURRENT", FileOptions::DIRECT)
         .unwrap()
         .read_at(&mut Task::wall(0), Purpose::Recovery, 0, &mut name)
         .unwrap();

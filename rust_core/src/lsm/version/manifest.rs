@@ -5,6 +5,7 @@ use super::version_edit::VersionEdit;
 use crate::error::{Error, Result};
 use crate::lsm::log::{Break, Framer, Reader, Record, read_all};
 use crate::metrics::Purpose;
+use crate::storage::FileOptions;
 use crate::storage::{Storage, StorageFile};
 use crate::task::Task;
 use std::sync::Arc;
@@ -39,7 +40,7 @@ impl Manifest {
     pub fn create(task: &mut Task, storage: &dyn Storage, number: u64, snapshot: &VersionEdit) -> Result<Self> {
         let name = manifest_name(number);
         let mut manifest = Self {
-            file: storage.create(task, &name)?,
+            file: storage.create(task, &name, FileOptions::BUFFERED)?,
             framer: Framer::new(number),
             number,
             offset: 0,
@@ -49,7 +50,7 @@ impl Manifest {
         };
         manifest.append(task, snapshot)?;
         manifest.snapshot_bytes = manifest.offset;
-        let next = storage.create(task, NEXT_CURRENT)?;
+        let next = storage.create(task, NEXT_CURRENT, FileOptions::BUFFERED)?;
         next.write_at(task, Purpose::Manifest, 0, format!("{name}\n").as_bytes())?;
         next.sync(task, Purpose::Manifest)?;
         // The manifest and the tables that it names must be found before CURRENT names it.
@@ -97,7 +98,7 @@ impl Manifest {
 
 /// Reads the edits of the manifest that `CURRENT` names. A torn last record was never acknowledged and is left out.
 pub fn read_manifest(task: &mut Task, storage: &dyn Storage) -> Result<Vec<VersionEdit>> {
-    let current = storage.open(task, CURRENT)?;
+    let current = storage.open(task, CURRENT, FileOptions::BUFFERED)?;
     let current = read_all(task, &*current)?;
     let (name, number) = std::str::from_utf8(&current)
         .ok()
@@ -105,7 +106,9 @@ pub fn read_manifest(task: &mut Task, storage: &dyn Storage) -> Result<Vec<Versi
         .and_then(|name| Some((name, name.strip_prefix("MANIFEST-")?.parse().ok()?)))
         .filter(|(name, number)| manifest_name(*number) == *name)
         .ok_or_else(|| Error::corruption(CURRENT, 0, "does not name a manifest"))?;
-    let file = storage.open(task, name).map_err(|_| Error::corruption(CURRENT, 0, format!("{name} is missing")))?;
+    let file = storage
+        .open(task, name, FileOptions::BUFFERED)
+        .map_err(|_| Error::corruption(CURRENT, 0, format!("{name} is missing")))?;
     let bytes = read_all(task, &*file)?;
     let mut reader = Reader::new(number, &bytes);
     let mut edits = Vec::new();

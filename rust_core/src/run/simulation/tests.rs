@@ -8,6 +8,7 @@ use crate::device::{CloudVolume, CloudVolumeSpec, DiskArray, DiskArraySpec};
 use crate::engine::{Commit, EngineIterator, EngineStats, WriteBatch};
 use crate::metrics::{Meters, Purpose};
 use crate::scale::Scale;
+use crate::storage::FileOptions;
 use crate::storage::{SimulatedStorage, Storage};
 use crate::task::Pace;
 use crate::task::{Serial, Stream};
@@ -39,7 +40,7 @@ impl Job for Drain {
     }
 
     fn run(&mut self, task: &mut Task) -> Result<()> {
-        let file = self.storage.create(task, "out")?;
+        let file = self.storage.create(task, "out", FileOptions::DIRECT)?;
         (0..4).try_for_each(|part| file.write_at(task, Purpose::Flush, part << 18, &vec![1; 1 << 18]))
     }
 

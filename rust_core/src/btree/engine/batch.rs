@@ -1,0 +1,116 @@
+//! A batch of changes: its intent, its changes, and how recovery completes it.
+
+use super::btree::Btree;
+use super::recovery::Pending;
+use crate::btree::log::RedoOp;
+use crate::btree::page::changed;
+use crate::btree::space::REDO_FILE;
+use crate::btree::tree::{Intent, Origin, Planned, Span, UndoLog, base_of, split_key};
+use crate::cost::Work;
+use crate::engine::{Change, Engine, WriteBatch};
+use crate::error::{Error, Result};
+use crate::task::Task;
+
+impl Btree {
+    /// Applies what is left of batches that a crash interrupted.
+    pub(super) fn roll_forward(&self, task: &mut Task, pending: Vec<Pending>) -> Result<()> {
+        for Pending { batch, applied, intent, floor } in pending {
+            let mut undo = self.forest.undo_log();
+            let planned = batch.changes().zip(&batch.spans).enumerate().skip(applied as usize);
+            for (index, (planned, span)) in planned {
+                self.check_change(&planned.change()).map_err(|error| {
+                    Error::corruption(REDO_FILE, intent, format!("the batch with this LSN cannot be: {error}"))
+                })?;
+                let origin = Origin::Batch { intent, floor, index: index as u32, span: *span };
+                self.complete(task, planned, origin, &mut undo)?;
+            }
+            undo.commit(task)?;
+            self.forest.store.redo.end_batch(floor);
+        }
+        Ok(())
+    }
+
+    fn complete<'a>(
+        &'a self,
+        task: &mut Task,
+        planned: Planned,
+        origin: Origin,
+        undo: &mut UndoLog<'a>,
+    ) -> Result<Option<u64>> {
+        match planned {
+            Planned::Put { key, value } => self.apply_change(task, &Change::Put { key, value }, origin, undo),
+            Planned::Delete { key } => self.apply_change(task, &Change::Delete { key }, origin, undo),
+            Planned::Patch { key, base, at, bytes } => {
+                let (mut value, at) = (Vec::new(), at as usize);
+                let is_base = self.get(task, key, &mut value)? && base_of(&value) == base;
+                let Some(old) = value.get_mut(at..at + bytes.len()).filter(|_| is_base) else {
+                    return self.forest.store.note_applied(task, origin);
+                };
+                old.copy_from_slice(bytes);
+                self.apply_change(task, &Change::Put { key, value: &value }, origin, undo)
+            }
+        }
+    }
+
+    /// What of a row differs from its new value, which has the same length, and the checksum of what it is now.
+    fn patch(&self, key: &[u8], value: &[u8]) -> Option<(u32, Span)> {
+        let (number, key) = split_key(self.layout, key);
+        let of = |old: &[u8]| {
+            let range = (old.len() == value.len()).then(|| changed(old, value))?;
+            Some((base_of(old), Span { at: range.start, len: range.len() }))
+        };
+        if value.is_empty() { None } else { self.forest.peek(self.forest.tree(number)?, key, of)? }
+    }
+
+    /// Makes the changes of a batch, and returns the LSN of the end of its last frame.
+    pub(super) fn apply(&self, task: &mut Task, batch: &mut WriteBatch) -> Result<u64> {
+        let redo = &self.forest.store.redo;
+        if batch.len() == 1 {
+            let change = batch.changes().next();
+            let Some(change) = change else { return Ok(redo.lsn()) };
+            let mut undo = self.forest.undo_log();
+            let end = self.apply_change(task, &change, Origin::Alone, &mut undo)?;
+            return Ok(undo.commit(task)?.or(end).unwrap_or_else(|| redo.lsn()));
+        }
+        let floor = redo.begin_batch();
+        let plan = Intent::of(batch, |key, value| self.patch(key, value));
+        let (intent, _) = redo.append(task, |out| RedoOp::Intent { applied: 0, batch: plan.encoded() }.encode(out))?;
+        let mut end = redo.lsn();
+        let mut undo = self.forest.undo_log();
+        for (index, (change, span)) in batch.changes().zip(&plan.spans).enumerate() {
+            let origin = Origin::Batch { intent, floor, index: index as u32, span: *span };
+            end = self.apply_change(task, &change, origin, &mut undo)?.unwrap_or(end);
+        }
+        end = undo.commit(task)?.unwrap_or(end);
+        redo.end_batch(floor);
+        Ok(end)
+    }
+
+    #[inline]
+    fn apply_change<'a>(
+        &'a self,
+        task: &mut Task,
+        change: &Change,
+        origin: Origin,
+        undo: &mut UndoLog<'a>,
+    ) -> Result<Option<u64>> {
+        task.charge(Work::TreeChange, 1);
+        match *change {
+            Change::Put { key, value } => {
+                let (number, key) = split_key(self.layout, key);
+                let tree = match self.forest.tree(number) {
+                    Some(tree) => tree,
+                    None => self.forest.tree_or_create(task, number)?,
+                };
+                self.forest.put(task, tree, key, value, origin, undo).map(Some)
+            }
+            Change::Delete { key } => {
+                let (number, key) = split_key(self.layout, key);
+                match self.forest.tree(number) {
+                    Some(tree) => self.forest.remove(task, tree, key, origin, undo),
+                    None => self.forest.store.note_applied(task, origin),
+                }
+            }
+        }
+    }
+}
