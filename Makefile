@@ -39,6 +39,7 @@ lint: $(VENV)/.developer  ## formatters, linters, type checker
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
 
 test-rust:  ## unit, property, crash and fault tests of the core
 	$(CARGO) test --manifest-path $(CORE)

@@ -1,7 +1,7 @@
 """The bridge to the Rust core: start a run, watch it, stop it, and get its report.
 
-Everything above this file sees plain dictionaries and this library's own errors. The core is found
-through the `Core` protocol, so that a test hands in a closed-form one.
+Everything above this file sees the dictionaries of `spec.py` and this library's own errors. The
+core is found through the `Core` protocol, so that a test hands in a closed-form one.
 """
 
 from __future__ import annotations
@@ -11,12 +11,9 @@ from contextlib import suppress
 from typing import Any, Protocol, cast
 
 from advisor.errors import InputError, TunebenchError, WorkError
+from advisor.spec import Interval, Report, Spec
 
 POLL_SECONDS = 0.1
-
-Spec = dict[str, Any]
-Report = dict[str, Any]
-Interval = dict[str, Any]
 
 
 class CoreRun(Protocol):

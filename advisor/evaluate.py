@@ -19,15 +19,24 @@ from typing import Any
 
 from advisor import core as bridge
 from advisor import knobs, memory, scratch
-from advisor.core import Core, DiskFull, Interval, Report, Spec
+from advisor.core import Core, DiskFull
 from advisor.errors import InputError, WorkError
 from advisor.knobs import Engine, Settings
 from advisor.memory_need import needed_parts, shortage
 from advisor.profile import Profile
-from advisor.scale import MIB, Scale, batch_bytes
+from advisor.scale import (
+    MIB,
+    FullRun,
+    InBytes,
+    Scale,
+    ScaledRun,
+    Simulated,
+    carry_back,
+    scaled_run,
+)
+from advisor.spec import Interval, Length, Report
 from advisor.steadiness import unsteady_notes
 from advisor.trial import THIS_MACHINE, Clock, Role, Trial
-from advisor.workload import Workload
 
 MOST_WARMUP = 2.0
 """A run that is not steady by then is measured all the same: warm-up / measured phase, in seconds
@@ -142,13 +151,14 @@ def _run(
     on_interval: Callable[[Interval], None] | None,
     cancelled: Callable[[], bool] | None,
 ) -> Trial:
-    scaled = setup.scale.settings(trial.engine, trial.settings)
-    trial = replace(trial, notes=scaled.notes)
     began = time.monotonic()
     with _scratch(setup) as directory:
-        spec = _spec(trial, setup, scaled.values, directory)
+        scaled = _scaled(trial, setup, directory)
+        trial = replace(trial, notes=scaled.notes)
         try:
-            report = bridge.run(spec, on_interval=on_interval, cancelled=cancelled, core=core)
+            report = bridge.run(
+                scaled.spec, on_interval=on_interval, cancelled=cancelled, core=core
+            )
         except DiskFull:
             raise
         except InputError as refusal:
@@ -161,32 +171,49 @@ def _run(
                 wall_seconds=time.monotonic() - began,
             )
     metrics = _numbers(report["metrics"])
-    if "hardware" in spec:
-        metrics = setup.profile.hardware.carry_back(metrics, spec["hardware"]["device"])
+    if "hardware" in scaled.spec:
+        small = scaled.spec["hardware"]["device"]
+        metrics = carry_back(setup.profile.hardware, metrics, small)
     return _measured(trial, report, metrics, setup.scale, time.monotonic() - began)
 
 
-def scaled_workload(workload: Workload, scale: Scale, data_bytes: int) -> dict[str, Any]:
-    """The workload at scale. Its load commits fewer rows at once where the log shrank: batches of
-    full size would fill it, which no full-size load does. Skewed requests keep the skew of the full
-    size, and clients meet on a row as seldom as there."""
-    spec = workload.spec(scale.size(data_bytes))
-    if scale.factor == 1:
-        return spec
-    parameters = workload.info.parameters
-    batch = parameters.get("load_batch_rows")
-    if batch is not None:
-        spec.setdefault("load_batch_rows", min(batch.default, SCALED_LOAD_BATCH_ROWS))
-    if "stands_for" in parameters:
-        spec.setdefault("stands_for", 1 / scale.factor)
-    if "row_waits" in parameters:
-        spec.setdefault("row_waits", False)
-    return spec
-
-
-def _spec(trial: Trial, setup: Setup, options: Settings, directory: Path | None) -> Spec:
+def _scaled(trial: Trial, setup: Setup, directory: Path | None) -> ScaledRun:
+    """The run of a trial: simulated without a directory, else measured there."""
     profile, scale = setup.profile, setup.scale
-    data_bytes = scale.size(profile.data_bytes)
+    length: Length = {
+        "seconds": trial.seconds,
+        "warmup": {"most_seconds": trial.seconds * MOST_WARMUP},
+        "interval_ms": INTERVAL_MS,
+    }
+    clock: Simulated | Path
+    if directory is None:
+        assert trial.budget_bytes is not None
+        # What the settings leave of the memory holds pages of files, as in a container it would.
+        clock = Simulated(profile.hardware, profile.memory_bytes - trial.budget_bytes)
+        length["operations"] = SIMULATED_OPERATIONS
+        length["warmup"]["most_operations"] = int(SIMULATED_OPERATIONS * MOST_WARMUP)
+    else:
+        clock = directory
+    scaled = scaled_run(
+        FullRun(
+            engine=trial.engine,
+            settings=trial.settings,
+            workload=InBytes(profile.workload, profile.data_bytes),
+            clients=profile.clients,
+            seed=trial.seed,
+            clock=clock,
+            length=length,
+            load_batch_rows=SCALED_LOAD_BATCH_ROWS if scale.factor < 1 else None,
+        ),
+        scale,
+    )
+    scaled.spec["memory_limit"] = _memory_limit(trial, setup, scaled.spec["options"])
+    return scaled
+
+
+def _memory_limit(trial: Trial, setup: Setup, options: Settings) -> int:
+    """Bytes that the engine of a run with these options, which are scaled, may take."""
+    profile, data_bytes = setup.profile, setup.scale.size(setup.profile.data_bytes)
     parts = memory.memory_parts(
         trial.engine,
         options,
@@ -196,30 +223,8 @@ def _spec(trial: Trial, setup: Setup, options: Settings, directory: Path | None)
     )
     # What no setting decides is the product's and the machine's, and no engine here has it.
     needed = sum(part.bytes for part in parts if part.knobs)
-    budget = max(scale.size(profile.memory_bytes), needed)
-    spec: dict[str, Any] = {
-        "engine": trial.engine,
-        "options": dict(options),
-        "workload": scaled_workload(profile.workload, scale, profile.data_bytes),
-        "clients": profile.clients,
-        "seed": trial.seed,
-        "seconds": trial.seconds,
-        "interval_ms": INTERVAL_MS,
-        "clock": trial.clock,
-        "memory_limit": int(budget * MEMORY_SLACK) + UNSCALED_MEMORY_BYTES,
-    }
-    warmup: dict[str, Any] = {"most_seconds": trial.seconds * MOST_WARMUP}
-    spec["warmup"] = warmup
-    if directory is None:
-        # What the settings leave of the memory holds pages of files, as in a container it would.
-        left = profile.memory_bytes - needed_memory(profile, trial.engine, trial.settings)
-        batch = batch_bytes(trial.engine, trial.settings)
-        spec["hardware"] = profile.hardware.to_spec(scale.factor, left, batch)
-        spec["operations"] = SIMULATED_OPERATIONS
-        warmup["most_operations"] = int(SIMULATED_OPERATIONS * MOST_WARMUP)
-    else:
-        spec["directory"] = str(directory)
-    return spec
+    budget = max(setup.scale.size(profile.memory_bytes), needed)
+    return int(budget * MEMORY_SLACK) + UNSCALED_MEMORY_BYTES
 
 
 def _scratch(setup: Setup) -> AbstractContextManager[Path | None]:
@@ -245,7 +250,7 @@ def _measured(
     )
 
 
-def _interval(row: Interval, scale: Scale) -> Interval:
+def _interval(row: Interval, scale: Scale) -> dict[str, Any]:
     present = {name: value for name, value in row.items() if value is not None}
     sizes = {name: value for name, value in present.items() if isinstance(value, int | float)}
     return present | {
@@ -254,6 +259,6 @@ def _interval(row: Interval, scale: Scale) -> Interval:
     }
 
 
-def _numbers(row: dict[str, Any]) -> dict[str, float]:
+def _numbers(row: Mapping[str, Any]) -> dict[str, float]:
     """Only what was measured: the core leaves out or nulls the rest."""
     return {name: float(value) for name, value in row.items() if value is not None}

@@ -1,5 +1,5 @@
-"""Machines in the terms of the simulated devices: what a device is, what it costs, and how it is
-shrunk together with the data on it.
+"""Machines in the terms of the simulated devices: what a device is and what computing costs there,
+at full size. `scale.machine` makes specs of them.
 
 A machine is a TOML file of `profiles/hardware/`. Each figure there has a source or is marked as an
 assumption; none is fitted to a benchmark that is replayed on the machine.
@@ -10,17 +10,16 @@ from __future__ import annotations
 import os
 import platform
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+from platformdirs import user_config_path
 from pydantic import Field, field_validator, model_validator
 
 from advisor import files
 from advisor.data import data_path
 from advisor.documents import Count, Ratio, Size, Table, find, is_name, read, validated
 from advisor.errors import InputError
-from advisor.goal import FLASH_METRICS
 from advisor.workload import refused
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -82,35 +81,10 @@ FIGURES_VERSION = 2
 """Of a calibration. It is raised when figures measured before no longer mean the same: when the
 core charges a kind of work that was in another's cost, or waits once more for what was measured."""
 
-PAGES_PER_SUPERBLOCK = 64
-"""Below this, garbage collection gets coarse: 64-page blocks already stay 1.5 to 3% under the
-closed form of uniform random writes."""
-LARGEST_MAP = 1 << 24
-"""Pages that a simulated device maps at most; each takes 8 bytes of the machine that simulates.
-64 GiB of 4 KiB pages are far more than the data of any run, and a device that is far larger than
-its data behaves alike at any size."""
-SUPERBLOCKS = 200
-"""A device of fewer superblocks has no spare to speak of beside those that are open or reserved."""
-
 
 class _Device(Table):
     source: str = ""
     """Where each figure comes from."""
-
-    def scaled(self, factor: float, batch_bytes: float = 0) -> dict[str, Any]:
-        """The device as the core takes it, for data shrunk by `factor`. What the device holds and
-        buffers shrinks with the data; latencies, requests and bytes per second stay, and so does
-        what an engine writes in one batch at any scale."""
-        return self.model_dump(mode="json", exclude={"source"}) | self._shrunk(factor, batch_bytes)
-
-    def carry_back(
-        self, metrics: Mapping[str, float], scaled: Mapping[str, Any]
-    ) -> dict[str, float]:
-        """Metrics of a run on the device that `scaled` gave, as of the device itself."""
-        return dict(metrics)
-
-    def _shrunk(self, factor: float, batch_bytes: float) -> dict[str, Any]:
-        raise NotImplementedError
 
 
 class DiskArray(_Device):
@@ -129,12 +103,6 @@ class DiskArray(_Device):
     """Sequential transfer of one disk."""
     write_cache_bytes: Size | Literal[0]
     """Battery-backed cache of the controller; 0 for none."""
-
-    def _shrunk(self, factor: float, batch_bytes: float) -> dict[str, Any]:
-        return {
-            "capacity_bytes": _bytes(self.capacity_bytes, factor, self.disks * self.stripe_bytes),
-            "write_cache_bytes": round(self.write_cache_bytes * factor),
-        }
 
 
 class Flash(_Device):
@@ -176,33 +144,6 @@ class Flash(_Device):
     rated_cycles: Positive
     """Times that each superblock can be programmed and erased."""
 
-    def carry_back(
-        self, metrics: Mapping[str, float], scaled: Mapping[str, Any]
-    ) -> dict[str, float]:
-        """Bytes per second stay at any scale. So the whole drive lasts longer than a small one by
-        as much as it is larger, and counts its erases in its own superblocks."""
-        multiples = {
-            "drive_years": self.capacity_bytes / scaled["capacity_bytes"],
-            "erases": scaled["superblock_bytes"] / self.superblock_bytes,
-        }
-        return {name: value * multiples.get(name, 1) for name, value in metrics.items()}
-
-    def _shrunk(self, factor: float, batch_bytes: float) -> dict[str, Any]:
-        least = PAGES_PER_SUPERBLOCK * self.page_bytes
-        smallest = SUPERBLOCKS * least
-        capacity = min(_bytes(self.capacity_bytes, factor, smallest), LARGEST_MAP * self.page_bytes)
-        capacity = _whole(capacity, self.page_bytes)
-        # Files shrink with the data, and a superblock keeps its size relative to them. A batch does
-        # not; one that filled superblocks by itself would leave them empty when the next one is
-        # written, where the card's mix it with pages that live long.
-        superblock = max(self.superblock_bytes * factor, least, batch_bytes)
-        superblock = min(superblock, capacity / SUPERBLOCKS)
-        return {
-            "capacity_bytes": capacity,
-            "superblock_bytes": _whole(superblock, self.page_bytes),
-            "buffer_bytes": _bytes(self.buffer_bytes, factor, self.page_bytes),
-        }
-
 
 class CloudVolume(_Device):
     """A network volume with limits."""
@@ -215,9 +156,6 @@ class CloudVolume(_Device):
     """The largest request that counts as one."""
     read_latency_us: Positive
     write_latency_us: Positive
-
-    def _shrunk(self, factor: float, batch_bytes: float) -> dict[str, Any]:
-        return {"capacity_bytes": _bytes(self.capacity_bytes, factor, self.request_bytes)}
 
 
 Device = Annotated[DiskArray | Flash | CloudVolume, Field(discriminator="kind")]
@@ -232,6 +170,11 @@ class Calls(Table):
     rocksdb: Costs
     myrocks: Costs
     innodb: Costs
+
+    @property
+    def by_product(self) -> dict[str, dict[str, float]]:
+        """As the core takes them: product, call, nanoseconds."""
+        return self.model_dump(exclude={"source"})
 
 
 class Hardware(Table):
@@ -296,15 +239,6 @@ class Hardware(Table):
             return "this machine, calibrated by another version of this program"
         return ""
 
-    def carry_back(
-        self, metrics: Mapping[str, float], scaled: Mapping[str, Any]
-    ) -> dict[str, float]:
-        """Metrics of a run with the scaled device of `to_spec`, as of the machine itself. Nobody
-        knows how the drive of a calibrated machine wears, so nothing is said about it."""
-        unknown = FLASH_METRICS if self.detect else ()
-        told = {name: value for name, value in metrics.items() if name not in unknown}
-        return self.device.carry_back(told, scaled)
-
     def filled(self, fullness: float) -> Hardware:
         """The same machine with this share of its flash taken by data of others; a device that does
         not wear is the same however full."""
@@ -312,25 +246,6 @@ class Hardware(Table):
             return self
         device = self.device.model_copy(update={"fullness": fullness})
         return self.model_copy(update={"device": device})
-
-    def to_spec(
-        self, factor: float = 1.0, page_cache_bytes: float = 0, batch_bytes: float = 0
-    ) -> dict[str, Any]:
-        """The `hardware` of a spec for the core, for data shrunk by `factor` (1 is full size), with
-        this much memory for the page cache at full size, and for an engine that writes so many
-        bytes in one batch at any scale. The device of a calibrated machine was
-        measured through its page cache and gets none of its own."""
-        page_cache = 0 if self.detect else round(max(0, page_cache_bytes) * factor)
-        return {
-            "cores": self.cpu_cores,
-            "work_ns": dict(self.work_ns),
-            "slowdown": self.slowdown,
-            "statement_wait_us": self.statement_wait_us,
-            "page_cache_bytes": page_cache,
-            "stands_for": 1 / factor,
-            "calls": calls(self.calls).model_dump(exclude={"source"}) if self.calls else {},
-            "device": self.device.scaled(factor, batch_bytes),
-        }
 
 
 def calls(name: str) -> Calls:
@@ -344,10 +259,9 @@ def _calls_path(name: str) -> Path:
 
 
 def user_folder() -> Path:
-    """The user's own machines: `tunebench/hardware` under `$XDG_CONFIG_HOME` or `~/.config`."""
-    config_home = os.environ.get("XDG_CONFIG_HOME")
-    base = Path(config_home) if config_home else Path.home() / ".config"
-    return base / "tunebench" / "hardware"
+    """The user's own machines: `hardware` in the user's folder for configuration of this program
+    (`$XDG_CONFIG_HOME/tunebench` or `~/.config/tunebench` on Linux)."""
+    return user_config_path("tunebench", appauthor=False) / "hardware"
 
 
 def processor() -> str:
@@ -383,12 +297,3 @@ def shipped_hardware() -> dict[str, Hardware]:
     """The machines that ship with the program, by name."""
     folder = data_path("profiles", "hardware")
     return {path.stem: hardware_from(path) for path in sorted(folder.glob("*.toml"))}
-
-
-def _bytes(full: int, factor: float, floor: int) -> int:
-    return min(full, max(round(full * factor), floor))
-
-
-def _whole(size: float, unit: int) -> int:
-    """Rounded down to whole units, at least one."""
-    return max(1, int(size // unit)) * unit

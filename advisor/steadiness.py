@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-from advisor.core import Report
+from advisor.spec import Report, SeriesChange
 
 NOT_YET = "not yet steady"
 
@@ -21,13 +20,13 @@ def unsteady_notes(report: Report) -> Iterator[str]:
         yield f"{NOT_YET} while it was measured: {_changes(seen['changed_in_run'])}"
 
 
-def _changes(changes: list[dict[str, Any]] | None) -> str:
+def _changes(changes: list[SeriesChange] | None) -> str:
     if changes is None:
         return "too short to tell"
     return ", ".join(_change(one) for one in changes) or "too short to be sure"
 
 
-def _change(change: dict[str, Any]) -> str:
+def _change(change: SeriesChange) -> str:
     return f"{change['series']} went from {_number(change['from'])} to {_number(change['to'])}"
 
 

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass
 from datetime import date, datetime
+from io import StringIO
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,9 @@ from typing import Any
 import typer
 
 from advisor.errors import printable
+
+WIDEST = 1 << 24
+"""Cells of a table: whoever reads it folds its lines, or not."""
 
 
 @dataclass(frozen=True)
@@ -22,24 +26,23 @@ class Column:
 
 
 def print_table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
-    """Aligned columns under a dim header. The last column is never padded."""
-    rows = [[printable(text) for text in row] for row in rows]
-    widths = [
-        max(len(text) for text in [column.title, *(row[place] for row in rows)])
-        for place, column in enumerate(columns)
-    ]
-    header = _line([column.title for column in columns], columns, widths)
-    typer.echo(typer.style(header, dim=True))
+    """Aligned columns under a dim header, as wide as they need. The last one is never padded."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for column in columns:
+        table.add_column(Text(column.title), justify="right" if column.right else "left")
     for row in rows:
-        typer.echo(_line(row, columns, widths))
-
-
-def _line(texts: Sequence[str], columns: Sequence[Column], widths: Sequence[int]) -> str:
-    cells = [
-        text.rjust(width) if column.right else text.ljust(width)
-        for text, column, width in zip(texts, columns, widths, strict=True)
-    ]
-    return "  ".join(cells).rstrip()
+        table.add_row(*(Text(printable(text), no_wrap=True) for text in row))
+    console = Console(file=StringIO(), width=WIDEST, color_system=None)
+    with console.capture() as drawn:
+        console.print(table)
+    header, *lines = [line.rstrip() for line in drawn.get().splitlines()]
+    typer.echo(typer.style(header, dim=True))
+    for line in lines:
+        typer.echo(line)
 
 
 def print_json(value: object) -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+
+import tomlkit
+from tomlkit.items import Table
 
 from advisor import core as bridge
 from advisor import scratch
@@ -85,30 +88,29 @@ def calibrate(
 
 def to_toml(calibration: Calibration) -> str:
     """The hardware profile as TOML that `advisor.hardware` reads."""
-    device = _device(calibration.storage)
-    lines = [
-        f"text = {_quoted(f'This machine, {platform.node()}, as it was measured.')}",
-        f'source = """\n{_source(calibration)}"""',
-        "detect = true",
-        f"calibrated = {_quoted(calibration.measured)}",
-        f"processor = {_quoted(calibration.processor)}",
-        f"figures_version = {FIGURES_VERSION}",
-        "",
-        "[work_ns]",
-        *_costs(calibration.fit),
-        "",
-        "[device]",
-        'kind = "flash"',
-        f'source = """\n{_device_source(calibration.storage)}"""',
-        *(f"{name} = {_value(value)}" for name, value in device.items()),
-    ]
-    return "\n".join(lines) + "\n"
+    document = tomlkit.document()
+    document["text"] = f"This machine, {platform.node()}, as it was measured."
+    document["source"] = tomlkit.string(_source(calibration), multiline=True)
+    document["detect"] = True
+    document["calibrated"] = calibration.measured
+    document["processor"] = calibration.processor
+    document["figures_version"] = FIGURES_VERSION
+    document["work_ns"] = _costs(calibration.fit)
+    device = tomlkit.table()
+    device["kind"] = "flash"
+    device["source"] = tomlkit.string(_device_source(calibration.storage), multiline=True)
+    device.update(_device(calibration.storage))
+    document["device"] = device
+    return tomlkit.dumps(document)
 
 
-def _costs(fitted: Fit) -> Iterator[str]:
+def _costs(fitted: Fit) -> Table:
+    costs = tomlkit.table()
     for name, cost in sorted(fitted.work_ns.items()):
-        line = f"{name} = {cost:.4g}"
-        yield line if name in fitted.determined else f"{line}  # only with others"
+        costs[name] = tomlkit.float_(f"{cost:.4g}")
+        if name not in fitted.determined:
+            costs[name].comment("only with others")
+    return costs
 
 
 def _source(calibration: Calibration) -> str:
@@ -122,7 +124,7 @@ def _source(calibration: Calibration) -> str:
         f"which they put at {ratio:.2f} of the measured. The runs determine only together with\n"
         f"others, so that each by itself stays near the default: {', '.join(loose) or 'none'}.\n"
         "Absent kinds did not occur in the runs and take the defaults.\n"
-    ).replace("\\", "/")
+    )
 
 
 def _device_source(storage: Storage) -> str:
@@ -136,7 +138,7 @@ def _device_source(storage: Storage) -> str:
         "rated_cycles: not measured; assumptions, usual for flash, with next to no buffer,\n"
         "because a write counts when it is durable.\n"
         "sync_alone, link_command_us: of SATA, left out.\n"
-    ).replace("\\", "/")
+    )
 
 
 def _device(storage: Storage) -> Mapping[str, object]:
@@ -159,13 +161,3 @@ def _device(storage: Storage) -> Mapping[str, object]:
         "moved_pages": "apart",
         "rated_cycles": 3000,
     }
-
-
-def _value(value: object) -> str:
-    return _quoted(value) if isinstance(value, str) else str(value)
-
-
-def _quoted(text: str) -> str:
-    kept = "".join(mark if mark.isprintable() else " " for mark in text)
-    escaped = kept.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'

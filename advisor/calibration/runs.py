@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from advisor.calibration.fit import Observation
-from advisor.core import Report, Spec
 from advisor.knobs import Engine
+from advisor.spec import Report, Spec
 
 SECONDS = 0.8
 KEYS = 150_000
@@ -192,8 +192,9 @@ def observed(run: Run, report: Report) -> Iterator[Observation]:
     the jobs find to do."""
     name = f"{run.engine}: {run.name}"
     all_ns = 1e3 * report["metrics"]["cpu_us_per_op"] * report["operations"]
-    jobs_ns = 1e3 * report["background"]["cpu_us"]
-    jobs_work: Mapping[str, int] = report["background"]["work"]
+    jobs = report["background"]
+    assert jobs is not None, "measured runs tell background work apart"
+    jobs_ns, jobs_work = 1e3 * jobs["cpu_us"], jobs["work"]
     work = {kind: units - jobs_work.get(kind, 0) for kind, units in report["work"].items()}
     yield Observation(name, work, all_ns - jobs_ns)
     if jobs_ns >= LEAST_SHARE * all_ns:

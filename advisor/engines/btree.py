@@ -82,6 +82,7 @@ DESCRIPTION = EngineDescription(
     durability=_durability,
     products={"mariadb": "mariadb", "mysql": "mysql"},
     variable_prefix="innodb_",
+    acts_by_the_second=True,
     unexercised=Unexercised(
         knob="innodb_log_buffer_size",
         share=128,

@@ -96,4 +96,6 @@ class EngineDescription:
     """By whose file it is: the product whose dialect speaks of this engine there."""
     variable_prefix: str
     """What the engine's variables begin with in a my.cnf."""
+    acts_by_the_second: bool = False
+    """Whether background work goes by the second, which then shrinks with the data."""
     unexercised: Unexercised | None = None

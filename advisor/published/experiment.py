@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any
 
 from advisor.knobs import Engine, Setting
 from advisor.published.observation import Observed
 from advisor.published.tables import Figure
+from advisor.spec import BinaryLogSpec
 
 HOUR = 3600.0
 
@@ -30,15 +31,6 @@ class Configuration:
     def but(self, **settings: Setting) -> Configuration:
         """The same with other settings."""
         return replace(self, settings={**self.settings, **settings})
-
-
-@dataclass(frozen=True)
-class BinaryLog:
-    """MySQL's settings of the binary log at full size, in row format."""
-
-    sync_binlog: int
-    max_binlog_size: int
-    binlog_row_image: Literal["FULL", "MINIMAL"]
 
 
 @dataclass(frozen=True)
@@ -103,8 +95,8 @@ class Experiment:
     """Seconds of a laptop's core that one run may take, about: the more, the larger the replay."""
     least_operations: int = 60_000
     """Of the warm-up, at most, and of the measured part of a timed run: fewer say little."""
-    binary_log: BinaryLog | None = None
-    """Where it was on."""
+    binary_log: BinaryLogSpec | None = None
+    """Where it was on, at full size."""
     caveats: tuple[str, ...] = ()
     """What the simulation leaves out or had to assume."""
 

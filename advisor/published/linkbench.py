@@ -22,7 +22,6 @@ from advisor.published.engines import (
 )
 from advisor.published.experiment import (
     HOUR,
-    BinaryLog,
     Experiment,
     Phase,
     RowPlan,
@@ -32,6 +31,7 @@ from advisor.published.experiment import (
     measured,
 )
 from advisor.published.tables import Figure, figure
+from advisor.spec import BinaryLogSpec
 
 FLASH_IDS, DISK_IDS = 1_000_000_000, 200_000_000
 CLIENTS = 20
@@ -67,7 +67,11 @@ BOTH_INNODB = ("innodb.none", "innodb.zlib")
 # The posts do not tell of one. The files that the author published for LinkBench on 21 March 2016
 # (mdcallag/mytools, bench/conf/my.cnf.rx, .i6 and .i7) keep one, with the images that are the
 # default; those of February, for the server of the posts, name none.
-BINARY_LOG = BinaryLog(sync_binlog=0, max_binlog_size=128 * MIB, binlog_row_image="FULL")
+BINARY_LOG: BinaryLogSpec = {
+    "sync_binlog": 0,
+    "max_binlog_size": 128 * MIB,
+    "binlog_row_image": "FULL",
+}
 
 METRICS = (
     "ops_per_s",
@@ -115,7 +119,7 @@ class Graph(TypedDict):
     units: int
     sized_by: str
     data_bytes: float
-    binary_log: BinaryLog
+    binary_log: BinaryLogSpec
 
 
 def graph(ids: int) -> Graph:

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from advisor.core import Interval, Report
+from advisor.scale import Scale
+from advisor.spec import Interval, Report
 
 KB, MB = 1024, 1e6
 BINARY_LOG = "binary_log_bytes"
@@ -22,7 +23,7 @@ class Observation:
     """One finished run."""
 
     report: Report
-    factor: float
+    scale: Scale
     """Data of the run / data of the experiment."""
     cores: int
 
@@ -54,13 +55,13 @@ def _number(value: Any) -> float | None:
 
 def _disk_bytes(run: Observation) -> float | None:
     size = _number(run.report.get("metrics", {}).get("disk_bytes"))
-    return None if size is None else size / run.factor
+    return None if size is None else run.scale.full(size)
 
 
 def _database_bytes(run: Observation) -> float | None:
     """What the posts call the size of a database: its files without the logs."""
     size = _number(run.report.get("metrics", {}).get("disk_bytes"))
-    return None if size is None else (size - _log_bytes(run)) / run.factor
+    return None if size is None else run.scale.full(size - _log_bytes(run))
 
 
 def _log_bytes(run: Observation, logs: tuple[str, ...] = LOGS) -> float:
@@ -73,7 +74,7 @@ def _loaded_bytes(run: Observation) -> float | None:
     # The load ends before its compactions do: what follows begins with the settled size.
     after = run.intervals("load")[-1:] + run.intervals("warmup", "run")[:1]
     size = _number(after[-1].get("disk_bytes")) if after else None
-    return None if size is None else (size - _log_bytes(run)) / run.factor
+    return None if size is None else run.scale.full(size - _log_bytes(run))
 
 
 def _load_ops_per_s(run: Observation) -> float | None:
@@ -130,7 +131,7 @@ def _peak_over_start(run: Observation) -> float | None:
         return None
     # What grows is the data directory, with the engine's own logs. The binary log of the run is
     # larger than what the directory grew to, so it lies elsewhere.
-    return float((max(sizes) - _log_bytes(run, (BINARY_LOG,))) / run.factor / start)
+    return run.scale.full(max(sizes) - _log_bytes(run, (BINARY_LOG,))) / start
 
 
 def _last(rows: list[Interval], share: float) -> list[Interval]:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from advisor import core
-from advisor.core import Report, Spec
 from advisor.hardware import Hardware, hardware
 from advisor.published.claims import Verdict, judge
 from advisor.published.experiment import Experiment, Run
@@ -22,8 +21,10 @@ from advisor.published.runs import (
     in_processes,
     never,
 )
-from advisor.published.spec import Budget, ScaledRun, choose_factor, scaled_run
+from advisor.published.spec import Budget, choose_factor, scaled_run
 from advisor.published.tables import Figure
+from advisor.scale import Scale, ScaledRun
+from advisor.spec import Report, Spec
 from advisor.steadiness import NOT_YET
 
 EMPTIEST, FULLEST = 0.0, 0.95
@@ -180,7 +181,7 @@ def _observe(
         )
     )
     seen = {
-        name: Observation(outcome, factor, machine.cpu_cores)
+        name: Observation(outcome, Scale(factor), machine.cpu_cores)
         for name, outcome in outcomes.items()
         if not isinstance(outcome, Failure)
     }

@@ -20,8 +20,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
-from advisor.core import Cancelled, Report, Spec
+from advisor.core import Cancelled
 from advisor.errors import InputError, WorkError
+from advisor.spec import Report, Spec
 
 WORKERS = 2
 LIMIT_CPU_S = 120.0

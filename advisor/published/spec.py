@@ -1,4 +1,4 @@
-"""A run of an experiment as a spec for the core: everything that is a size shrinks by one factor.
+"""A run of an experiment as a spec for the core: how far it shrinks, and how long it is then.
 
 Rates stay, so time shrinks with the data: an hour becomes an hour times the factor, and each byte
 is overwritten as often as it was in the post, unless the run meets one of the bounds that keep it
@@ -8,14 +8,13 @@ affordable.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
-from advisor import knobs
-from advisor.core import Spec
+from advisor import knobs, scale
 from advisor.hardware import Hardware
 from advisor.published.experiment import Experiment, Run
-from advisor.scale import MIB, Scale, batch_bytes
-from advisor.workload import kinds
+from advisor.scale import MIB, FullRun, InUnits, Scale, ScaledRun, Simulated
+from advisor.spec import Length
 
 SEED = 1
 INTERVALS = 100
@@ -37,7 +36,6 @@ LOAD_BYTES_PER_S = 20e6
 OPERATIONS_PER_S = 60e3
 """What one core of a laptop simulates, about: they turn a budget of seconds into a size. They are
 constants, so that the size, and with it the result, is the same on every machine."""
-SMALLEST_BINLOG = MIB
 SMALLEST_DATA = 16 * MIB
 """Below this a cache of a tenth of the data holds too few pages to say anything."""
 
@@ -47,14 +45,6 @@ class Budget:
     """Seconds of this machine's time that one run should take, about."""
 
     seconds: float
-
-
-@dataclass(frozen=True)
-class ScaledRun:
-    """A spec, and in which respects it is unlike the full size."""
-
-    spec: Spec
-    notes: tuple[str, ...]
 
 
 def choose_factor(experiment: Experiment, budget: Budget) -> float:
@@ -78,45 +68,40 @@ def choose_factor(experiment: Experiment, budget: Budget) -> float:
 
 def scaled_run(experiment: Experiment, run: Run, factor: float, machine: Hardware) -> ScaledRun:
     """The spec of one run. Raises `InputError` for settings that the engine does not accept."""
-    scale = Scale(factor)
-    engine = run.configuration.engine
-    given = knobs.check(engine, run.configuration.settings, run.configuration.name)
-    settings = scale.settings(engine, {**knobs.defaults(engine), **given})
-    workload = {**experiment.workload, **run.workload}
-    if experiment.sized_by is not None:
-        workload[experiment.sized_by] = scale.size(experiment.units)
-        if experiment.shrinks:
-            workload["load_batch_rows"] = LOAD_BATCH_ROWS
-            if "stands_for" in kinds()[workload["kind"]].parameters:
-                workload["stands_for"] = 1 / factor
-    spec: Spec = {
-        "engine": engine,
-        "options": dict(settings.values),
-        "workload": workload,
-        "clients": run.clients,
-        "seed": SEED,
-        "interval_ms": INTERVAL_MS,
-        "clock": "simulated",
-        "hardware": machine.to_spec(
-            factor, run.configuration.page_cache_bytes, batch_bytes(engine, settings.values)
+    configuration = run.configuration
+    given = knobs.check(configuration.engine, configuration.settings, configuration.name)
+    sized = experiment.sized_by is not None
+    full = FullRun(
+        engine=configuration.engine,
+        settings={**knobs.defaults(configuration.engine), **given},
+        workload=InUnits(
+            {**experiment.workload, **run.workload}, experiment.sized_by, experiment.units
         ),
-    }
-    if run.phase.warmup_s:
-        spec["warmup"] = {"most_operations": _bound(experiment, run.phase.warmup_s, run, factor)}
-    if experiment.binary_log is not None:
-        size = max(SMALLEST_BINLOG, scale.size(experiment.binary_log.max_binlog_size))
-        spec["binary_log"] = {**asdict(experiment.binary_log), "max_binlog_size": size}
-    if run.phase.operations is not None:
-        spec["operations"] = scale.size(run.phase.operations)
-    elif run.phase.seconds is not None:
-        seconds = max(SHORTEST_S, run.phase.seconds * factor)
+        clients=run.clients,
+        seed=SEED,
+        clock=Simulated(machine, configuration.page_cache_bytes),
+        length=_length(experiment, run, Scale(factor)),
+        load_batch_rows=LOAD_BATCH_ROWS if sized and experiment.shrinks else None,
+        binary_log=experiment.binary_log,
+    )
+    return scale.scaled_run(full, Scale(factor))
+
+
+def _length(experiment: Experiment, run: Run, small: Scale) -> Length:
+    """How long the run is at scale."""
+    phase, length = run.phase, Length(interval_ms=INTERVAL_MS)
+    if phase.warmup_s:
+        most = _bound(experiment, phase.warmup_s, run, small.factor)
+        length["warmup"] = {"most_operations": most}
+    if phase.operations is not None:
+        length["operations"] = small.size(phase.operations)
+    elif phase.seconds is not None:
+        seconds = max(SHORTEST_S, phase.seconds * small.factor)
         interval_ms = round(1000 * seconds / INTERVALS)
-        spec |= {
-            "seconds": seconds,
-            "operations": _bound(experiment, run.phase.seconds, run, factor),
-            "interval_ms": max(SHORTEST_INTERVAL_MS, interval_ms),
-        }
-    return ScaledRun(spec, settings.notes)
+        length["seconds"] = seconds
+        length["operations"] = _bound(experiment, phase.seconds, run, small.factor)
+        length["interval_ms"] = max(SHORTEST_INTERVAL_MS, interval_ms)
+    return length
 
 
 def _bound(experiment: Experiment, seconds: float, run: Run, factor: float) -> int:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from advisor import core as bridge
-from advisor.core import Cancelled, Core, Interval
+from advisor.core import Cancelled, Core
 from advisor.errors import InputError
 from advisor.evaluate import Refused, Setup, choose_scale, evaluate
 from advisor.knobs import Engine, Settings
@@ -43,6 +43,7 @@ from advisor.search.ranking import (
 from advisor.search.sampler import Proposal, Sampler
 from advisor.search.seeds import Seed, seeds
 from advisor.search.space import Space
+from advisor.spec import Interval
 from advisor.store import Store, default_path
 from advisor.store.lease import leased
 from advisor.trial import Role, Trial, settings_key

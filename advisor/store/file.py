@@ -18,6 +18,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from platformdirs import user_data_path
+
 from advisor.atomic import check_target
 from advisor.errors import InputError, TunebenchError, WorkError
 from advisor.files import check_regular, exists, expanded, reason
@@ -37,14 +39,12 @@ _in_this_process = threading.RLock()
 
 
 def default_path() -> Path:
-    """`$TUNEBENCH_RESULTS`, else `tunebench/results.duckdb` under `$XDG_DATA_HOME` or
-    `~/.local/share`."""
+    """`$TUNEBENCH_RESULTS`, else `results.duckdb` in the user's folder for data of this program
+    (`$XDG_DATA_HOME/tunebench` or `~/.local/share/tunebench` on Linux)."""
     chosen = os.environ.get("TUNEBENCH_RESULTS")
     if chosen:
         return expanded(chosen)
-    data_home = os.environ.get("XDG_DATA_HOME")
-    base = Path(data_home) if data_home else Path.home() / ".local" / "share"
-    return base / "tunebench" / "results.duckdb"
+    return user_data_path("tunebench", appauthor=False) / "results.duckdb"
 
 
 @contextmanager

@@ -26,10 +26,12 @@ from statistics import median
 from typing import Any
 
 from advisor import calibration
-from advisor.core import Report, Spec, load, run
+from advisor.core import load, run
 from advisor.documents import read, validated
 from advisor.hardware import Hardware, hardware
 from advisor.knobs import ENGINES, Engine
+from advisor.scale import machine_spec
+from advisor.spec import Report, ScaleSpec, Spec
 
 KEYS = 400_000
 """Times 116 bytes: 46 MB; no run of the calibration has as many."""
@@ -52,10 +54,10 @@ COMMON: Mapping[Engine, Mapping[str, Any]] = {
         "innodb_redo_log_capacity": 128 * MIB,
         "innodb_io_capacity": 2000,
         "innodb_io_capacity_max": 20_000,
-        # A run of seconds has few rounds of the page cleaner else, and fills the log in each.
-        "engine_second_us": 100_000,
     },
 }
+SCALE: ScaleSpec = {"stands_for": 1.0, "second_us": 100_000}
+"""A run of seconds has few rounds of InnoDB's page cleaner else, and fills the log in each."""
 INTERVAL_MS = 50
 REPETITIONS = 3
 OPERATIONS_PER_S = 0.30
@@ -76,6 +78,7 @@ class Case:
         return {
             "engine": engine,
             "options": {**COMMON[engine], CACHE[engine]: self.cache_bytes},
+            "scale": SCALE,
             "workload": dict(self.workload),
             "clients": clients,
             "operations": self.operations,
@@ -177,7 +180,7 @@ def compare(machine: Hardware) -> Iterator[list[Comparison]]:
                 for _ in range(REPETITIONS if is_judged(clients) else 1):
                     measured, share = measure(spec)
                     share = share if clients == 1 else waited
-                    slower = slowed(machine, kinds, share).to_spec()
+                    slower = machine_spec(slowed(machine, kinds, share))
                     simulated = run({**spec, "clock": "simulated", "hardware": slower})
                     found.append(Comparison(name, clients, measured, simulated, share))
                 if clients == 1:

@@ -37,9 +37,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from advisor.core import Report, load, run
+from advisor.core import load, run
 from advisor.hardware import hardware
 from advisor.knobs import Engine
+from advisor.scale import machine_spec
+from advisor.spec import Report
 from tests.calibration.zlib_bytes import PAGE_BYTES, zlib_ns
 from tests.real import mariadb_server
 
@@ -110,7 +112,7 @@ def own(engine: Engine, benchmark: str, operations: int, measured: bool, **more:
     if benchmark in ("readrandom", "seekrandom", "overwrite"):
         spec["workload"]["load_order"] = "sequential"
     if not measured:
-        machine = hardware("nvme-2024").to_spec() | {"work_ns": {}, "slowdown": 1.0, "calls": {}}
+        machine = machine_spec(hardware("nvme-2024")) | {"cost": {}}
         return run({**spec, "clock": "simulated", "hardware": machine})
     with tempfile.TemporaryDirectory(prefix="tunebench-") as folder:
         return run({**spec, "directory": f"{folder}/run"})

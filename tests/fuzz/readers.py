@@ -11,6 +11,7 @@ from pathlib import Path
 from advisor import goal, imports, knobs, profile
 from advisor.data import data_path
 from advisor.goal import parse_goal
+from advisor.scale import Scale, machine_spec
 from advisor.sizes import format_size, parse_size
 from tui.output import plain
 from tui.problem import current_by_engine
@@ -86,7 +87,9 @@ def _hardware(folder: Path, document: bytes) -> str:
     path = folder / "box.toml"
     path.write_bytes(document)
     read = profile.hardware(path)
-    return json.dumps([read.to_spec(factor, 1 << 30) for factor in (1.0, 1e-3, 1e-9)])
+    return json.dumps(
+        [machine_spec(read, Scale(f), page_cache_bytes=1 << 30) for f in (1.0, 1e-3, 1e-9)]
+    )
 
 
 def _goal(folder: Path, document: bytes) -> str:

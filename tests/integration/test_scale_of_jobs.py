@@ -5,13 +5,12 @@ as one of the full size does, its memtables would wait for the disks.
 """
 
 from functools import cache
-from typing import Any
 
 import pytest
 
 from advisor import core, knobs
 from advisor.profile import hardware
-from advisor.scale import Scale
+from advisor.scale import FullRun, InUnits, Scale, Simulated, scaled_run
 
 MIB = 1 << 20
 ROWS = 2_000_000
@@ -28,35 +27,35 @@ SETTINGS = {
     "compression": "kNoCompression",
     "sync": False,
 }
+PROCESSORS = {"slowdown": 0.01, "work_ns": {"operation": 20_000.0}, "statement_wait_us": 0.0}
+"""They cost nothing but a bound on the rate, so that the disks decide."""
 
 
 @cache
 def inserts(factor: float, jobs_stand_for_larger_ones: bool = True) -> tuple[float, float]:
     """Rows per second, and the share of the time that each client stalls."""
-    scale, machine = Scale(factor), hardware("disk-array-64gb-2016").to_spec(factor)
-    settings = scale.settings("lsm", knobs.defaults("lsm") | SETTINGS)
-    assert settings.notes == ()
-    # With processors that cost nothing but a bound on the rate, the disks decide.
-    machine |= {"slowdown": 0.01, "work_ns": {"operation": 20_000.0}, "statement_wait_us": 0.0}
-    if not jobs_stand_for_larger_ones:
-        machine["stands_for"] = 1.0
-    clients = 4
-    spec: dict[str, Any] = {
-        "engine": "lsm",
-        "options": dict(settings.values),
-        "workload": {
-            "kind": "insert_benchmark",
-            "rows": 0,
-            "rows_per_commit": 100,
-            "unique_check": False,
-        },
-        "clients": clients,
-        "seed": 1,
-        "operations": scale.size(ROWS),
-        "interval_ms": 10,
-        "clock": "simulated",
-        "hardware": machine,
+    scale, clients = Scale(factor), 4
+    workload = {
+        "kind": "insert_benchmark",
+        "rows": 0,
+        "rows_per_commit": 100,
+        "unique_check": False,
     }
+    run = scaled_run(
+        FullRun(
+            engine="lsm",
+            settings=knobs.defaults("lsm") | SETTINGS,
+            workload=InUnits(workload, None, 0),
+            clients=clients,
+            seed=1,
+            clock=Simulated(hardware("disk-array-64gb-2016").model_copy(update=PROCESSORS)),
+            length={"operations": scale.size(ROWS), "interval_ms": 10},
+        ),
+        scale,
+    )
+    assert run.notes == ()
+    alone = {} if jobs_stand_for_larger_ones else {"scale": {"stands_for": 1.0}}
+    spec = run.spec | alone
     report = core.run(spec)
     stalled = report["metrics"]["stall_s"] / report["seconds"] / clients
     return report["metrics"]["ops_per_s"], stalled

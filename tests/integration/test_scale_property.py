@@ -9,19 +9,22 @@ file and by read-ahead, and files of 64 KiB already cost a tenth more of them.
 from collections.abc import Mapping
 from functools import cache
 from statistics import fmean
-from typing import Any
 
 import pytest
 
 from advisor import core, knobs
-from advisor.evaluate import scaled_workload
 from advisor.knobs import Engine, Setting
 from advisor.profile import hardware
-from advisor.scale import Scale
+from advisor.scale import FullRun, InBytes, Scale, Simulated, scaled_run
 from advisor.workload import Workload
 
 MIB, KIB = 1 << 20, 1 << 10
 CLIENTS = 4
+STANDS_FOR = 125
+"""The largest run is a copy too, so that only sizes differ from it to the others. These pools are
+to those of a server as this copy's second is to InnoDB's. With a whole second, pages would leave
+the old part of the list before `innodb_old_blocks_time` lets them become young: what then stays is
+chance, and up to 17% of the reads with it."""
 FACTORS = (1 / 2, 1 / 4, 1 / 8)
 TOLERANCE = 0.10
 
@@ -46,10 +49,6 @@ SETTINGS: Mapping[Engine, Mapping[str, Setting]] = {
         "innodb_log_buffer_size": 2 * MIB,
         "innodb_io_capacity": 4_000,
         "innodb_io_capacity_max": 20_000,
-        # These pools are to those of a server as this second is to its own. With a whole second,
-        # pages would leave the old part of the list before `innodb_old_blocks_time` lets them
-        # become young: what then stays is chance, and up to 17% of the reads with it.
-        "engine_second_us": 8_000,
     },
 }
 
@@ -82,22 +81,21 @@ DATA = {
 def measured(name: str, engine: Engine, factor: float) -> Mapping[str, float]:
     workload, operations = WORKLOADS[name]
     scale = Scale(factor)
-    settings = scale.settings(engine, knobs.defaults(engine) | SETTINGS[engine])
-    assert settings.notes == ()
-    # What a smaller trial does to the workload is done to the largest too: only sizes differ.
-    spec: dict[str, Any] = {
-        "engine": engine,
-        "options": dict(settings.values),
-        "workload": scaled_workload(workload, scale, DATA[name]) | {"load_batch_rows": 64},
-        "clients": CLIENTS,
-        "seed": 1,
-        "operations": scale.size(operations),
-        "interval_ms": 10,
-        "clock": "simulated",
-        "hardware": hardware("pcie-flash-2016").to_spec(factor),
-    }
-    if "row_waits" in workload.info.parameters:
-        spec["workload"]["row_waits"] = False
+    run = scaled_run(
+        FullRun(
+            engine=engine,
+            settings=knobs.defaults(engine) | SETTINGS[engine],
+            workload=InBytes(workload, DATA[name]),
+            clients=CLIENTS,
+            seed=1,
+            clock=Simulated(hardware("pcie-flash-2016")),
+            length={"operations": scale.size(operations), "interval_ms": 10},
+            load_batch_rows=64,
+        ),
+        scale,
+    )
+    assert run.notes == ()
+    spec = run.spec | {"scale": {"stands_for": STANDS_FOR / factor}}
     report = core.run(spec)
     metrics: dict[str, float] = report["metrics"]
     # At the end of a run the inputs of a compaction may still be there, and files are few at 1/8.

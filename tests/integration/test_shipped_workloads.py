@@ -4,14 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from advisor import evaluate, profile, scale
+from advisor import evaluate, profile
 from advisor.knobs import ENGINES
 from advisor.profile import Profile
+from advisor.scale import MIB, factor
 from advisor.search import Bounds, Question, Study
 from advisor.store import Store
 from advisor.workload import kinds
-
-pytest.importorskip("advisor._core", reason="the Rust core is not built")
 
 DATA = "20GiB"
 MEMORIES = ("1GiB", "4GiB", "16GiB")
@@ -27,8 +26,8 @@ PROBLEMS = {
 @pytest.fixture(autouse=True)
 def small_trials(monkeypatch: pytest.MonkeyPatch) -> None:
     """A thousandth of the data and few operations: floors of the scale are met all the sooner."""
-    monkeypatch.setattr(scale, "SMALLEST_DATA", scale.MIB)
-    monkeypatch.setattr(scale, "LARGEST_DATA", scale.MIB)
+    monkeypatch.setattr(factor, "SMALLEST_DATA", MIB)
+    monkeypatch.setattr(factor, "LARGEST_DATA", MIB)
     monkeypatch.setattr(evaluate, "SIMULATED_OPERATIONS", 200)
 
 

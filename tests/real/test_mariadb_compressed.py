@@ -14,6 +14,7 @@ import pytest
 
 from advisor import core
 from advisor.hardware import hardware
+from advisor.scale import machine_spec
 from tests.real import mariadb_server as mariadb
 
 pytestmark = mariadb.MARKS
@@ -91,7 +92,7 @@ def _ours(order: str, key_block_kib: int) -> tuple[int, int, float]:
             "seed": 1,
             "operations": 1,
             "clock": "simulated",
-            "hardware": hardware("nvme-2024").to_spec(),
+            "hardware": machine_spec(hardware("nvme-2024")),
         }
     )
     details = report["engine_details"]

@@ -22,8 +22,8 @@ from typing import Any
 
 from advisor import core as bridge
 from advisor import evaluate, profile
-from advisor.core import Report, Spec
 from advisor.knobs import Engine, Settings
+from advisor.spec import Report, Spec
 from advisor.workload import kinds
 
 MIB, GIB = 1 << 20, 1 << 30

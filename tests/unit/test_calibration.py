@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from advisor import _core
 from advisor.calibration import calibrate, to_toml
 from advisor.calibration.fit import Observation, fit
 from advisor.calibration.runs import FIXED, RUNS
@@ -13,6 +14,7 @@ from advisor.core import Cancelled
 from advisor.errors import InputError
 from advisor.hardware import FIGURES_VERSION, Call, Hardware, Work, hardware, processor
 from advisor.knobs import catalogue
+from advisor.scale import device_spec, machine_spec
 from tests.support.calibration_core import WorkingCore
 from tests.support.fake_core import WORK_NS
 
@@ -73,7 +75,7 @@ def test_the_written_profile_is_this_machine_at_the_fitted_costs(own_config: Pat
     assert machine.processor == processor()
     assert machine.unfit == ""
     assert machine.work_ns == pytest.approx(WORK_NS, rel=0.05)
-    assert machine.to_spec()["device"]["sync_us"] == pytest.approx(found.storage.sync_us, abs=0.1)
+    assert device_spec(machine.device)["sync_us"] == pytest.approx(found.storage.sync_us, abs=0.1)
 
 
 def test_every_figure_of_the_written_device_is_named_in_its_source(own_config: Path) -> None:
@@ -122,24 +124,21 @@ def test_no_two_runs_have_one_name() -> None:
 
 
 def test_hardware_profiles_know_the_kinds_of_work_of_the_core() -> None:
-    core = pytest.importorskip("advisor._core", reason="the Rust core is not built")
-    assert {kind["name"] for kind in core.work_kinds()} == set(typing.get_args(Work))
+    assert {kind["name"] for kind in _core.work_kinds()} == set(typing.get_args(Work))
 
 
 def test_the_core_takes_every_call_of_every_product() -> None:
-    core = pytest.importorskip("advisor._core", reason="the Rust core is not built")
     every = dict.fromkeys(typing.get_args(Call), 1.0)
-    machine = hardware("pcie-flash-2016").to_spec()
-    machine["calls"] = dict.fromkeys(machine["calls"], every)
+    machine = machine_spec(hardware("pcie-flash-2016"))
+    machine["cost"]["calls"] = dict.fromkeys(machine["cost"]["calls"], every)
     workload = {"kind": "db_bench", "keys": 1000}
     spec = {"engine": "lsm", "workload": workload, "clock": "simulated", "operations": 1}
-    assert core.Run({**spec, "hardware": machine})
+    assert _core.Run({**spec, "hardware": machine})
 
 
 def test_the_core_takes_every_run() -> None:
-    core = pytest.importorskip("advisor._core", reason="the Rust core is not built")
     for run in RUNS:
-        core.Run(run.spec("/nowhere"))
+        _core.Run(run.spec("/nowhere"))
 
 
 def test_an_own_machine_is_found_by_its_name_before_a_shipped_one(own_config: Path) -> None:

@@ -5,16 +5,9 @@ import pytest
 from advisor.data import data_path
 from advisor.documents import validated
 from advisor.errors import InputError
-from advisor.hardware import (
-    LARGEST_MAP,
-    SUPERBLOCKS,
-    Flash,
-    Hardware,
-    calls,
-    hardware,
-    shipped_hardware,
-)
-from advisor.scale import batch_bytes
+from advisor.hardware import Flash, Hardware, calls, hardware, shipped_hardware
+from advisor.scale import Scale, batch_bytes, carry_back, device_spec, machine_spec
+from advisor.scale.machine import LARGEST_MAP, SUPERBLOCKS
 
 FLASH = hardware("pcie-flash-2016")
 CALLS = sorted(path.stem for path in data_path("profiles", "calls").glob("*.toml"))
@@ -45,7 +38,7 @@ def test_every_call_of_a_shipped_product_is_named_in_its_source(name: str) -> No
 
 def test_machines_speak_for_products_except_this_one() -> None:
     for name, machine in shipped_hardware().items():
-        products = set(machine.to_spec()["calls"])
+        products = set(machine_spec(machine)["cost"]["calls"])
         assert products == (set() if machine.detect else {"rocksdb", "myrocks", "innodb"}), name
 
 
@@ -63,11 +56,11 @@ def test_a_statement_and_the_point_read_in_it_are_not_charged_twice() -> None:
 
 def test_unknown_calls_are_refused_with_those_that_exist() -> None:
     with pytest.raises(InputError, match=r"mariadb-10\.11"):
-        FLASH.model_copy(update={"calls": "oracle"}).to_spec()
+        machine_spec(FLASH.model_copy(update={"calls": "oracle"}))
 
 
 def test_what_a_device_holds_shrinks_and_what_it_does_per_second_stays() -> None:
-    large, small = FLASH.to_spec(0.01)["device"], FLASH.to_spec(0.001)["device"]
+    large, small = device_spec(FLASH.device, Scale(0.01)), device_spec(FLASH.device, Scale(0.001))
     changed = {name for name in large if large[name] != small[name]}
     assert changed == {"capacity_bytes", "buffer_bytes", "superblock_bytes"}
     assert small["capacity_bytes"] == pytest.approx(large["capacity_bytes"] / 10, rel=1e-3)
@@ -75,13 +68,13 @@ def test_what_a_device_holds_shrinks_and_what_it_does_per_second_stays() -> None
 
 
 def test_a_device_of_terabytes_maps_no_more_than_fits_into_memory() -> None:
-    device = FLASH.to_spec()["device"]
+    device = device_spec(FLASH.device)
     assert device["capacity_bytes"] // device["page_bytes"] == LARGEST_MAP
 
 
 @pytest.mark.parametrize("factor", [1.0, 1e-2, 1e-4, 1e-6])
 def test_a_flash_device_keeps_at_least_200_whole_superblocks(factor: float) -> None:
-    device = FLASH.to_spec(factor)["device"]
+    device = device_spec(FLASH.device, Scale(factor))
     assert device["capacity_bytes"] // device["superblock_bytes"] >= SUPERBLOCKS
     assert device["superblock_bytes"] % device["page_bytes"] == 0
 
@@ -89,47 +82,44 @@ def test_a_flash_device_keeps_at_least_200_whole_superblocks(factor: float) -> N
 def test_a_superblock_is_never_smaller_than_what_an_engine_writes_at_once() -> None:
     batch = batch_bytes("btree", {"innodb_page_size": 8192})
     assert batch == 128 * 8192
-    tiny = FLASH.to_spec(1e-4, batch_bytes=batch)["device"]
-    assert tiny["superblock_bytes"] == batch > FLASH.to_spec(1e-4)["device"]["superblock_bytes"]
-    assert tiny["capacity_bytes"] == FLASH.to_spec(1e-4)["device"]["capacity_bytes"]
+    tiny = device_spec(FLASH.device, Scale(1e-4), batch)
+    without = device_spec(FLASH.device, Scale(1e-4))
+    assert tiny["superblock_bytes"] == batch > without["superblock_bytes"]
+    assert tiny["capacity_bytes"] == without["capacity_bytes"]
     assert batch_bytes("btree", {"innodb_doublewrite": False}) == 0
     assert batch_bytes("lsm", {}) == 0
 
 
 def test_an_array_without_a_write_cache_has_none_at_any_scale() -> None:
-    assert hardware("disk-array-2016").to_spec(0.5)["device"]["write_cache_bytes"] == 0
+    array = hardware("disk-array-2016").device
+    assert device_spec(array, Scale(0.5))["write_cache_bytes"] == 0
 
 
 def test_a_page_cache_shrinks_with_the_data_and_a_measured_device_has_none_besides() -> None:
-    assert FLASH.to_spec(0.01, 5_000_000)["page_cache_bytes"] == 50_000
-    assert FLASH.to_spec(0.01, -1)["page_cache_bytes"] == 0
-    assert hardware("this-machine").to_spec(0.01, 5_000_000)["page_cache_bytes"] == 0
+    def page_cache(machine: Hardware, full: int) -> int:
+        return machine_spec(machine, Scale(0.01), page_cache_bytes=full)["page_cache_bytes"]
+
+    assert page_cache(FLASH, 5_000_000) == 50_000
+    assert page_cache(FLASH, -1) == 0
+    assert page_cache(hardware("this-machine"), 5_000_000) == 0
 
 
 def test_a_volume_keeps_its_limits_for_any_data() -> None:
-    full, small = (hardware("cloud-volume").to_spec(factor)["device"] for factor in (1.0, 0.001))
+    volume = hardware("cloud-volume").device
+    full, small = (device_spec(volume, Scale(factor)) for factor in (1.0, 0.001))
     assert full | {"capacity_bytes": small["capacity_bytes"]} == small
 
 
 def test_the_spec_of_the_core_says_what_the_machine_has_and_nothing_else() -> None:
-    spec = FLASH.to_spec()
-    assert set(spec) == {
-        "cores",
-        "work_ns",
-        "slowdown",
-        "statement_wait_us",
-        "calls",
-        "page_cache_bytes",
-        "stands_for",
-        "device",
-    }
-    assert (spec["stands_for"], FLASH.to_spec(0.25)["stands_for"]) == (1, 4)
+    spec = machine_spec(FLASH)
+    assert set(spec) == {"cores", "page_cache_bytes", "device", "cost"}
+    assert set(spec["cost"]) == {"work_ns", "slowdown", "calls", "statement_wait_us"}
     assert spec["cores"] == 40
     assert set(spec["device"]) == set(Flash.model_fields) - {"source"}
 
 
 def test_filling_a_flash_device_changes_its_fullness_alone() -> None:
-    full, empty = FLASH.filled(0.3).to_spec()["device"], FLASH.to_spec()["device"]
+    full, empty = device_spec(FLASH.filled(0.3).device), device_spec(FLASH.device)
     assert {name for name in full if full[name] != empty[name]} == {"fullness"}
     assert full["fullness"] == 0.3
 
@@ -138,8 +128,8 @@ def test_a_drive_lasts_as_much_longer_as_it_is_larger() -> None:
     device = FLASH.device
     assert isinstance(device, Flash)
     for factor in (1.0, 1e-3, 1e-5):
-        small = device.scaled(factor)
-        found = device.carry_back({"drive_years": 1.5, "erases": 40.0, "flash_waf": 1.3}, small)
+        small = device_spec(device, Scale(factor))
+        found = carry_back(FLASH, {"drive_years": 1.5, "erases": 40.0, "flash_waf": 1.3}, small)
         larger = device.capacity_bytes / small["capacity_bytes"]
         assert found["drive_years"] == pytest.approx(1.5 * larger)
         erased_bytes = 40 * small["superblock_bytes"]
@@ -148,15 +138,15 @@ def test_a_drive_lasts_as_much_longer_as_it_is_larger() -> None:
 
 
 def test_only_flash_wears() -> None:
-    volume = hardware("cloud-volume").device
-    assert volume.carry_back({"ops_per_s": 5.0}, volume.scaled(0.01)) == {"ops_per_s": 5.0}
+    volume = hardware("cloud-volume")
+    small = device_spec(volume.device, Scale(0.01))
+    assert carry_back(volume, {"ops_per_s": 5.0}, small) == {"ops_per_s": 5.0}
 
 
 def test_nothing_is_said_about_the_wear_of_this_machine() -> None:
-    own = hardware("this-machine")
-    small = own.device.scaled(0.1)
-    assert own.carry_back({"ops_per_s": 5.0, "drive_years": 3.0}, small) == {"ops_per_s": 5.0}
-    assert "drive_years" in FLASH.carry_back({"drive_years": 3.0}, FLASH.device.scaled(0.1))
+    own, metrics = hardware("this-machine"), {"ops_per_s": 5.0, "drive_years": 3.0}
+    assert carry_back(own, metrics, device_spec(own.device, Scale(0.1))) == {"ops_per_s": 5.0}
+    assert "drive_years" in carry_back(FLASH, metrics, device_spec(FLASH.device, Scale(0.1)))
 
 
 def test_an_unknown_figure_is_refused_by_its_place() -> None:

@@ -24,6 +24,7 @@ from advisor.published import (
 )
 from advisor.published.observation import Observation
 from advisor.published.runs import Failure, Runs, attempt
+from advisor.scale import Scale
 
 Spec = dict[str, Any]
 Report = dict[str, Any]
@@ -178,7 +179,9 @@ def test_the_crossover_is_where_the_curves_meet() -> None:
 
 
 def test_the_end_of_a_run_is_its_last_twentieth() -> None:
-    seen = Observation(fake({"engine": "lsm", "options": {}, "hardware": {"device": {}}}), 1.0, 8)
+    seen = Observation(
+        fake({"engine": "lsm", "options": {}, "hardware": {"device": {}}}), Scale(1.0), 8
+    )
     rates = list(range(200, 100, -1))
     last = seen.of("last_over_average")
     assert last is not None
@@ -186,7 +189,7 @@ def test_the_end_of_a_run_is_its_last_twentieth() -> None:
 
 
 def test_what_a_report_does_not_hold_is_absent() -> None:
-    empty = Observation({"metrics": {}, "intervals": []}, 0.5, 8)
+    empty = Observation({"metrics": {}, "intervals": []}, Scale(0.5), 8)
     for metric in ("flash_waf", "disk_bytes", "loaded_bytes", "speed_up", "last_over_average"):
         assert empty.of(metric) is None
 

@@ -16,18 +16,21 @@ def test_sizes_that_scale_shrink_by_one_factor_and_nothing_else_changes(
     full = knobs.defaults(engine)
     scaled = Scale(factor).settings(engine, full)
     for name, knob in knobs.catalogue(engine).items():
-        if name == "evict_index_and_filter_blocks":
-            continue
         expected = full[name] * factor if knob.scales else full[name]
         assert scaled.values[name] == expected, name
     assert scaled.notes == ()
 
 
-def test_indexes_of_shrunk_files_stay_in_the_cache_as_those_of_whole_files_would() -> None:
-    full = knobs.defaults("lsm")
-    assert full["evict_index_and_filter_blocks"] is True
-    assert Scale(1.0).settings("lsm", full).values == full
-    assert Scale(0.5).settings("lsm", full).values["evict_index_and_filter_blocks"] is False
+def test_a_second_that_hits_its_floor_is_reported() -> None:
+    found = Scale(1 / 4096).settings("btree", {}).notes
+    assert found == ("InnoDB's second hits the floor of the scale, ran as 4.1 s",)
+    assert Scale(1 / 1000).settings("btree", {}).notes == ()
+    assert Scale(1 / 4096).settings("lsm", {}).notes == ()
+
+
+def test_the_core_is_told_what_a_smaller_copy_stands_for_and_nothing_at_full_size() -> None:
+    assert Scale(1 / 8).spec == {"stands_for": 8}
+    assert Scale(1.0).spec is None
 
 
 def test_blocks_and_pages_keep_their_size() -> None:

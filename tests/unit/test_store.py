@@ -43,18 +43,28 @@ def test_the_verdict_on_steadiness_comes_back(store: Store, steady: bool | None)
     assert store.sql("SELECT steady FROM run").rows == ((steady,),)
 
 
-def test_a_file_from_before_the_verdict_opens_and_has_none(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as before:
-        before.setattr(schema, "MIGRATIONS", MIGRATIONS[:1])
-        store.add_study(record())
-        connection = duckdb.connect(str(store.path))
+def older(path: Path, version: int) -> None:
+    """Makes a results file of this version, with one trial from version 1 on. It has the view that
+    the first version made."""
+    path.parent.mkdir(exist_ok=True)
+    with duckdb.connect(str(path)) as connection:
+        if version == 0:
+            return
+        schema.migrate(connection, 0, 1)
         connection.execute(
             "INSERT INTO trial VALUES (uuid(), 'mine', 0, 'lsm', 'run', 'finished', NULL, 'ycsb', "
             "'{}', 1, 'measured', 1.0, 1.0, 0, 1.0, now()::TIMESTAMP, 'old', 'here', [])"
         )
-        connection.close()
+        connection.execute(
+            "CREATE VIEW run AS SELECT trial.*, m.ops_per_s FROM trial LEFT JOIN (PIVOT "
+            "trial_metric ON metric IN ('ops_per_s') USING any_value(value) GROUP BY trial) AS m "
+            "ON m.trial = trial.id"
+        )
+        schema.migrate(connection, 1, version)
+
+
+def test_a_file_from_before_the_verdict_opens_and_has_none(store: Store) -> None:
+    older(store.path, 1)
     assert [old.steady for old in store.trials("mine")] == [None]
     store.add_trial(trial(steady=True), "mine")
     assert [one.steady for one in store.trials("mine")] == [None, True]
@@ -143,20 +153,15 @@ def test_sql_has_a_column_for_every_metric(store: Store) -> None:
     assert table.rows == (tuple(1.5 for _ in METRICS),)
 
 
-def test_a_file_of_an_older_version_keeps_its_rows(store: Store) -> None:
-    store.path.parent.mkdir()
-    with duckdb.connect(str(store.path)) as connection, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(schema, "MIGRATIONS", MIGRATIONS[:1])
-        schema.migrate(connection, 0)
-        connection.execute(
-            "INSERT INTO trial VALUES (uuid(), NULL, 0, 'lsm', 'run', 'finished', NULL, 'ycsb', "
-            "'{}', 1, 'measured', 1, 1, NULL, 1, now()::TIMESTAMP, '', '', [])"
-        )
-    assert [(old.workload, old.hardware) for old in store.trials(None)] == [("ycsb", "")]
-    assert [old.number for old in store.trials(None)] == [1]
-    new = store.add_trial(trial())
+@pytest.mark.parametrize("version", range(1, len(MIGRATIONS)))
+def test_a_file_of_an_older_version_keeps_its_rows(store: Store, version: int) -> None:
+    older(store.path, version)
+    assert [(old.workload, old.hardware) for old in store.trials("mine")] == [("ycsb", "")]
+    assert store.trials("mine")[0].number == 1
+    new = store.add_trial(trial(), "mine")
     assert new.number == 2
-    assert store.trials(None)[1] == new
+    assert store.trials("mine")[1] == new
+    assert store.sql("SELECT drive_years FROM run").rows == ((None,), (None,))
 
 
 @pytest.mark.parametrize(
@@ -226,14 +231,8 @@ FOREIGN = {
 
 @pytest.mark.parametrize("reading", READINGS)
 @pytest.mark.parametrize("version", [0, 1, len(MIGRATIONS)])
-def test_what_reads_never_writes(
-    store: Store, version: int, reading: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store.path.parent.mkdir()
-    with duckdb.connect(str(store.path)) as connection, monkeypatch.context() as before:
-        before.setattr(schema, "MIGRATIONS", MIGRATIONS[:version])
-        if version:
-            schema.migrate(connection, 0)
+def test_what_reads_never_writes(store: Store, version: int, reading: str) -> None:
+    older(store.path, version)
     untouched = state(store.path)
     READINGS[reading](store)
     assert state(store.path) == untouched
@@ -293,16 +292,12 @@ def test_every_name_is_that_of_a_file(
     assert [one.name for one in Store(tmp_path / name).studies()] == ["mine"]
 
 
-def test_results_of_an_older_version_are_not_changed_by_a_query_either(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as before:
-        before.setattr(schema, "MIGRATIONS", MIGRATIONS[:1])
-        store.add_study(record())
+def test_results_of_an_older_version_are_not_changed_by_a_query_either(store: Store) -> None:
+    older(store.path, 1)
     for query in ("DELETE FROM study", "SELECT * FROM read_text('/etc/hostname')"):
         with pytest.raises(InputError, match="--sql"):
             store.sql(query)
-    assert len(store.studies()) == 1
+    assert len(store.trials("mine")) == 1
 
 
 @pytest.mark.parametrize("query", ["", " ", ";", "-- nothing", "SELECT 1; SELECT 2", "\udcff"])

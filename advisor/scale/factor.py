@@ -1,5 +1,4 @@
-"""Shrinking a profile and its settings to a size that runs in seconds, and carrying the results
-back.
+"""The factor: how it is chosen, and what it does to sizes, settings and metrics.
 
 Data, caches, memtables, files, levels and logs shrink by one factor; rows, blocks, pages and the
 rates of the device stay. What depends on ratios (levels, hit ratios, reads and writes per
@@ -16,6 +15,7 @@ from dataclasses import dataclass
 
 from advisor import engines, knobs
 from advisor.knobs import Engine, Knob, Setting, Settings
+from advisor.spec import ScaleSpec
 
 MIB = 1 << 20
 SMALLEST_DATA, LARGEST_DATA = 24 * MIB, 32 * MIB
@@ -31,7 +31,9 @@ and caches of 512. Further down, each file costs a growing share of reads and wr
 data."""
 
 _MULTIPLIED = ("disk_bytes", "memory_bytes")
-_EVICT_KNOB = "evict_index_and_filter_blocks"
+
+SHORTEST_SECOND_US = 1_000
+"""InnoDB's second shrinks with the data in the core, but no further."""
 
 
 def batch_bytes(engine: Engine, settings: Settings) -> int:
@@ -73,9 +75,18 @@ class Scale:
         low, high = smallest / data_bytes, min(1.0, max(smallest, LARGEST_DATA) / data_bytes)
         return cls(min(max(wanted, low), high))
 
+    @property
+    def spec(self) -> ScaleSpec | None:
+        """What the core is told; nothing at full size."""
+        return {"stands_for": 1 / self.factor} if self.factor < 1.0 else None
+
     def size(self, full: float) -> int:
         """A full-size number of bytes or rows at this scale, at least 1."""
         return max(1, round(full * self.factor))
+
+    def full(self, small: float) -> float:
+        """A number of bytes or rows at this scale, at full size."""
+        return small / self.factor
 
     def settings(self, engine: Engine, settings: Settings) -> ScaledSettings:
         """Full-size settings as the core gets them."""
@@ -86,10 +97,10 @@ class Scale:
             values[name], note = self._shrunk(knob, values[name])
             if note:
                 notes.append(note)
-        # The index of a file of full size covers thousands of blocks, so some access keeps it in
-        # the cache; that of a shrunk file covers few and would be evicted with them.
-        if self.factor < 1.0 and _EVICT_KNOB in values:
-            values[_EVICT_KNOB] = False
+        by_the_second = engines.of(engine).acts_by_the_second
+        if by_the_second and 1e6 * self.factor < SHORTEST_SECOND_US:
+            seconds = SHORTEST_SECOND_US / 1e6 / self.factor
+            notes.append(f"InnoDB's second hits the floor of the scale, ran as {seconds:.3g} s")
         return ScaledSettings(values, tuple(notes))
 
     def holds(self, knob: Knob, full: Setting) -> bool:
@@ -99,7 +110,7 @@ class Scale:
     def carry_back(self, metrics: Mapping[str, float]) -> dict[str, float]:
         """Metrics of a scaled run as of the full size."""
         return {
-            name: value / self.factor if name in _MULTIPLIED else value
+            name: self.full(value) if name in _MULTIPLIED else value
             for name, value in metrics.items()
         }
 

@@ -1,0 +1,362 @@
+"""The shapes that pass between this library and the core: the spec of a run goes in, its report and
+its intervals come out.
+
+Sizes are bytes, times microseconds where a name ends in `_us` and seconds where it ends in `_s` or
+`seconds`, ratios plain numbers. The core refuses unknown fields of a spec by name; what was not
+measured is absent from a report. `docs/spec.md` is made of these types.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NotRequired
+
+# pydantic, which holds reports against these types, takes no others before Python 3.12.
+from typing_extensions import TypedDict
+
+from advisor.engines.description import Engine
+
+Value = bool | int | float | str
+"""Of an option of an engine, or of a parameter of a workload."""
+
+
+class ScaleSpec(TypedDict):
+    """What a smaller copy stands for. Engines, workloads, storage and devices ask it for what does
+    not shrink by itself: the seeks and syncs of background jobs, InnoDB's second, the processor's
+    caches, the skew of requests, the rows that clients wait for, the indexes of table files."""
+
+    stands_for: float
+    """How many times larger the data is that this run speaks for, at least 1."""
+    second_us: NotRequired[int]
+    """Length of InnoDB's second in microseconds; one part in `stands_for` of a second if absent,
+    and at least 1,000."""
+
+
+class CostSpec(TypedDict, total=False):
+    """What computing costs on a machine. A unit of work costs what `work_ns` says; else what the
+    product's call says, or the core's own figure, times `slowdown`."""
+
+    work_ns: dict[str, float]
+    """Nanoseconds of a unit of work, by its kind (`work_kinds` of the core lists them)."""
+    slowdown: float
+    """How much longer than the core's own figures everything else takes; 1 if absent."""
+    calls: dict[str, dict[str, float]]
+    """Nanoseconds that calls of a product take beyond the engine's own work, by product (`rocksdb`,
+    `myrocks`, `innodb`) and call. Empty: the machine speaks for the engines here."""
+    statement_wait_us: float
+    """What each SQL statement waits without a core, because who is spoken to has to wake; 0 if
+    absent."""
+
+
+class HardwareSpec(TypedDict):
+    """The machine of a simulated run."""
+
+    cores: int
+    """As the operating system counts them, hardware threads included."""
+    page_cache_bytes: NotRequired[int]
+    """Memory of the operating system's page cache; 0 if absent."""
+    device: dict[str, Any]
+    """Where the files are: its `kind` (`disk_array`, `flash`, `cloud_volume`) and its figures."""
+    cost: NotRequired[CostSpec]
+    """What computing costs."""
+
+
+class WarmupSpec(TypedDict, total=False):
+    """The budget of a warm-up, of which at least one bound is given. It ends when nothing changes
+    any more."""
+
+    most_seconds: float
+    """Seconds of the run's clock."""
+    most_operations: int
+    """Operations of all clients."""
+
+
+class BinaryLogSpec(TypedDict):
+    """A server's own log around the engine, in row format, by MySQL's settings."""
+
+    sync_binlog: int
+    """Transactions between syncs; 0 leaves syncing to the operating system."""
+    max_binlog_size: int
+    """Bytes after which a new file begins; at least 4,096."""
+    binlog_row_image: Literal["FULL", "MINIMAL"]
+    """What a row of the log holds."""
+
+
+class Length(TypedDict, total=False):
+    """How long a run goes, by its own clock. Of `seconds` and `operations` one is given."""
+
+    seconds: float
+    """Length of the measured phase, which ends at whichever bound comes first."""
+    operations: int
+    """Operations of all clients in the measured phase."""
+    warmup_seconds: float
+    """Length of a warm-up that nobody judges."""
+    warmup: WarmupSpec
+    """A warm-up until the run is steady, in place of `warmup_seconds`; the run is then judged."""
+    interval_ms: int
+    """Length of an interval of the report in milliseconds, at least 10; 100 if absent."""
+
+
+class Spec(Length):
+    """One run."""
+
+    engine: Engine
+    """Which engine runs: `lsm` or `btree`."""
+    options: NotRequired[dict[str, Value]]
+    """Its options that differ from the defaults, by the names of RocksDB or InnoDB."""
+    workload: dict[str, Value]
+    """Its `kind` and those of its parameters that differ from the defaults."""
+    scale: NotRequired[ScaleSpec]
+    """What the run stands for; absent at full size."""
+    clients: NotRequired[int]
+    """Threads of the workload, 1 to 1,024; 1 if absent."""
+    seed: NotRequired[int]
+    """Of everything random; 1 if absent."""
+    clock: NotRequired[Literal["measured", "simulated"]]
+    """`measured`, the wall clock, if absent."""
+    directory: NotRequired[str]
+    """Measured: where the run's files go. It is emptied before and removed afterwards."""
+    keep: NotRequired[bool]
+    """Measured: whether the files stay; false if absent."""
+    hardware: NotRequired[HardwareSpec]
+    """Simulated: the machine."""
+    memory_limit: NotRequired[int]
+    """Bytes; the run fails if its engine grows past it."""
+    binary_log: NotRequired[BinaryLogSpec]
+    """A server's own log, if it keeps one."""
+
+
+_From = TypedDict("_From", {"from": float})  # No class has a field that is a word of Python's.
+"""Its level before."""
+
+
+class SeriesChange(_From):
+    """A series that was on another level in the later part of a phase, in its own unit."""
+
+    series: str
+    """A metric, or a share of the engine's shape such as `dirty_pages_share`."""
+    to: float
+    """Its level afterwards."""
+
+
+class Steadiness(TypedDict):
+    """What kept a run from being steady."""
+
+    is_warm: bool
+    """Whether nothing changed any more in the later half of the warm-up."""
+    warmup_seconds: float
+    """How long it was."""
+    warmup_operations: int
+    """How many operations it had."""
+    changed_in_warmup: list[SeriesChange] | None
+    """What still changed; null if the phase was too short to tell."""
+    changed_in_run: list[SeriesChange] | None
+    """What changed while the run was measured; null if it was too short to tell."""
+
+
+class Latencies(TypedDict, total=False):
+    """Latencies in microseconds, waits for admission included; absent without operations."""
+
+    p50_us: float
+    """Median."""
+    p95_us: float
+    """95th percentile."""
+    p99_us: float
+    """99th percentile."""
+    p999_us: float
+    """99.9th percentile."""
+    max_us: float
+    """The longest."""
+
+
+class OperationLatencies(Latencies):
+    """Latencies of one kind of operation."""
+
+    count: int
+    """Operations of this kind."""
+
+
+class Metrics(Latencies, total=False):
+    """The numbers of the measured phase, arithmetic on its meters."""
+
+    ops_per_s: float
+    """Operations of all clients per second."""
+    reads_per_op: float
+    """Reads from storage: those of the device if simulated, the engine's calls if measured."""
+    read_kb_per_op: float
+    """KiB read from storage per operation."""
+    write_kb_per_op: float
+    """KiB written to storage per operation."""
+    write_amp: float
+    """Bytes written to storage / key and value bytes that clients wrote."""
+    read_amp: float
+    """Blocks or pages asked for per operation."""
+    space_amp: float
+    """Bytes on disk / live key and value bytes."""
+    cpu_us_per_op: float
+    """CPU time of clients and background work per operation, in microseconds."""
+    cache_hit_ratio: float
+    """Of the engine's cache of blocks or pages."""
+    bloom_false_positive_ratio: float
+    """Share of the questions about absent keys that a filter did not deny."""
+    stall_s: float
+    """Seconds that the average client waited for admission."""
+    disk_bytes: int
+    """Bytes on disk at the end."""
+    memory_bytes: int
+    """The most memory that the engine used."""
+    device_bytes: float
+    """Flash: bytes that the host wrote to the device."""
+    trimmed_bytes: float
+    """Flash: bytes that the host trimmed."""
+    nand_bytes: float
+    """Flash: bytes programmed, garbage collection included."""
+    erases: float
+    """Flash: superblocks erased."""
+    flash_waf: float
+    """Flash: bytes programmed / bytes that the host wrote."""
+    drive_years: float
+    """Flash: years until it is worn out at the rate of this phase: rated cycles x raw size over
+    bytes programmed."""
+
+
+class PurposeCounts(TypedDict):
+    """What storage was asked for on behalf of one purpose."""
+
+    written_bytes: int
+    """Bytes written."""
+    writes: int
+    """Writes."""
+    read_bytes: int
+    """Bytes read."""
+    reads: int
+    """Reads."""
+    syncs: int
+    """Syncs."""
+
+
+class Background(TypedDict):
+    """The part of the work that background jobs did."""
+
+    cpu_us: float
+    """CPU time in microseconds."""
+    work: dict[str, int]
+    """Units by kind of work."""
+
+
+class Load(TypedDict):
+    """The load of the data, with what it left to the background."""
+
+    seconds: float
+    """How long it took."""
+    operations: int
+    """Rows written."""
+    user_bytes: int
+    """Key and value bytes written."""
+    written_bytes: int
+    """Bytes that reached storage."""
+    live_bytes: int
+    """Live key and value bytes at its end."""
+
+
+class DeviceUse(TypedDict):
+    """What the simulated device did, from the load on."""
+
+    read_bytes: int
+    """Bytes read."""
+    written_bytes: int
+    """Bytes that the host wrote."""
+    trimmed_bytes: int
+    """Bytes that the host trimmed."""
+    nand_bytes: int
+    """Bytes programmed; 0 but for flash."""
+    erases: int
+    """Superblocks erased; 0 but for flash."""
+    busy_s: float
+    """Seconds of service, summed over all that serve at once."""
+
+
+class PageCacheUse(TypedDict):
+    """Pages of buffered reads, from the load on."""
+
+    hits: int
+    """Pages that the page cache held."""
+    misses: int
+    """Pages that were read from the device."""
+
+
+class Interval(TypedDict):
+    """A piece of a run."""
+
+    phase: Literal["load", "warmup", "run"]
+    """Which phase it belongs to."""
+    t_s: float
+    """Its end, in seconds since the run began."""
+    seconds: float
+    """Its length."""
+    operations: int
+    """Operations that ended in it."""
+    ops_per_s: NotRequired[float]
+    """Operations per second."""
+    p99_us: NotRequired[float]
+    """99th percentile of all latencies, in microseconds."""
+    read_kb_per_op: NotRequired[float]
+    """KiB read per operation."""
+    write_kb_per_op: NotRequired[float]
+    """KiB written per operation."""
+    cache_hit_ratio: NotRequired[float]
+    """Of the engine's cache."""
+    stall_s: float
+    """Seconds that the average client waited for admission."""
+    disk_bytes: int
+    """Bytes on disk at its end."""
+    memory_bytes: int
+    """Memory of the engine at its end."""
+
+
+class Report(TypedDict):
+    """What one run was and what it measured."""
+
+    clock: Literal["measured", "simulated"]
+    """Which clock it ran under."""
+    engine: Engine
+    """Which engine ran."""
+    workload: dict[str, Value]
+    """Its kind and all its parameters."""
+    options: dict[str, Value]
+    """All options of the engine."""
+    scale: ScaleSpec
+    """What the run stands for."""
+    clients: int
+    """Clients that ran."""
+    seed: int
+    """The run's seed."""
+    steady: bool | None
+    """Whether nothing changed any more when it was measured; null if the spec has no `warmup`."""
+    steadiness: Steadiness | None
+    """Why, or why not; null as `steady` is."""
+    seconds: float
+    """Length of the measured phase."""
+    operations: int
+    """Operations of the measured phase."""
+    metrics: Metrics
+    """The numbers of the measured phase."""
+    by_operation: dict[str, OperationLatencies]
+    """Latencies by kind of operation."""
+    work: dict[str, int]
+    """Units of CPU work of clients and background jobs, by kind."""
+    background: Background | None
+    """What background jobs did of it; null if simulated, where nobody tells."""
+    bytes: dict[str, PurposeCounts]
+    """What storage was asked for in the measured phase, by purpose."""
+    load: Load
+    """The load of the data."""
+    engine_details: dict[str, float]
+    """The engine's own gauges and counters at the end; `binary_log_bytes` where there is one."""
+    intervals: list[Interval]
+    """The run, piece by piece."""
+    hardware: NotRequired[HardwareSpec]
+    """Simulated: the machine, with all that the spec left out."""
+    device: NotRequired[DeviceUse]
+    """Simulated: what the device did."""
+    page_cache: NotRequired[PageCacheUse]
+    """Simulated: what the page cache did."""

@@ -1,0 +1,105 @@
+"""A study and its recommendation on the real core, under the virtual clock: what holds whatever the
+engines answer."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from advisor import dialects, evaluate, knobs, report
+from advisor.recommend import Recommendation, recommend
+from advisor.scale import MIB, factor
+from advisor.search import Bounds, Question, Study, stored_question
+from advisor.store import Store
+from advisor.trial import Trial, settings_key
+from tests.support.problems import problem
+
+TRIALS = 12
+QUESTION = Question(problem(hardware="nvme-2024"), clock="simulated", seconds=0.2)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small_trials() -> Iterator[None]:
+    """Little data and few operations: what is claimed does not depend on them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(factor, "SMALLEST_DATA", 2 * MIB)
+        patch.setattr(factor, "LARGEST_DATA", 4 * MIB)
+        patch.setattr(evaluate, "SIMULATED_OPERATIONS", 2_000)
+        yield
+
+
+def made(store: Store, question: Question = QUESTION) -> Study:
+    return Study("real", question, store, bounds=Bounds(trials=TRIALS))
+
+
+class Answered(NamedTuple):
+    """A question with its answer."""
+
+    store: Store
+    study: Study
+    trials: tuple[Trial, ...]
+    """What the study measured before it was asked what each change buys."""
+    recommendation: Recommendation
+
+
+@pytest.fixture(scope="module")
+def answered(tmp_path_factory: pytest.TempPathFactory) -> Answered:
+    store = Store(tmp_path_factory.mktemp("real") / "results.duckdb")
+    study = made(store)
+    assert study.run() == "complete"
+    return Answered(store, study, tuple(study.trials), recommend(study))
+
+
+def test_every_trial_ends_and_says_what_it_ran_on(answered: Answered) -> None:
+    for trial in answered.study.trials:
+        assert trial.finished or trial.outcome == "rejected", trial.error
+        assert (trial.clock, trial.hardware) == ("simulated", "nvme-2024")
+    assert {one.engine for one in answered.trials if one.finished} == set(knobs.ENGINES)
+
+
+def test_the_same_question_gets_the_same_answers(answered: Answered, tmp_path: Path) -> None:
+    again = made(Store(tmp_path / "results.duckdb"))
+    again.run()
+
+    def told(trials: Iterable[Trial]) -> list[object]:
+        return [(settings_key(one.engine, one.settings), one.seed, one.metrics) for one in trials]
+
+    assert told(again.trials) == told(answered.trials)
+
+
+def test_what_was_measured_is_stored_and_a_study_that_is_complete_runs_nothing_more(
+    answered: Answered,
+) -> None:
+    stored = answered.store.trials("real")
+    assert tuple(stored) == tuple(answered.study.trials)
+    resumed = made(answered.store, stored_question("real", answered.store))
+    assert resumed.run() == "complete"
+    assert len(answered.store.trials("real")) == len(stored)
+
+
+def test_the_best_settings_are_no_worse_than_their_engines_defaults(answered: Answered) -> None:
+    best = answered.study.best()
+    assert best is not None
+    defaults = [
+        one.metrics["ops_per_s"]
+        for one in answered.trials
+        if one.role == "default" and one.engine == best.engine
+    ]
+    assert best.metrics()["ops_per_s"] >= min(defaults)
+
+
+def test_a_recommendation_changes_knobs_and_says_what_each_buys(answered: Answered) -> None:
+    found = answered.recommendation
+    knobs.check(found.engine, found.settings)
+    for change in found.changes:
+        assert change.recommended == found.settings[change.knob] != change.current
+        assert change.evidence
+    text = report.markdown(found)
+    assert all(f"`{change.knob}`" in text for change in found.changes)
+
+
+def test_a_recommendation_is_written_for_every_product_of_its_engine(answered: Answered) -> None:
+    found = answered.recommendation
+    for dialect in dialects.for_engine(found.engine):
+        assert found.write(dialect)
