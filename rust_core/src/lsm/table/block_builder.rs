@@ -50,9 +50,10 @@ impl BlockBuilder {
         self.buffer.len() + 4 * self.restarts.len() + 4
     }
 
-    /// Whether the block is to be cut before this entry: it has reached `target`, or it is over 90% full and RocksDB's
-    /// estimate of the block with the entry, which counts the whole key, exceeds the target.
-    pub fn is_full_before(&self, key: &[u8], value: &[u8], target: usize) -> bool {
+    /// Whether the block is to be cut before this entry: it has reached `target`, or it lacks less than `deviation` percent
+    /// of it and RocksDB's estimate of the block with the entry, which counts the whole key, exceeds the target
+    /// (`FlushBlockBySizePolicy`).
+    pub fn is_full_before(&self, key: &[u8], value: &[u8], target: usize, deviation: usize) -> bool {
         if self.is_empty() {
             return false;
         }
@@ -63,7 +64,7 @@ impl BlockBuilder {
         let restart = if self.since_restart >= self.interval { 4 } else { 0 };
         let lengths = varint::len_u64(key.len() as u64) + varint::len_u64(value.len() as u64);
         let after = now + key.len() + value.len() + restart + 4 + lengths;
-        after > target && now > (target * 90).div_ceil(100)
+        deviation > 0 && after > target && now > (target * (100 - deviation)).div_ceil(100)
     }
 
     /// Completes the block and gives its bytes to `use_bytes`; the builder is empty afterwards.
@@ -77,5 +78,25 @@ impl BlockBuilder {
         self.restarts.truncate(1);
         self.since_restart = 0;
         result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_that_lacks_less_than_the_deviation_is_cut_before_what_would_exceed_it() {
+        let mut block = BlockBuilder::new(16);
+        (0..20u8).for_each(|n| block.add(&[n; 8], &[7; 36]));
+        let cut = |target: usize, deviation: usize| block.is_full_before(&[20; 8], &[7; 36], target, deviation);
+        let now = block.bytes();
+        let target = now + 40;
+        assert!((950..1000).contains(&now), "{now}");
+        assert!(cut(target, 10), "it lacks 4%, and the next entry takes more");
+        assert!(!cut(target, 3), "it lacks 4%");
+        assert!(!cut(target, 0), "nothing is left empty");
+        assert!(!cut(target + 60, 10), "the next entry fits");
+        assert!(cut(now, 0), "it is full");
     }
 }

@@ -27,6 +27,8 @@ pub struct TableBuilderOptions {
     pub compression_level: Option<i32>,
     /// Target bytes of a data block.
     pub block_bytes: usize,
+    /// A block that lacks less of that, in percent, is closed before an entry that would exceed it.
+    pub block_deviation_percent: usize,
     /// Keys between restart points.
     pub restart_interval: usize,
     /// Its filter, if it gets one.
@@ -116,7 +118,7 @@ impl TableBuilder {
     /// Adds an entry behind all others.
     pub fn add(&mut self, task: &mut Task, internal: &[u8], value: &[u8]) -> Result<()> {
         let (user_key, trailer) = key::split(internal);
-        if self.block.is_full_before(internal, value, self.options.block_bytes) {
+        if self.block.is_full_before(internal, value, self.options.block_bytes, self.options.block_deviation_percent) {
             self.cut_block(task)?;
         }
         if let Some(handle) = self.waiting.take() {

@@ -23,6 +23,7 @@ fn a_table_of_200_000_keys_has_rocksdbs_blocks() {
         compression: Compression::None,
         compression_level: None,
         block_bytes: 4096,
+        block_deviation_percent: 10,
         restart_interval: 16,
         bloom: BloomPolicy::new(10.0),
         whole_key_filtering: true,
