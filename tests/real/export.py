@@ -34,6 +34,7 @@ LSM: dict[str, Setting] = {
     "compression_per_level": "kNoCompression:kNoCompression:kZlibCompression",
     "compression_opts_level": 1,
     "block_size": 16384,
+    "block_size_deviation": 20,
     "block_restart_interval": 8,
     "whole_key_filtering": False,
     "optimize_filters_for_hits": True,
