@@ -1,9 +1,10 @@
-//! Speed of the simulation itself: operations per second of one core, in steady state, and whether a run of ten times the
-//! operations costs ten times as much. Keys of 16 bytes, values of 100, a million of them, all cached, an NVMe drive.
+//! Speed of the simulation itself: operations per second of one core, in steady state, and whether a run of ten times
+//! the operations costs ten times as much. Keys of 16 bytes, values of 100, a million of them, all cached, an NVMe
+//! drive.
 //!
-//! Time is CPU time: a simulated run is one thread, so on an idle machine it is wall time, and on a busy one still fair.
-//! The program fails if a figure is below its floor. `cargo bench --bench simulated [-- NAME]` runs those whose name
-//! contains NAME.
+//! Time is CPU time: a simulated run is one thread, so on an idle machine it is wall time, and on a busy one still
+//! fair. The program fails if a figure is below its floor. `cargo bench --bench simulated [-- NAME]` runs those whose
+//! name contains NAME.
 
 use _core::run::Run;
 use rustix::time::{ClockId, clock_gettime};
@@ -92,7 +93,8 @@ fn spec(case: &Case, clients: u32) -> Value {
             "kind": "flash", "capacity_bytes": 16u64 << 30, "over_provisioning": 0.145, "fullness": 0.0,
             "channels": 80, "read_latency_us": 80, "write_latency_us": 15, "sync_us": 15,
             "read_mb_per_s": 6800, "write_mb_per_s": 5300, "link_mb_per_s": 7000, "buffer_bytes": 64 << 20,
-            "page_bytes": 4096, "superblock_bytes": 64 << 20, "victim": "greedy", "moved_pages": "apart", "rated_cycles": 7000,
+            "page_bytes": 4096, "superblock_bytes": 64 << 20, "victim": "greedy", "moved_pages": "apart",
+            "rated_cycles": 7000,
         }},
     })
 }

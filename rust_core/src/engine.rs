@@ -1,5 +1,5 @@
-//! What a workload may ask of any engine: ordered keys and values, atomic batches, iterators in both directions, and the
-//! background work that a runtime carries out for it.
+//! What a workload may ask of any engine: ordered keys and values, atomic batches, iterators in both directions, and
+//! the background work that a runtime carries out for it.
 
 use crate::error::{Error, Result};
 pub use crate::metrics::EngineStats;
@@ -276,13 +276,14 @@ pub trait Engine: Send + Sync {
         false
     }
 
-    /// A cursor. It shows every key that was there before this call and stays, and no key that was gone before and stays away.
-    /// Of what changes later, the LSM shows nothing: its cursor is a snapshot. The B-tree, which keeps no versions, shows what
-    /// is there when the cursor comes to it: all writes acknowledged before that step, perhaps a part of a batch under way.
+    /// A cursor. It shows every key that was there before this call and stays, and no key that was gone before and
+    /// stays away. Of what changes later, the LSM shows nothing: its cursor is a snapshot. The B-tree, which keeps no
+    /// versions, shows what is there when the cursor comes to it: all writes acknowledged before that step, perhaps a
+    /// part of a batch under way.
     fn iterator<'a>(&'a self, task: &mut Task) -> Result<Box<dyn EngineIterator + 'a>>;
 
-    /// Keys in `from..to`, as a query planner asks before it picks an index. None if the engine does not read to tell, or
-    /// would have to read too much; an engine that reads does so at the price of other reads.
+    /// Keys in `from..to`, as a query planner asks before it picks an index. None if the engine does not read to tell,
+    /// or would have to read too much; an engine that reads does so at the price of other reads.
     fn count_in_range(&self, _task: &mut Task, _from: &[u8], _to: &[u8]) -> Result<Option<u64>> {
         Ok(None)
     }
@@ -290,8 +291,8 @@ pub trait Engine: Send + Sync {
     /// Whether a client may write `bytes` now.
     fn admit(&self, task: &mut Task, bytes: u64) -> Result<Admission>;
 
-    /// Background work that is due at `now_ns`, if the engine's own limits on concurrent jobs allow one more. The caller
-    /// runs and installs it.
+    /// Background work that is due at `now_ns`, if the engine's own limits on concurrent jobs allow one more. The
+    /// caller runs and installs it.
     fn next_job(&self, now_ns: u64) -> Option<Box<dyn Job>>;
 
     /// When a timed job is due next, in nanoseconds of run time; `None` if only writes bring work.
@@ -300,8 +301,8 @@ pub trait Engine: Send + Sync {
     /// Threads that the engine's options grant to background work.
     fn background_threads(&self) -> usize;
 
-    /// Starts settling: everything buffered goes to storage as jobs (memtables flush and compactions drain, or dirty pages
-    /// are written back) until [`Engine::is_settled`].
+    /// Starts settling: everything buffered goes to storage as jobs (memtables flush and compactions drain, or dirty
+    /// pages are written back) until [`Engine::is_settled`].
     fn begin_settle(&self, task: &mut Task) -> Result<()>;
 
     /// Whether no background work is ready or running, after [`Engine::begin_settle`] or by itself.
@@ -320,7 +321,8 @@ pub trait Engine: Send + Sync {
     fn stats(&self) -> EngineStats;
 }
 
-/// What an engine around another one, its field `engine`, leaves to that: all but reads, writes, its end and its counters.
+/// What an engine around another one, its field `engine`, leaves to that: all but reads, writes, its end and its
+/// counters.
 macro_rules! forward_to_engine {
     () => {
         fn count_in_range(

@@ -26,9 +26,9 @@ pub mod workload;
 
 pub use error::{Error, Result};
 
-/// Blocks of a shared cache are allocated by one thread and freed by another; in glibc's arenas they wait for one another.
-/// Any thread may be the one that loads this library, and may end before it: an allocator that takes the loading thread for
-/// the process's main one (mimalloc) frees that thread's heap while others use it.
+/// Blocks of a shared cache are allocated by one thread and freed by another; in glibc's arenas they wait for one
+/// another. Any thread may be the one that loads this library, and may end before it: an allocator that takes the
+/// loading thread for the process's main one (mimalloc) frees that thread's heap while others use it.
 #[cfg(all(feature = "jemalloc", not(any(test, fuzzing))))]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;

@@ -1,5 +1,5 @@
-//! The face of the core in Python: `advisor._core`. The only file that knows Python. Dictionaries cross as JSON, the GIL
-//! is free while anything runs.
+//! The face of the core in Python: `advisor._core`. The only file that knows Python. Dictionaries cross as JSON, the
+//! GIL is free while anything runs.
 
 // PyO3's macros take owned and unused arguments.
 #![allow(clippy::used_underscore_binding)]

@@ -1,6 +1,6 @@
-//! What a smaller copy of the data stands for. A scaled trial shrinks data, caches, memtables, files and logs by one factor and
-//! leaves rows, blocks, pages and the device's rates as they are; what it cannot show by itself engines, workloads, storage
-//! and the virtual clock ask here.
+//! What a smaller copy of the data stands for. A scaled trial shrinks data, caches, memtables, files and logs by one
+//! factor and leaves rows, blocks, pages and the device's rates as they are; what it cannot show by itself engines,
+//! workloads, storage and the virtual clock ask here.
 
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -17,8 +17,8 @@ const SHORTEST_SECOND_US: f64 = 1e3;
 pub struct Scale {
     /// How many times larger the data is that the copy speaks for; 1 for data of full size.
     stands_for: f64,
-    /// Microseconds of InnoDB's second where it is not shrunk as the data is: a run of full size that lasts seconds sees too
-    /// few of them.
+    /// Microseconds of InnoDB's second where it is not shrunk as the data is: a run of full size that lasts seconds
+    /// sees too few of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     second_us: Option<u64>,
 }
@@ -83,20 +83,20 @@ impl Scale {
         (full as f64 / self.stands_for).ceil() as u64
     }
 
-    /// Bytes here of what moves in pieces of so many at full size: those would hold the device for a larger part of the time
-    /// that all else takes.
+    /// Bytes here of what moves in pieces of so many at full size: those would hold the device for a larger part of the
+    /// time that all else takes.
     pub fn shrunk_bytes(self, full: u64) -> u64 {
         (full as f64 / self.stands_for) as u64
     }
 
-    /// The least part of a latency that a request of a job pays here. An LSM of any size flushes and compacts as often, so a
-    /// job of a copy would pay a full seek and a full sync for few bytes.
+    /// The least part of a latency that a request of a job pays here. An LSM of any size flushes and compacts as often,
+    /// so a job of a copy would pay a full seek and a full sync for few bytes.
     pub fn least_latency_share(self) -> f64 {
         1.0 / self.stands_for
     }
 
-    /// Microseconds of InnoDB's second here: it shrinks with the data, and with it what a round of the page cleaner keeps free
-    /// or writes. Rates of the device per second do not.
+    /// Microseconds of InnoDB's second here: it shrinks with the data, and with it what a round of the page cleaner
+    /// keeps free or writes. Rates of the device per second do not.
     pub fn second_us(self) -> u64 {
         let shrunk = (SECOND_US / self.stands_for).round_ties_even().max(SHORTEST_SECOND_US);
         self.second_us.unwrap_or(shrunk as u64)
@@ -107,8 +107,8 @@ impl Scale {
         full * self.second_us() / SECOND_US as u64
     }
 
-    /// Whether a block cache may evict index and filter blocks: the index of a file of full size covers thousands of blocks
-    /// and is hardly ever evicted, that of a shrunk one covers few.
+    /// Whether a block cache may evict index and filter blocks: the index of a file of full size covers thousands of
+    /// blocks and is hardly ever evicted, that of a shrunk one covers few.
     pub fn evicts_index_and_filter_blocks(self) -> bool {
         self.is_full()
     }

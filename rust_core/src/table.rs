@@ -1,6 +1,6 @@
 //! Rows with secondary indexes over any engine, in the [`crate::engine::KeyLayout::Indexed`] layout. A table with k
-//! secondary indexes is k + 1 key spaces. An entry of a secondary index is a key without a value: the columns of the index,
-//! then the columns of the primary key that it lacks. All changes of a transaction are one write batch.
+//! secondary indexes is k + 1 key spaces. An entry of a secondary index is a key without a value: the columns of the
+//! index, then the columns of the primary key that it lacks. All changes of a transaction are one write batch.
 
 pub mod keys;
 pub mod locks;
@@ -31,16 +31,16 @@ pub trait Schema {
     }
 }
 
-/// What a server's planner does for an UPDATE by primary key, and for a SELECT by an index, before it runs: it asks the engine
-/// how many rows another index would find, of which the statement names the first columns. `prefix` is what entries with those
-/// columns start with. InnoDB reads up to ten leaves to tell: of TPC-C's customers, a server with a small pool reads more for
-/// this than for the transactions. (Nothing is asked for a SELECT by the whole primary key.)
+/// What a server's planner does for an UPDATE by primary key, and for a SELECT by an index, before it runs: it asks the
+/// engine how many rows another index would find, of which the statement names the first columns. `prefix` is what
+/// entries with those columns start with. InnoDB reads up to ten leaves to tell: of TPC-C's customers, a server with a
+/// small pool reads more for this than for the transactions. (Nothing is asked for a SELECT by the whole primary key.)
 pub fn consider(engine: &dyn Engine, task: &mut Task, prefix: &[u8]) -> Result<()> {
     engine.count_in_range(task, prefix, &keys::behind(prefix)).map(drop)
 }
 
-/// The changes of one transaction. Reads see what was committed, not the changes of the transaction itself. Atomicity of
-/// reading and writing is the caller's, by [`RowLocks`].
+/// The changes of one transaction. Reads see what was committed, not the changes of the transaction itself. Atomicity
+/// of reading and writing is the caller's, by [`RowLocks`].
 #[derive(Debug, Default)]
 pub struct Transaction {
     batch: WriteBatch,

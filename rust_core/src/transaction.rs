@@ -1,13 +1,13 @@
-//! Transactions of any size. A server hands its engine one change after another, and the commit makes them durable; so a
-//! transaction may be larger than the engine's log. An engine here logs a batch as a whole, and gets what is too much for
-//! its log in pieces, of which the last one commits. All of it is one operation, with one commit.
+//! Transactions of any size. A server hands its engine one change after another, and the commit makes them durable; so
+//! a transaction may be larger than the engine's log. An engine here logs a batch as a whole, and gets what is too much
+//! for its log in pieces, of which the last one commits. All of it is one operation, with one commit.
 
 use crate::engine::{Commit, Engine, WriteBatch};
 use crate::error::Result;
 use crate::task::Task;
 
-/// Writes a transaction, in pieces where the engine asks for it. A crash between two of them keeps the first, and others
-/// may see it before the last.
+/// Writes a transaction, in pieces where the engine asks for it. A crash between two of them keeps the first, and
+/// others may see it before the last.
 pub fn write(engine: &dyn Engine, task: &mut Task, batch: &mut WriteBatch, commit: Commit) -> Result<()> {
     if !engine.takes_in_pieces(batch) {
         return engine.write(task, batch, commit);

@@ -209,3 +209,16 @@ def test_the_library_and_the_terminal_keep_their_contracts() -> None:
         [linter, "--no-cache"], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_no_line_of_the_core_is_wider_than_the_page() -> None:
+    """`cargo fmt` does not reach texts, comments and what macros hide."""
+    root = ROOT
+    sources = [*root.glob("rust_core/src/**/*.rs"), *root.glob("rust_core/benches/*.rs")]
+    wide = [
+        f"{path.relative_to(root)}:{number}"
+        for path in sources
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if len(line) > 120
+    ]
+    assert wide == []

@@ -169,9 +169,9 @@ impl Options {
         self.innodb_old_blocks_time.saturating_mul(self.scale.second_us())
     }
 
-    /// Pages at the cold end that a round looks at. A round that is shorter than a second is one of a smaller pool, of which
-    /// the full depth would be a large part. But clients take frames while a batch is written, which takes as long in a small
-    /// pool as in a large one: never less than two batches free.
+    /// Pages at the cold end that a round looks at. A round that is shorter than a second is one of a smaller pool, of
+    /// which the full depth would be a large part. But clients take frames while a batch is written, which takes as
+    /// long in a small pool as in a large one: never less than two batches free.
     pub fn scan_depth(&self) -> usize {
         let of_round = self.scale.per_second(self.innodb_lru_scan_depth);
         of_round.max(self.innodb_lru_scan_depth.min(2 * REGION_PAGES as u64)) as usize

@@ -89,8 +89,8 @@ impl Compression {
         Ok(())
     }
 
-    /// Whether `input` can be so many bytes compressed: a length that was stored is not allocated before. Snappy and zstd
-    /// keep the length themselves; of the others, no input grows more than this.
+    /// Whether `input` can be so many bytes compressed: a length that was stored is not allocated before. Snappy and
+    /// zstd keep the length themselves; of the others, no input grows more than this.
     pub fn can_expand_to(self, input: &[u8], len: usize) -> bool {
         /// Bytes of a block of zstd, and the fewest that one takes.
         const ZSTD_BLOCK: (usize, usize) = (128 << 10, 4);
@@ -148,23 +148,23 @@ impl Compression {
     }
 }
 
-/// The level of zlib-rs that packs like this one of zlib, which the products use. Level 1 of zlib-rs has fixed Huffman codes,
-/// as that of zlib-ng: rows of LinkBench take 16% more space than at level 6, where they take 6% more with zlib 1.2.13 at
-/// level 1, and with zlib-rs at level 2.
+/// The level of zlib-rs that packs like this one of zlib, which the products use. Level 1 of zlib-rs has fixed Huffman
+/// codes, as that of zlib-ng: rows of LinkBench take 16% more space than at level 6, where they take 6% more with zlib
+/// 1.2.13 at level 1, and with zlib-rs at level 2.
 fn zlib_level(level: i32) -> ZlibLevel {
     ZlibLevel::new(if level == 1 { 2 } else { level as u32 })
 }
 
-/// Bytes that are work for an algorithm: all but long runs of zeros, as the empty part of a page is one, which take next to
-/// no time.
+/// Bytes that are work for an algorithm: all but long runs of zeros, as the empty part of a page is one, which take
+/// next to no time.
 fn filled_bytes(bytes: &[u8]) -> u64 {
     bytes.chunks(RUN_BYTES).filter(|run| run.iter().any(|byte| *byte != 0)).map(|run| run.len() as u64).sum()
 }
 
 const RUN_BYTES: usize = 64;
 
-/// Matches in a block of LZ4: sequences of a token, literals, an offset and the rest of the match's length; the last has
-/// literals alone.
+/// Matches in a block of LZ4: sequences of a token, literals, an offset and the rest of the match's length; the last
+/// has literals alone.
 fn lz4_matches(block: &[u8]) -> u64 {
     const LONG: u8 = 15;
     let long = |at: usize| block[at..].iter().take_while(|byte| **byte == u8::MAX).count() + 1;
@@ -189,8 +189,8 @@ fn lz4_matches(block: &[u8]) -> u64 {
     matches
 }
 
-/// Matches in a block of snappy: all elements after the length but its literals. A long match is several copies of the same
-/// offset, all but the last of 60 or 64 bytes.
+/// Matches in a block of snappy: all elements after the length but its literals. A long match is several copies of the
+/// same offset, all but the last of 60 or 64 bytes.
 fn snappy_matches(block: &[u8]) -> u64 {
     const WHOLE: [u8; 2] = [60, 64];
     let mut at = block.iter().take_while(|byte| **byte >= 0x80).count() + 1;

@@ -1,19 +1,19 @@
 //! What a search misses of the processor's caches, by the size of what it searches.
 
-/// A structure up to this size is searched in the processor's own caches: a quarter of the second-level cache of a small
-/// server core, because the client and the rest of the engine want their part.
+/// A structure up to this size is searched in the processor's own caches: a quarter of the second-level cache of a
+/// small server core, because the client and the rest of the engine want their part.
 const CACHED_BYTES: u64 = 256 << 10;
 
 /// Bytes that come into the processor's caches together.
 const LINE_BYTES: u64 = 64;
 
-/// Units of [`super::Work::CacheMiss`] of a search that looks at `lines` places, halving the rest each time, in a structure of
-/// `bytes`.
+/// Units of [`super::Work::CacheMiss`] of a search that looks at `lines` places, halving the rest each time, in a
+/// structure of `bytes`.
 ///
-/// A search among `bytes / 64` lines halves `h = log2(bytes / 64)` times. The last `l = log2(bytes / CACHED_BYTES)` halvings
-/// are outside the caches, so `l / h` of its places are. Each of them is the dearer the larger the structure: the next cache,
-/// memory, then the page tables as well; that is taken to grow with `l` too. So `lines * l^2 / h`. Measured from 2 MB to
-/// 200 MB, both engines and memtables follow the square.
+/// A search among `bytes / 64` lines halves `h = log2(bytes / 64)` times. The last `l = log2(bytes / CACHED_BYTES)`
+/// halvings are outside the caches, so `l / h` of its places are. Each of them is the dearer the larger the structure:
+/// the next cache, memory, then the page tables as well; that is taken to grow with `l` too. So `lines * l^2 / h`.
+/// Measured from 2 MB to 200 MB, both engines and memtables follow the square.
 #[inline]
 pub fn misses(lines: u64, bytes: u64) -> u64 {
     if bytes <= CACHED_BYTES {
@@ -23,14 +23,15 @@ pub fn misses(lines: u64, bytes: u64) -> u64 {
     lines * beyond * beyond / (16 * halvings_in_16ths(bytes))
 }
 
-/// A structure up to this size is searched in the last of the processor's caches: half of that of a small server, because
-/// other programs want their part.
+/// A structure up to this size is searched in the last of the processor's caches: half of that of a small server,
+/// because other programs want their part.
 const LAST_CACHED_BYTES: u64 = 16 << 20;
 
-/// Units of [`super::Work::MemoryMiss`] of a search that looks at `lines` places in a structure of `bytes`: those of its last
-/// halvings, which are outside the caches, each as dear as the other. Where the caches grow from one to the next, as in the
-/// processor behind [`misses`]'s square, they cost nothing besides; where one large cache ends in memory, they are what a
-/// calibration finds (about 200 ns on an AMD EPYC of 2024, whose other misses cost next to nothing).
+/// Units of [`super::Work::MemoryMiss`] of a search that looks at `lines` places in a structure of `bytes`: those of
+/// its last halvings, which are outside the caches, each as dear as the other. Where the caches grow from one to the
+/// next, as in the processor behind [`misses`]'s square, they cost nothing besides; where one large cache ends in
+/// memory, they are what a calibration finds (about 200 ns on an AMD EPYC of 2024, whose other misses cost next to
+/// nothing).
 #[inline]
 pub fn memory_misses(lines: u64, bytes: u64) -> u64 {
     if bytes <= LAST_CACHED_BYTES {
@@ -51,15 +52,15 @@ fn halvings_in_16ths(bytes: u64) -> u64 {
     log2_in_16ths((bytes / LINE_BYTES).max(2))
 }
 
-/// Whether `searches` in a structure of `bytes` that took `steps` began near their goals, as those for keys in order do: with
-/// less than half of the steps of a search from the top.
+/// Whether `searches` in a structure of `bytes` that took `steps` began near their goals, as those for keys in order
+/// do: with less than half of the steps of a search from the top.
 #[inline]
 pub fn is_local(searches: u64, steps: u64, bytes: u64) -> bool {
     32 * steps < searches * halvings_in_16ths(bytes)
 }
 
-/// Steps of a search in a structure of `full_bytes`, where one in a structure of `bytes` of the same kind took `steps`: the
-/// halvings of its lines, in proportion.
+/// Steps of a search in a structure of `full_bytes`, where one in a structure of `bytes` of the same kind took `steps`:
+/// the halvings of its lines, in proportion.
 #[inline]
 pub fn larger_search(steps: u64, bytes: u64, full_bytes: u64) -> u64 {
     steps * halvings_in_16ths(full_bytes) / halvings_in_16ths(bytes)

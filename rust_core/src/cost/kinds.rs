@@ -1,10 +1,11 @@
-//! The kinds of CPU work, each once: its name in machines' files and reports, and what a unit costs where a machine does not
-//! say. An engine counts what it does; only the virtual clock turns counts into time.
+//! The kinds of CPU work, each once: its name in machines' files and reports, and what a unit costs where a machine
+//! does not say. An engine counts what it does; only the virtual clock turns counts into time.
 //!
-//! `tunebench doctor --calibrate` replaces the costs by figures of the user's own CPU; these are rounded from calibrations on
-//! a virtual machine with two cores of an Intel Xeon of 2023 at 2 GHz. Calls, comparisons, lookups, copies, pages and
-//! operations always come with other work there, so that a calibration tells only their sum: how it is shared among them is
-//! an assumption. So is a sync: on that machine it took 60 microseconds of CPU time, most of them for a virtual disk.
+//! `tunebench doctor --calibrate` replaces the costs by figures of the user's own CPU; these are rounded from
+//! calibrations on a virtual machine with two cores of an Intel Xeon of 2023 at 2 GHz. Calls, comparisons, lookups,
+//! copies, pages and operations always come with other work there, so that a calibration tells only their sum: how it
+//! is shared among them is an assumption. So is a sync: on that machine it took 60 microseconds of CPU time, most of
+//! them for a virtual disk.
 
 /// Declares the kinds: `Kind = "name", nanoseconds of a unit;`, each with a comment that says what its unit is.
 macro_rules! kinds_of_work {
@@ -72,9 +73,11 @@ kinds_of_work! {
     DecompressZlibByte = "decompress_zlib_byte", 1.2;
     /// One block decompressed with zlib, however small.
     DecompressZlibBlock = "decompress_zlib_block", 4_000.0;
-    /// One step of a search beyond the processor's own caches, weighted by how far beyond: see [`super::caches::misses`].
+    /// One step of a search beyond the processor's own caches, weighted by how far beyond: see
+    /// [`super::caches::misses`].
     CacheMiss = "cache_miss", 12.0;
-    /// One place that a search looks at in memory, beyond the last of the processor's caches: see [`super::caches::memory_misses`].
+    /// One place that a search looks at in memory, beyond the last of the processor's caches: see
+    /// [`super::caches::memory_misses`].
     MemoryMiss = "memory_miss", 0.0;
     /// One page or block allocated, evicted or linked in a list.
     PageTouch = "page_touch", 50.0;

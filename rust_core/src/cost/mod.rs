@@ -1,5 +1,5 @@
-//! What work costs: the kinds of it, how much was done, what a machine charges for each, and what products charge besides.
-//! The room knows no other; tasks count work, and the virtual clock turns it into time.
+//! What work costs: the kinds of it, how much was done, what a machine charges for each, and what products charge
+//! besides. The room knows no other; tasks count work, and the virtual clock turns it into time.
 
 mod caches;
 mod counts;

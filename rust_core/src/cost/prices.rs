@@ -21,8 +21,8 @@ pub struct CostSpec {
     /// Nanoseconds that a call of a real product takes beyond this core's own work, by the names of [`Product`] and of
     /// [`Work::CALLS`], where the defaults hold; `slowdown` counts for them too. Absent ones take nothing.
     pub calls: BTreeMap<String, ByKind>,
-    /// Microseconds of a statement during which neither its client nor its server computes, because the one that is spoken to
-    /// has to be woken first.
+    /// Microseconds of a statement during which neither its client nor its server computes, because the one that is
+    /// spoken to has to be woken first.
     pub statement_wait_us: f64,
 }
 
@@ -57,8 +57,8 @@ impl CostSpec {
         self.calls.contains_key(product.name())
     }
 
-    /// What counts for a product on the machine: the kind's own figure; or else that of the product's call, or the default,
-    /// slowed down.
+    /// What counts for a product on the machine: the kind's own figure; or else that of the product's call, or the
+    /// default, slowed down.
     pub fn prices(&self, product: Product) -> Prices {
         let calls = self.calls.get(product.name());
         let unit_ns = Work::ALL.map(|work| {

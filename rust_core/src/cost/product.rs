@@ -2,8 +2,8 @@
 
 use strum::{EnumString, IntoStaticStr, VariantArray, VariantNames};
 
-/// A product that an engine stands for. A real RocksDB, MyRocks or InnoDB spends more CPU time on a call than this core's
-/// engines do: handlers, row formats, locks, snapshots, statistics.
+/// A product that an engine stands for. A real RocksDB, MyRocks or InnoDB spends more CPU time on a call than this
+/// core's engines do: handlers, row formats, locks, snapshots, statistics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr, VariantArray, VariantNames)]
 #[strum(serialize_all = "lowercase")]
 pub enum Product {

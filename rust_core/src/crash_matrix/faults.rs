@@ -6,8 +6,8 @@ use crate::storage::{FaultyStorage, MemoryStorage, Storage};
 use crate::task::panics;
 use std::sync::Arc;
 
-/// Runs the script for each of its accesses, or every `usual_stride`th, with one fault in that access alone. What is left
-/// when the engine stops, or at the end, is checked as after a power cut.
+/// Runs the script for each of its accesses, or every `usual_stride`th, with one fault in that access alone. What is
+/// left when the engine stops, or at the end, is checked as after a power cut.
 pub fn fail_each_access_once<S: Subject>(name: &str, subject: S, operations: u64, usual_stride: u64) {
     let stride = stride(usual_stride);
     let subject = Arc::new(subject);

@@ -1,5 +1,5 @@
-//! What is written, and what the engine should hold after it: batch `n` is a function of its number alone, and sets a key
-//! that tells the number, so that the last batch that survived says what all the others must be.
+//! What is written, and what the engine should hold after it: batch `n` is a function of its number alone, and sets a
+//! key that tells the number, so that the last batch that survived says what all the others must be.
 
 use super::{Commits, Subject};
 use crate::engine::{Change, KeyLayout, WriteBatch};

@@ -1,6 +1,7 @@
-//! The crash tests of both engines: a script of thousands of operations whose power is cut before every access that changes
-//! storage, with each way in which a power cut keeps or loses what was not synced; one fault in any access; power cuts while
-//! threads run. What is left is opened, held against a model, written to, closed, cut off and opened once more.
+//! The crash tests of both engines: a script of thousands of operations whose power is cut before every access that
+//! changes storage, with each way in which a power cut keeps or loses what was not synced; one fault in any access;
+//! power cuts while threads run. What is left is opened, held against a model, written to, closed, cut off and opened
+//! once more.
 //!
 //! The tests take a stride through all these cases; `CRASH_STRIDE=1` takes every one.
 

@@ -1,5 +1,5 @@
-//! The script: writes, synced and not, reads, cursors that stay open across all the rest, jobs that are run now and installed
-//! later or never, pauses, settling, closing and opening again. What it does is told by its seed.
+//! The script: writes, synced and not, reads, cursors that stay open across all the rest, jobs that are run now and
+//! installed later or never, pauses, settling, closing and opening again. What it does is told by its seed.
 
 use super::history::{self, History, Model};
 use super::{Commits, Cursors, Subject};
@@ -179,8 +179,9 @@ impl<S: Subject> Run<S> {
         Self { subject: subject.clone(), history, between_halves: AtomicU64::new(0) }
     }
 
-    /// Does so many operations, or as many as go well. A read that fails is tried again, and must then be right; a write that
-    /// fails without stopping the engine has happened or has not. Ends at the first error that stops the engine.
+    /// Does so many operations, or as many as go well. A read that fails is tried again, and must then be right; a
+    /// write that fails without stopping the engine has happened or has not. Ends at the first error that stops the
+    /// engine.
     pub fn go(&self, storage: &Arc<dyn Storage>, operations: u64) -> Result<()> {
         let mut coin = Xoshiro256PlusPlus::seed_from_u64(operations);
         let mut left = operations;

@@ -60,8 +60,8 @@ fn write_until_it_fails(engine: &dyn Engine, signal: &Signal, clock: WallClock, 
     told
 }
 
-/// Cuts the power at some write while three writers and the workers run, `usual_rounds` times (more often if `CRASH_STRIDE`
-/// is 1), and checks what is left in each way in which that survives.
+/// Cuts the power at some write while three writers and the workers run, `usual_rounds` times (more often if
+/// `CRASH_STRIDE` is 1), and checks what is left in each way in which that survives.
 pub fn cut_power_while_threads_run<S: Subject>(name: &str, subject: S, usual_rounds: u64) {
     run_threads(name, subject, usual_rounds, |faulty, coin| {
         let at = coin.random_range(20..1500);

@@ -1,5 +1,5 @@
-//! A command that runs alone. SATA queues reads and writes (NCQ) but not FLUSH CACHE EXT: a flush is given to the drive when
-//! all commands before it are done, and none is given to it before the flush is (Linux, `ata_std_qc_defer`).
+//! A command that runs alone. SATA queues reads and writes (NCQ) but not FLUSH CACHE EXT: a flush is given to the drive
+//! when all commands before it are done, and none is given to it before the flush is (Linux, `ata_std_qc_defer`).
 
 use crate::task::queues::MEMORY_NS;
 use std::collections::VecDeque;
@@ -9,8 +9,8 @@ const QUEUE_DEPTH: usize = 31;
 /// Commands that are remembered: those of a few tens of milliseconds, more than any task runs ahead of another.
 const REMEMBERED: usize = 8192;
 
-/// Intervals in the order of their beginnings. What an operation does at its end executes whole, so they do not quite arrive in
-/// this order.
+/// Intervals in the order of their beginnings. What an operation does at its end executes whole, so they do not quite
+/// arrive in this order.
 type Intervals = VecDeque<(u64, u64)>;
 
 /// The commands of a link on which syncs run alone.
@@ -38,9 +38,9 @@ impl AloneSyncs {
         }
     }
 
-    /// A sync of `service_ns` that comes at `now_ns`, and when it is done. `share` is the part of it, and of the wait before
-    /// it, that this one stands for. Linux has one flush under way: those that come meanwhile are one that follows
-    /// (`blk-flush.c`).
+    /// A sync of `service_ns` that comes at `now_ns`, and when it is done. `share` is the part of it, and of the wait
+    /// before it, that this one stands for. Linux has one flush under way: those that come meanwhile are one that
+    /// follows (`blk-flush.c`).
     pub fn sync(&mut self, now_ns: u64, service_ns: u64, share: f64) -> u64 {
         let next = before(&self.holds, now_ns);
         let running = next.checked_sub(1).map(|last| self.holds[last].1).filter(|end| *end > now_ns);

@@ -27,8 +27,8 @@ pub struct DiskArraySpec {
     pub write_cache_bytes: u64,
 }
 
-/// Sorting many cached writes saves this share of seek and rotation: an elevator over a deep queue reaches 1.5 to 2 times
-/// the random writes per second of one request at a time.
+/// Sorting many cached writes saves this share of seek and rotation: an elevator over a deep queue reaches 1.5 to 2
+/// times the random writes per second of one request at a time.
 const SORTED_WRITE_COST: f64 = 0.55;
 
 /// Assumption: a controller answers from its cache in so many microseconds.

@@ -21,7 +21,8 @@ pub struct FlashSpec {
     pub channels: usize,
     /// A random page read, in microseconds.
     pub read_latency_us: f64,
-    /// Programming a page, in microseconds, during which its die serves no read; 0 for dies that interrupt it for reads.
+    /// Programming a page, in microseconds, during which its die serves no read; 0 for dies that interrupt it for
+    /// reads.
     #[serde(default)]
     pub program_us: f64,
     /// Acknowledgement of a buffered write, in microseconds.
@@ -61,8 +62,8 @@ impl FlashSpec {
     }
 }
 
-/// The dies behind the channels: as many as program at the device's rate. A page is read from the die that has it, which may
-/// be programming another.
+/// The dies behind the channels: as many as program at the device's rate. A page is read from the die that has it,
+/// which may be programming another.
 #[derive(Debug, Default)]
 struct Dies {
     /// When each will have programmed all that it was given.
@@ -108,8 +109,8 @@ impl Dies {
         (longest.unwrap_or(0) as f64 * request.latency_share) as u64
     }
 
-    /// How long a read of the page with this number waits: until its die is through with the page that it programs now. Where
-    /// the translation layer put the page is as good as random.
+    /// How long a read of the page with this number waits: until its die is through with the page that it programs now.
+    /// Where the translation layer put the page is as good as random.
     fn wait_ns(&self, now_ns: u64, page: u64) -> u64 {
         let die = page.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         let busy_until_ns = self.busy_until_ns[die as usize % self.busy_until_ns.len()];
@@ -171,7 +172,8 @@ impl Flash {
 
     /// Spreads `bytes` over the channels; each piece costs `service_ns`.
     fn on_channels(&mut self, now_ns: u64, pieces: u64, service_ns: u64) -> u64 {
-        // Pieces beyond one per channel follow one another; handing them out in rounds keeps the cost of a large request low.
+        // Pieces beyond one per channel follow one another; handing them out in rounds keeps the cost of a large
+        // request low.
         let lanes = pieces.min(self.channels.len() as u64).max(1);
         (0..lanes)
             .map(|lane| {
@@ -234,8 +236,8 @@ impl Flash {
 /// Two planes of pages of 8 KiB.
 const PIECE_BYTES: u64 = 16 << 10;
 
-/// A flash device works on many commands at once and interleaves their data: a short read never waits for a long write as
-/// a whole. Assumption: pieces of 128 KiB, what drivers usually tell the operating system to prefer at most.
+/// A flash device works on many commands at once and interleaves their data: a short read never waits for a long write
+/// as a whole. Assumption: pieces of 128 KiB, what drivers usually tell the operating system to prefer at most.
 const TURN_BYTES: u64 = 128 << 10;
 
 impl Device for Flash {
@@ -267,9 +269,9 @@ impl Device for Flash {
         }
     }
 
-    /// A page that the host writes in part counts by that part. What else the file system would put into its block is not
-    /// among the written bytes either: in a smaller copy, whose files have few blocks, it would weigh as it never does at full
-    /// size.
+    /// A page that the host writes in part counts by that part. What else the file system would put into its block is
+    /// not among the written bytes either: in a smaller copy, whose files have few blocks, it would weigh as it never
+    /// does at full size.
     fn stats(&self) -> DeviceStats {
         DeviceStats {
             nand_bytes: self.stats.written_bytes + self.translation.moved_pages * self.spec.page_bytes,

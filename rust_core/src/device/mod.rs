@@ -1,5 +1,5 @@
-//! What a device costs: queues, latency, bandwidth. A device keeps no bytes; it is told addresses and lengths, in virtual
-//! time, and answers when the access is done.
+//! What a device costs: queues, latency, bandwidth. A device keeps no bytes; it is told addresses and lengths, in
+//! virtual time, and answers when the access is done.
 
 mod alone;
 pub mod cloud_volume;
@@ -66,8 +66,8 @@ pub trait Device: Send {
     fn read(&mut self, now_ns: u64, request: Request) -> u64;
     /// Writes, and returns when the device acknowledges.
     fn write(&mut self, now_ns: u64, request: Request) -> u64;
-    /// Makes all acknowledged writes durable, and returns when they are. `share` is the part of a sync that it pays: 1, or
-    /// less where it stands for part of one.
+    /// Makes all acknowledged writes durable, and returns when they are. `share` is the part of a sync that it pays: 1,
+    /// or less where it stands for part of one.
     fn sync(&mut self, now_ns: u64, share: f64) -> u64;
     /// A range holds no data any more.
     fn trim(&mut self, address: u64, bytes: u64);

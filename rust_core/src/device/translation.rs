@@ -1,5 +1,5 @@
-//! The flash translation layer: a page map over superblocks. Writes go to an open superblock; when few are free, garbage
-//! collection moves the valid pages of a victim and erases it. A trim, or an overwrite, makes a page invalid.
+//! The flash translation layer: a page map over superblocks. Writes go to an open superblock; when few are free,
+//! garbage collection moves the valid pages of a victim and erases it. A trim, or an overwrite, makes a page invalid.
 
 use serde::{Deserialize, Serialize};
 

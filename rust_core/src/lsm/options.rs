@@ -98,7 +98,8 @@ engine_options! {
         block_size: u64 = 4 * KIB, Accepts::Bytes(256, 16 * MIB),
             "Uncompressed size of a data block, the unit of reading and caching.";
         block_size_deviation: u64 = 10u64, Accepts::Range(0.0, 100.0), unit "percent",
-            "A block that lacks less than this of block_size is closed when the next entry would exceed it; 0 fills all.";
+            "A block that lacks less than this of block_size is closed when the next entry would exceed it; 0 fills \
+             all.";
         block_restart_interval: u64 = 16u64, Accepts::Range(1.0, 1024.0), unit "keys",
             "Keys between two restart points of a data block; between them keys share their prefix.";
         filter_policy: String = "nullptr", FILTER,

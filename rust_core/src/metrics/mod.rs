@@ -1,5 +1,5 @@
-//! What is counted: bytes by purpose, latencies, the engine's own counters, and the intervals that a run is judged by. The room
-//! knows no other.
+//! What is counted: bytes by purpose, latencies, the engine's own counters, and the intervals that a run is judged by.
+//! The room knows no other.
 
 mod engine_stats;
 pub mod intervals;

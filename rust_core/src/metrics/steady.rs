@@ -1,14 +1,14 @@
 //! Whether a phase is steady: a change-point test over several series of its intervals, the same under either clock.
 //!
-//! A phase is cut into intervals of equal length, in operations under the virtual clock and in time under the wall clock.
-//! Whenever there are too many, neighbours are merged and the length doubles, so that a thousand operations and ten million
-//! are judged alike. A warm-up is over when the later half of it shows no change point in any series: a window that grows
-//! with the run leaves a start-up of any length behind, at the price of as much again.
+//! A phase is cut into intervals of equal length, in operations under the virtual clock and in time under the wall
+//! clock. Whenever there are too many, neighbours are merged and the length doubles, so that a thousand operations and
+//! ten million are judged alike. A warm-up is over when the later half of it shows no change point in any series: a
+//! window that grows with the run leaves a start-up of any length behind, at the price of as much again.
 //!
-//! The test is Pettitt's (A. N. Pettitt, A non-parametric approach to the change-point problem, Applied Statistics 28, 1979)
-//! on the means of 20 to 39 batches. It looks at ranks only, so that single bursts do not upset it, and it finds ramps as well
-//! as steps. The sawtooth of a memtable is a change while about one of its teeth is seen, and none after. Since a test finds
-//! ever smaller changes as data grow, a change counts only if it is also large enough to matter.
+//! The test is Pettitt's (A. N. Pettitt, A non-parametric approach to the change-point problem, Applied Statistics 28,
+//! 1979) on the means of 20 to 39 batches. It looks at ranks only, so that single bursts do not upset it, and it finds
+//! ramps as well as steps. The sawtooth of a memtable is a change while about one of its teeth is seen, and none after.
+//! Since a test finds ever smaller changes as data grow, a change counts only if it is also large enough to matter.
 
 use super::intervals::Snapshot;
 use super::ratio::ratio;
@@ -24,20 +24,20 @@ const LEAST_INTERVALS: usize = 20;
 /// A change that chance brings about less often than this is one.
 const SIGNIFICANCE: f64 = 0.01;
 
-/// Rates and sizes that change by less are steady. SNIA's performance test specification for solid-state storage (2.0.1,
-/// section 2.1.24) calls a window steady if its best linear fit rises by less than 10% of the average: then its halves lie 5%
-/// apart.
+/// Rates and sizes that change by less are steady. SNIA's performance test specification for solid-state storage
+/// (2.0.1, section 2.1.24) calls a window steady if its best linear fit rises by less than 10% of the average: then its
+/// halves lie 5% apart.
 const RATE_TOLERANCE: f64 = 0.05;
 
-/// Shares of a whole (of the levels' bytes, of the pool, of the log) that change by less are steady: the same 5%, of the
-/// whole.
+/// Shares of a whole (of the levels' bytes, of the pool, of the log) that change by less are steady: the same 5%, of
+/// the whole.
 const SHARE_TOLERANCE: f64 = 0.05;
 
 /// Cache hit ratios that change by less are steady. An assumption: at nine hits in ten this is a tenth of the reads.
 const HIT_RATIO_TOLERANCE: f64 = 0.01;
 
-/// A warm-up lasts until the later half of it is at least this long / the measured phase. An assumption: a shorter one says
-/// too little about what comes.
+/// A warm-up lasts until the later half of it is at least this long / the measured phase. An assumption: a shorter one
+/// says too little about what comes.
 const LEAST_COVERED: f64 = 0.25;
 
 /// How long a phase is planned to be: so many seconds or so many operations, whichever is reached first.
@@ -151,8 +151,9 @@ impl Steadiness {
         1 << self.doublings
     }
 
-    /// Whether what comes next, of this length, can be expected to be steady: the later half is long enough, and shows no
-    /// change in any series. A change in a half that is shorter than what comes counts as what it would grow to by then.
+    /// Whether what comes next, of this length, can be expected to be steady: the later half is long enough, and shows
+    /// no change in any series. A change in a half that is shorter than what comes counts as what it would grow to by
+    /// then.
     pub fn is_warm_for(&self, planned: Length) -> bool {
         self.covered(planned) >= LEAST_COVERED
             && self.changes_in_tail(planned).is_some_and(|changes| changes.is_empty())
@@ -170,8 +171,8 @@ impl Steadiness {
         &self.intervals[self.intervals.len() / 2..]
     }
 
-    /// What changed in the later half; `None` if it is too short to tell. The growth of files is left out: it is no part of
-    /// starting up, and may go on as long as the workload adds rows or splits pages.
+    /// What changed in the later half; `None` if it is too short to tell. The growth of files is left out: it is no
+    /// part of starting up, and may go on as long as the workload adds rows or splits pages.
     fn changes_in_tail(&self, planned: Length) -> Option<Vec<Change>> {
         let mut changes = changes(self.tail(), self.covered(planned).min(1.0))?;
         changes.retain(|change| change.series != DISK);
@@ -293,8 +294,8 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Where the values before differ most in rank from those after, as the position of the first after, and the probability
-/// of a difference as large in a series without a change (Pettitt's approximation). `None` for fewer than
+/// Where the values before differ most in rank from those after, as the position of the first after, and the
+/// probability of a difference as large in a series without a change (Pettitt's approximation). `None` for fewer than
 /// [`LEAST_INTERVALS`] values.
 fn pettitt(values: &[f64]) -> Option<(usize, f64)> {
     if values.len() < LEAST_INTERVALS {

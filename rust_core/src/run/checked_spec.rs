@@ -50,8 +50,8 @@ pub struct CheckedSpec {
     pub opener: Arc<dyn Opener>,
 }
 
-/// Options under the virtual clock alone. Real files are read and written through the page cache: direct I/O wants aligned
-/// buffers and lengths, which no engine here keeps.
+/// Options under the virtual clock alone. Real files are read and written through the page cache: direct I/O wants
+/// aligned buffers and lengths, which no engine here keeps.
 const DIRECT_IO: [&str; 2] = ["use_direct_reads", "use_direct_io_for_flush_and_compaction"];
 
 fn refuse_direct_io(options: &Map<String, Value>) -> Result<()> {

@@ -1,5 +1,5 @@
-//! The driver under the wall clock: one OS thread for each client, and a watcher that samples intervals, keeps the limits,
-//! and ends the phase.
+//! The driver under the wall clock: one OS thread for each client, and a watcher that samples intervals, keeps the
+//! limits, and ends the phase.
 
 use super::halt::Halt;
 use super::phase::{Limits, Outcome, snapshot};

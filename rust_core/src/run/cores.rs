@@ -38,8 +38,9 @@ impl Cores {
         end_ns
     }
 
-    /// Serves a slice of a job, and returns when it is done. Operations of a client that makes one after the other stand in no
-    /// queue, but it is due its slice as well: the operating system spreads threads, not what is left of their slices.
+    /// Serves a slice of a job, and returns when it is done. Operations of a client that makes one after the other
+    /// stand in no queue, but it is due its slice as well: the operating system spreads threads, not what is left of
+    /// their slices.
     pub fn serve_slice(&mut self, now_ns: u64, service_ns: u64) -> u64 {
         let is_held = |n: usize| (self.held[n].0..=self.held[n].1).contains(&now_ns);
         let (best, start_ns) = self.pool.first(now_ns, service_ns, |n| if is_held(n) { SLICE_NS + 1 } else { 0 });

@@ -4,8 +4,8 @@ use crate::error::{Error, Result};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// Reads `given`. An error has the path of its field, what was found there, and what `accepted` says of the field, or else what
-/// its type takes.
+/// Reads `given`. An error has the path of its field, what was found there, and what `accepted` says of the field, or
+/// else what its type takes.
 pub fn read<T: DeserializeOwned>(given: &Value, accepted: impl Fn(&str) -> Option<String>) -> Result<T> {
     serde_path_to_error::deserialize(given).map_err(|error| {
         let (path, said) = (error.path().to_string(), error.inner().to_string());

@@ -1,5 +1,5 @@
-//! How a run is cancelled at once: clients and waits look at a flag, and so does every access to storage, so that a long
-//! background job ends at its next block.
+//! How a run is cancelled at once: clients and waits look at a flag, and so does every access to storage, so that a
+//! long background job ends at its next block.
 
 use crate::error::{Error, Result};
 use crate::storage::Storage;
@@ -57,8 +57,8 @@ pub struct HaltGate {
     skips_syncs: AtomicBool,
 }
 
-/// A storage that refuses reads, writes and syncs once the run is to stop. While data is loaded it may leave syncs out: a
-/// load that a crash interrupts is thrown away, and nothing of it is scored.
+/// A storage that refuses reads, writes and syncs once the run is to stop. While data is loaded it may leave syncs out:
+/// a load that a crash interrupts is thrown away, and nothing of it is scored.
 pub type HaltingStorage = GatedStorage<HaltGate>;
 
 impl HaltingStorage {

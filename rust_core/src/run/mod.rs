@@ -1,5 +1,5 @@
-//! From spec to report: the phases of a run under either clock, the machine and the server around an engine, and the event queue
-//! of the virtual clock. The top room: it knows all others, and only Python's face knows it.
+//! From spec to report: the phases of a run under either clock, the machine and the server around an engine, and the
+//! event queue of the virtual clock. The top room: it knows all others, and only Python's face knows it.
 
 mod checked_spec;
 mod client_threads;

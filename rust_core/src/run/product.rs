@@ -1,6 +1,6 @@
-//! The product that an engine stands for, and its calls. A machine that speaks for a product says how much more CPU time than
-//! this core's own engine it spends, call by call; [`Called`] counts the calls. A machine that says nothing has this core's
-//! engines as they are, and no [`Called`] around them.
+//! The product that an engine stands for, and its calls. A machine that speaks for a product says how much more CPU
+//! time than this core's own engine it spends, call by call; [`Called`] counts the calls. A machine that says nothing
+//! has this core's engines as they are, and no [`Called`] around them.
 
 use crate::cost::{Product, Work};
 use crate::engine::{Commit, Engine, EngineIterator, EngineKind, KeyLayout, WriteBatch, forward_to_engine};

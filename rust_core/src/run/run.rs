@@ -1,4 +1,5 @@
-//! A run from spec to report: checked when it is made, started in the background, watched, and cancelled, from any thread.
+//! A run from spec to report: checked when it is made, started in the background, watched, and cancelled, from any
+//! thread.
 
 use super::checked_spec::{CheckedSpec, Opener};
 use super::engines::Engines;
@@ -75,7 +76,9 @@ impl Run {
         self.state.progress.lock().result.is_some()
     }
 
-    /// Waits until the run ends or the timeout passes, and says whether it ended. A run that was not started does not end.
+    /// Waits until the run ends or the timeout passes, and says whether it ended. A run that was not started does not
+    /// end.
+    #[expect(clippy::disallowed_methods, reason = "who asked for the run waits outside its time")]
     pub fn wait(&self, timeout: Option<Duration>) -> bool {
         let mut progress = self.state.progress.lock();
         let goes_on = |progress: &mut Progress| progress.is_started && progress.result.is_none();

@@ -1,5 +1,5 @@
-//! The same spec and seed end the same to the last byte: every workload on both engines, with background work, on flash and
-//! on disks.
+//! The same spec and seed end the same to the last byte: every workload on both engines, with background work, on flash
+//! and on disks.
 
 use super::checked_spec::CheckedSpec;
 use super::engines::Engines;
@@ -56,7 +56,8 @@ fn options(engine: &str) -> Value {
 
 fn end(engine: &str, device: &Value, workload: &Value, seed: u64) -> End {
     let spec = json!({"engine": engine, "options": options(engine), "workload": workload, "clock": "simulated",
-        "hardware": {"cores": 2, "page_cache_bytes": 1 << 18, "device": device}, "clients": CLIENTS, "seed": seed, "operations": 600,
+        "hardware": {"cores": 2, "page_cache_bytes": 1 << 18, "device": device},
+        "clients": CLIENTS, "seed": seed, "operations": 600,
         "warmup_seconds": 0.01, "interval_ms": 10});
     let run = CheckedSpec::new(spec, Arc::new(Engines)).unwrap();
     let Clock::Simulated(hardware) = &run.spec.clock else { panic!("the spec asks for the simulation") };

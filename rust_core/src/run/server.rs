@@ -13,8 +13,9 @@ use std::sync::Arc;
 /// Bytes of a transaction's own events, row format: GTID 65, BEGIN 75, XID 31 (MySQL 5.7, `mysqlbinlog --hexdump`).
 const TRANSACTION_BYTES: u64 = 65 + 75 + 31;
 
-/// Bytes of a changed row besides its image: the events `Table_map` (19 of header, 8 of id and flags, names and column types
-/// of about 35, checksum 4) and `Write_rows`, `Update_rows` or `Delete_rows` (header 19, id and flags 10, bitmaps 4, checksum 4).
+/// Bytes of a changed row besides its image: the events `Table_map` (19 of header, 8 of id and flags, names and column
+/// types of about 35, checksum 4) and `Write_rows`, `Update_rows` or `Delete_rows` (header 19, id and flags 10, bitmaps
+/// 4, checksum 4).
 const ROW_BYTES: u64 = 66 + 37;
 
 /// What a row of the binary log holds (`binlog_row_image`).

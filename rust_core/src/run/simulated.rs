@@ -187,8 +187,8 @@ impl Driver for VirtualDriver {
     }
 }
 
-/// All counters. Files take the space that has been written by now, in whole blocks, which may be a little more than what
-/// they hold.
+/// All counters. Files take the space that has been written by now, in whole blocks, which may be a little more than
+/// what they hold.
 fn snapshot_of(world: &Mutex<World>, engine: &dyn Engine, storage: &dyn Storage, at_ns: u64) -> Result<Snapshot> {
     let all = snapshot(engine, storage, at_ns)?;
     Ok(Snapshot { disk_bytes: all.disk_bytes.saturating_sub(world.lock().unwritten_bytes()), ..all })
@@ -220,8 +220,8 @@ impl SharedPhase {
         snapshot_of(&self.world, &*self.engine, &*self.storage, at_ns)
     }
 
-    /// Ends an interval of the judge if one is due before an operation that starts now. Operations start in the order of
-    /// virtual time, but do not end in it.
+    /// Ends an interval of the judge if one is due before an operation that starts now. Operations start in the order
+    /// of virtual time, but do not end in it.
     fn judge(&self, now_ns: u64) -> Result<()> {
         let Some(judge) = &self.judge else { return Ok(()) };
         let mut judge = judge.borrow_mut();

@@ -1,7 +1,7 @@
-//! The virtual clock: an event queue over clients, background jobs and timers. The one with the smallest time goes next, by one
-//! step. An operation and a job both execute at once when they begin, so that no latch outlasts an event; what they ask of cores,
-//! device and lines is recorded and replayed, in the order of the times. One thread, no real time: the same inputs give the
-//! same run.
+//! The virtual clock: an event queue over clients, background jobs and timers. The one with the smallest time goes
+//! next, by one step. An operation and a job both execute at once when they begin, so that no latch outlasts an event;
+//! what they ask of cores, device and lines is recorded and replayed, in the order of the times. One thread, no real
+//! time: the same inputs give the same run.
 
 use super::world::{Asker, Ticket, World, replay};
 use crate::engine::Engine;
@@ -142,7 +142,8 @@ impl Simulation {
         self.now_ns
     }
 
-    /// Runs the clients until all have ended or virtual time passes `until_ns`. An operation that began before is finished.
+    /// Runs the clients until all have ended or virtual time passes `until_ns`. An operation that began before is
+    /// finished.
     pub fn run(
         &mut self,
         clients: &mut [&mut dyn Process],

@@ -70,10 +70,10 @@ impl World {
         self.cpu(now_ns, work, service_ns, Cores::serve) + self.wait_ns(work)
     }
 
-    /// The part of its latency that a transfer pays. A job of a smaller copy of the data takes as many requests and syncs as
-    /// one of the full size for fewer bytes, so it would pay as much latency for each as the other pays for many. Its
-    /// requests pay by the bytes that a request has at full size, or by the job where they are one request there too. So do
-    /// those of the operating system, which writes buffered bytes back in smaller pieces.
+    /// The part of its latency that a transfer pays. A job of a smaller copy of the data takes as many requests and
+    /// syncs as one of the full size for fewer bytes, so it would pay as much latency for each as the other pays for
+    /// many. Its requests pay by the bytes that a request has at full size, or by the job where they are one request
+    /// there too. So do those of the operating system, which writes buffered bytes back in smaller pieces.
     fn latency_share(&self, bytes: u64, whole_bytes: Option<u64>) -> f64 {
         let Some(whole) = whole_bytes else { return 1.0 };
         let whole = whole.clamp(1, self.turn_bytes);
@@ -134,15 +134,16 @@ impl World {
     }
 }
 
-/// What the operating system wrote back lately: when it began and when the device had it, in the order of the beginnings. What
-/// an operation does at its end executes whole, so some begin after the time of the task that asks.
+/// What the operating system wrote back lately: when it began and when the device had it, in the order of the
+/// beginnings. What an operation does at its end executes whole, so some begin after the time of the task that asks.
 #[derive(Debug, Default)]
 struct WrittenBack {
     pieces: VecDeque<(u64, u64)>,
 }
 
 impl WrittenBack {
-    /// The device takes pieces nearly in the order of their beginnings, so the last of them to begin are the last to end.
+    /// The device takes pieces nearly in the order of their beginnings, so the last of them to begin are the last to
+    /// end.
     const LAST: usize = 8;
 
     fn note(&mut self, begin_ns: u64, end_ns: u64) {

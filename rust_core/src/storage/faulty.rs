@@ -1,5 +1,5 @@
-//! Injected faults over storage in memory: errors from some operation on, as after a power cut; the error of one operation
-//! alone; or a disk of limited size.
+//! Injected faults over storage in memory: errors from some operation on, as after a power cut; the error of one
+//! operation alone; or a disk of limited size.
 
 use super::gated::{Gate, GatedStorage, Operation, Pass};
 use super::memory::{MemoryStorage, SECTOR_BYTES};
@@ -57,8 +57,8 @@ impl FaultyStorage {
         self.gate().reads_left.store(count as i64, Ordering::SeqCst);
     }
 
-    /// Fails the operation with this number, counted from 0 over all kinds, and none after it. A write that fails may have
-    /// been done in part or whole; bytes whose sync fails count as clean, so that no later sync writes them.
+    /// Fails the operation with this number, counted from 0 over all kinds, and none after it. A write that fails may
+    /// have been done in part or whole; bytes whose sync fails count as clean, so that no later sync writes them.
     pub fn fail_once_at(&self, number: u64) {
         self.gate().fails_once.store(number, Ordering::SeqCst);
     }

@@ -21,8 +21,8 @@ pub enum Writes {
     Buffered,
 }
 
-/// How a file is opened. Only simulated storage needs all of it: memory has no page cache, and real files always go through
-/// the one of the operating system.
+/// How a file is opened. Only simulated storage needs all of it: memory has no page cache, and real files always go
+/// through the one of the operating system.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FileOptions {
     /// What goes through the page cache.
@@ -44,8 +44,8 @@ impl FileOptions {
         syncs_times: false,
     };
 
-    /// Written through the page cache. (A manifest is synced once for each table file: at a small scale the blocks around
-    /// its few bytes would weigh as they never do at full size, so it is no log.)
+    /// Written through the page cache. (A manifest is synced once for each table file: at a small scale the blocks
+    /// around its few bytes would weigh as they never do at full size, so it is no log.)
     pub const BUFFERED: Self =
         Self { cached: PageCached { reads: false, writes: true }, writes: Writes::Buffered, ..Self::DIRECT };
 

@@ -38,8 +38,8 @@ impl FileStorage {
         Ok(Self { directory: directory.to_path_buf(), meters, totals: Arc::default() })
     }
 
-    /// Makes every file of this directory durable, one after the other, and asks before each whether to go on. To sync the
-    /// whole file system would wait for what other processes wrote to it.
+    /// Makes every file of this directory durable, one after the other, and asks before each whether to go on. To sync
+    /// the whole file system would wait for what other processes wrote to it.
     pub fn sync_everything(&self, go_on: impl Fn() -> Result<()>) -> Result<()> {
         for name in self.list()? {
             go_on()?;

@@ -1,4 +1,5 @@
-//! Files in memory, with what a crash would leave of them. Tests run on it, and simulated hardware puts a device under it.
+//! Files in memory, with what a crash would leave of them. Tests run on it, and simulated hardware puts a device under
+//! it.
 
 use super::contract::{Storage, StorageFile};
 use super::file_options::FileOptions;
@@ -62,7 +63,8 @@ impl MemoryStorage {
         Self { memory: Memory::Forgetful, ..Self::new(meters) }
     }
 
-    /// What a power failure now would leave, as a directory of its own with fresh meters. Nothing else happens meanwhile.
+    /// What a power failure now would leave, as a directory of its own with fresh meters. Nothing else happens
+    /// meanwhile.
     #[must_use]
     pub fn crash_clone(&self, keeps: CrashKeeps) -> Self {
         let left = self.directory.lock().survivors(keeps).into_iter().map(|(name, bytes)| {

@@ -2,9 +2,9 @@
 //! needed. It holds no bytes; those are in [`super::MemoryStorage`].
 //!
 //! Replacement is that of Linux, because that is where the engines run (mm/vmscan.c, mm/workingset.c, mm/swap.c): an
-//! inactive list that pages enter and leave in order, an active list for pages that were read twice, and the age of a page
-//! that went, by which one that comes back soon is known to be in use. What streams through, as the files of a compaction
-//! do, passes through the inactive list and leaves the active one alone.
+//! inactive list that pages enter and leave in order, an active list for pages that were read twice, and the age of a
+//! page that went, by which one that comes back soon is known to be in use. What streams through, as the files of a
+//! compaction do, passes through the inactive list and leaves the active one alone.
 
 use super::space::BLOCK_BYTES;
 use std::ops::Range;
@@ -163,8 +163,8 @@ impl PageCache {
         }
     }
 
-    /// Reads a range of bytes, and says which pages of it have to be read from the device: runs without a gap. They are in
-    /// memory afterwards.
+    /// Reads a range of bytes, and says which pages of it have to be read from the device: runs without a gap. They are
+    /// in memory afterwards.
     pub fn read(&mut self, file: FileId, offset: u64, bytes: u64) -> Vec<Range<u64>> {
         let mut missing: Vec<Range<u64>> = Vec::new();
         let pages = self.pages_under(file, offset, bytes);
@@ -229,8 +229,8 @@ impl PageCache {
         }
     }
 
-    /// Brings a page into memory. One that left so lately that it would have stayed had the active pages' room been its own
-    /// becomes active (`workingset_refault`), all others inactive.
+    /// Brings a page into memory. One that left so lately that it would have stayed had the active pages' room been its
+    /// own becomes active (`workingset_refault`), all others inactive.
     fn insert(&mut self, file: FileId, page: u64, before: Entry) -> u32 {
         let is_active = matches!(before, Entry::Evicted(then) if self.age - then <= self.active.len as u64);
         self.age += u64::from(is_active);
@@ -249,9 +249,9 @@ impl PageCache {
         at
     }
 
-    /// Evicts the oldest inactive page if the cache is full. The oldest active pages become inactive while there are more
-    /// active than inactive ones (`inactive_file_is_low` of the kernels up to 4.6; later ones let the active list of large
-    /// memories grow further, which a memory that is shrunk with its data could not show).
+    /// Evicts the oldest inactive page if the cache is full. The oldest active pages become inactive while there are
+    /// more active than inactive ones (`inactive_file_is_low` of the kernels up to 4.6; later ones let the active list
+    /// of large memories grow further, which a memory that is shrunk with its data could not show).
     fn make_room(&mut self) {
         if self.active.len + self.inactive.len < self.capacity {
             return;

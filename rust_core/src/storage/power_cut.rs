@@ -21,8 +21,9 @@ pub enum CrashKeeps {
     Synced,
     /// All of them, as after the death of the process alone.
     Everything,
-    /// In each file some of its sectors, all or none, and some of the directory's changes, by coins from this seed: writes
-    /// that were reordered, lengths without their bytes, names without their files' bytes and bytes without their names.
+    /// In each file some of its sectors, all or none, and some of the directory's changes, by coins from this seed:
+    /// writes that were reordered, lengths without their bytes, names without their files' bytes and bytes without
+    /// their names.
     Random {
         /// Seed of the coins.
         seed: u64,
@@ -138,8 +139,8 @@ impl Content {
         }
     }
 
-    /// The durable image with each sector as it was after some of the writes to it, and lengths as after some of the changes
-    /// of the length.
+    /// The durable image with each sector as it was after some of the writes to it, and lengths as after some of the
+    /// changes of the length.
     fn some_sectors(&self, coin: &mut Xoshiro256PlusPlus) -> Vec<u8> {
         let (mut writes, mut resizes) = (BTreeMap::<usize, usize>::new(), 0);
         for Unsynced { change, .. } in &self.unsynced {

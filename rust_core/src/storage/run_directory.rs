@@ -1,5 +1,5 @@
-//! The directory of one run: emptied before and removed after. Files of the user's are never touched: a directory is taken
-//! only if it is new, empty, or marked as that of an earlier run.
+//! The directory of one run: emptied before and removed after. Files of the user's are never touched: a directory is
+//! taken only if it is new, empty, or marked as that of an earlier run.
 
 #![allow(clippy::disallowed_methods)]
 

@@ -1,6 +1,6 @@
-//! Files in memory over a simulated device: each file has extents on the device, and every access is charged to the task.
-//! Logs, and the files that say so, go through the operating system's page cache, and a file system keeps a journal.
-//! Writers of tables and pages wait for the device, whether the page cache keeps a copy or not.
+//! Files in memory over a simulated device: each file has extents on the device, and every access is charged to the
+//! task. Logs, and the files that say so, go through the operating system's page cache, and a file system keeps a
+//! journal. Writers of tables and pages wait for the device, whether the page cache keeps a copy or not.
 
 use super::contract::{Storage, StorageFile};
 use super::file_options::{FileOptions, Writes};
@@ -22,16 +22,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Assumption: the operating system writes buffered bytes back in pieces of this size.
 pub const WRITE_BACK_BYTES: u64 = 1 << 20;
 
-/// Blocks of a journal commit before its record: descriptor and the block with the inode (Linux kernel documentation, ext4,
-/// "Journal (jbd2)").
+/// Blocks of a journal commit before its record: descriptor and the block with the inode (Linux kernel documentation,
+/// ext4, "Journal (jbd2)").
 const LISTED_BLOCKS: u64 = 2;
-/// With the record, which is written behind a flush of the device's cache (`journal_submit_commit_record`, `REQ_PREFLUSH`).
-/// Measured on ext4 (Linux 6.18, counters of the block device): an fdatasync of a log that grew within blocks set aside for
-/// it writes 3 blocks besides its own, in 2 requests, and flushes twice; one of a log that did not grow flushes once.
+/// With the record, which is written behind a flush of the device's cache (`journal_submit_commit_record`,
+/// `REQ_PREFLUSH`). Measured on ext4 (Linux 6.18, counters of the block device): an fdatasync of a log that grew within
+/// blocks set aside for it writes 3 blocks besides its own, in 2 requests, and flushes twice; one of a log that did not
+/// grow flushes once.
 const COMMIT_BLOCKS: u64 = LISTED_BLOCKS + 1;
 
-/// Assumption: the clock of a file's times goes on in these steps, one of the kernel's ticks at its default of 250 a second
-/// (Linux, `current_time`, `CONFIG_HZ`).
+/// Assumption: the clock of a file's times goes on in these steps, one of the kernel's ticks at its default of 250 a
+/// second (Linux, `current_time`, `CONFIG_HZ`).
 const TICK_NS: u64 = 4_000_000;
 
 /// The journal takes this part of the device, as ext4 gives 128 MiB to file systems of some hundred gigabytes.
@@ -125,7 +126,8 @@ pub struct SimulatedStorage {
 }
 
 impl SimulatedStorage {
-    /// An empty directory on a device of `capacity_bytes` for data at this scale, with so much memory for a page cache. Without any, each read is the device's, of just the bytes that were asked for.
+    /// An empty directory on a device of `capacity_bytes` for data at this scale, with so much memory for a page cache.
+    /// Without any, each read is the device's, of just the bytes that were asked for.
     ///
     /// Bytes are written back in pieces that are smaller by as much: those of the full size would hold the device for a
     /// larger part of the time that all else takes.
@@ -145,8 +147,8 @@ impl SimulatedStorage {
         Arc::new(SimulatedFile { name: name.to_owned(), inner, layout, volume: self.volume.clone(), options })
     }
 
-    /// Frees the blocks of a file that is gone. What the operating system held back of it is written first: a log of full
-    /// size would have been written by then but for its end.
+    /// Frees the blocks of a file that is gone. What the operating system held back of it is written first: a log of
+    /// full size would have been written by then but for its end.
     fn give_back(&self, task: &mut Task, name: &str) {
         let Some(layout) = self.files.lock().remove(name) else { return };
         let (start, end) = std::mem::take(&mut *layout.pending.lock());
@@ -263,8 +265,8 @@ impl SimulatedFile {
         }
     }
 
-    /// Gives the pending bytes of a file to the device. Those of a log are written in whole blocks, the first and the last
-    /// of which may have been written before.
+    /// Gives the pending bytes of a file to the device. Those of a log are written in whole blocks, the first and the
+    /// last of which may have been written before.
     fn write_back(&self, task: &mut Task, pace: Pace) {
         let (start, end) = std::mem::take(&mut *self.layout.pending.lock());
         if start == end {
@@ -278,8 +280,8 @@ impl SimulatedFile {
         self.layout.write(task, first, last - first, pace);
     }
 
-    /// Holds appended bytes back, until enough of them make a write. What is written over meanwhile, as the last block of a
-    /// redo log is, changes in the page cache alone.
+    /// Holds appended bytes back, until enough of them make a write. What is written over meanwhile, as the last block
+    /// of a redo log is, changes in the page cache alone.
     fn hold(&self, task: &mut Task, offset: u64, bytes: u64) {
         let (start, end) = *self.layout.pending.lock();
         let goes_on = start < end && (start..=end).contains(&offset);

@@ -1,4 +1,5 @@
-//! Blocks of a simulated device, and which of them hold which part of a file, as an extent-based file system keeps them.
+//! Blocks of a simulated device, and which of them hold which part of a file, as an extent-based file system keeps
+//! them.
 
 use std::collections::BTreeMap;
 
@@ -40,8 +41,8 @@ impl Space {
         Self { limit: capacity_bytes / BLOCK_BYTES, ..Self::default() }
     }
 
-    /// Up to `blocks` blocks in a row: at `after` if they are free there, else in the lowest gap that holds them all, else
-    /// where none were used yet, else whatever is left. `None` if the device is full.
+    /// Up to `blocks` blocks in a row: at `after` if they are free there, else in the lowest gap that holds them all,
+    /// else where none were used yet, else whatever is left. `None` if the device is full.
     pub fn take(&mut self, after: Option<u64>, blocks: u64) -> Option<Extent> {
         if let Some(at) = after
             && let Some(&free) = self.free.get(&at)
@@ -234,7 +235,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_block_is_used_twice_or_lost(steps in proptest::collection::vec((0..3usize, 0..40u64, 1..20u64, any::<bool>()), 1..80)) {
+        fn no_block_is_used_twice_or_lost(
+            steps in proptest::collection::vec((0..3usize, 0..40u64, 1..20u64, any::<bool>()), 1..80)
+        ) {
             const BLOCKS: u64 = 400;
             let mut space = Space::new(BLOCKS * B);
             let mut files: [Placement; 3] = Default::default();
@@ -251,7 +254,8 @@ mod tests {
                     files[n].cut(at * B, blocks * B).into_iter().for_each(|extent| space.give(extent));
                 }
                 let mut owners = vec![0; BLOCKS as usize];
-                let held = files.iter().flat_map(|file| file.extents.values().map(|extent| (extent.first, extent.blocks)));
+                let extents = files.iter().flat_map(|file| file.extents.values());
+                let held = extents.map(|extent| (extent.first, extent.blocks));
                 let free = space.free.iter().map(|(first, blocks)| (*first, *blocks));
                 for (first, blocks) in held.chain(free).chain([(space.next, BLOCKS - space.next)]) {
                     (first..first + blocks).for_each(|block| owners[block as usize] += 1);

@@ -1,9 +1,10 @@
-//! Keys that sort as their columns do, as MyRocks encodes them: the index number in 4 big-endian bytes, then the columns.
+//! Keys that sort as their columns do, as MyRocks encodes them: the index number in 4 big-endian bytes, then the
+//! columns.
 //!
 //! | column | bytes |
 //! |---|---|
 //! | unsigned integer | big-endian at natural width; all bits inverted where the index descends |
-//! | byte string | chunks of 8 data bytes, the last padded with zeros, each followed by 255 if more follow and else by 247 + its data bytes |
+//! | byte string | chunks of 8 data bytes (zeros fill the last), then 255 if more follow, else 247 + its data bytes |
 
 use crate::engine::INDEX_NUMBER_BYTES;
 

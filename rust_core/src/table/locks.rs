@@ -1,5 +1,5 @@
-//! Row locks for operations that read before they write. Rows share a fixed number of stripes; an operation names all its
-//! rows up front and takes their stripes in ascending order, so that no two operations wait for each other.
+//! Row locks for operations that read before they write. Rows share a fixed number of stripes; an operation names all
+//! its rows up front and takes their stripes in ascending order, so that no two operations wait for each other.
 
 use crate::scale::Scale;
 use crate::task::{Serial, Task};
@@ -20,8 +20,8 @@ impl Default for RowLocks {
 }
 
 impl RowLocks {
-    /// Locks of data at this scale: no simulated task waits for those of a copy, which stands for so many more rows that clients
-    /// seldom meet. Threads still wait for each other.
+    /// Locks of data at this scale: no simulated task waits for those of a copy, which stands for so many more rows
+    /// that clients seldom meet. Threads still wait for each other.
     pub fn at_scale(scale: Scale) -> Self {
         if scale.clients_meet_on_rows() { Self::default() } else { Self::instant() }
     }

@@ -9,8 +9,8 @@ use std::collections::VecDeque;
 #[derive(Debug, Default)]
 struct State {
     durable: u64,
-    /// Virtual clock: begin and end of the syncs, in order. What an operation does at its end executes whole, so some lie ahead
-    /// of the task that asks.
+    /// Virtual clock: begin and end of the syncs, in order. What an operation does at its end executes whole, so some
+    /// lie ahead of the task that asks.
     syncs: VecDeque<(u64, u64)>,
 }
 
@@ -34,8 +34,8 @@ impl GroupSync {
         Ok(())
     }
 
-    /// A task needs a sync that begins when it comes, or later. It waits for the one under way, and joins the next one, unless
-    /// its own would be done before that begins.
+    /// A task needs a sync that begins when it comes, or later. It waits for the one under way, and joins the next one,
+    /// unless its own would be done before that begins.
     fn sync_simulated(
         state: &mut State,
         task: &mut Task,

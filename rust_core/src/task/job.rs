@@ -16,7 +16,8 @@ pub enum JobKind {
     LogSync,
 }
 
-/// How a job moves whole files in order, however large they are: in requests of so many bytes, all but the last of a file.
+/// How a job moves whole files in order, however large they are: in requests of so many bytes, all but the last of a
+/// file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stream {
     /// Bytes of one read.
@@ -31,8 +32,8 @@ pub trait Job: Send {
     /// What this job does.
     fn kind(&self) -> JobKind;
 
-    /// How it moves its bytes, if there are as many such jobs in a smaller copy of the data, each with less to do. `None`
-    /// if it does as much at once in any data.
+    /// How it moves its bytes, if there are as many such jobs in a smaller copy of the data, each with less to do.
+    /// `None` if it does as much at once in any data.
     fn stream(&self) -> Option<Stream> {
         None
     }

@@ -1,7 +1,8 @@
-//! Whose time passes. A [`Task`] is one logical thread of execution; storage accesses and named pieces of CPU work are charged
-//! to it. Under the wall clock a charge is a counter; under the virtual clock it moves `now_ns` through the queues of the cores
-//! and the device. Here is also what tasks wait for: semaphores, serial resources, group syncs, signals; and the one file that
-//! reads a clock, sleeps or starts a thread ([`wall`]). Of other rooms this one knows costs and the scale.
+//! Whose time passes. A [`Task`] is one logical thread of execution; storage accesses and named pieces of CPU work are
+//! charged to it. Under the wall clock a charge is a counter; under the virtual clock it moves `now_ns` through the
+//! queues of the cores and the device. Here is also what tasks wait for: semaphores, serial resources, group syncs,
+//! signals; and the one file that reads a clock, sleeps or starts a thread ([`wall`]). Of other rooms this one knows
+//! costs and the scale.
 
 mod access;
 mod admission;

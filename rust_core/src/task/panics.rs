@@ -1,5 +1,5 @@
-//! Panics are errors of this program. Each is caught where a thread of a run begins, and the run's error tells what was said
-//! and where.
+//! Panics are errors of this program. Each is caught where a thread of a run begins, and the run's error tells what was
+//! said and where.
 
 use crate::error::{Error, Result};
 use std::any::Any;
@@ -11,8 +11,8 @@ thread_local! {
     static SAID: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// A panic hook that keeps what was said for the run's error, and prints nothing: the terminal may belong to an application
-/// that draws on it.
+/// A panic hook that keeps what was said for the run's error, and prints nothing: the terminal may belong to an
+/// application that draws on it.
 pub fn keep(panic: &PanicHookInfo<'_>) {
     let place = panic.location().map(|place| format!(" at {}:{}", place.file(), place.line())).unwrap_or_default();
     let said = format!("{}{place}", message(panic.payload()));

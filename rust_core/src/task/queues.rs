@@ -1,13 +1,14 @@
-//! Queues with servers in virtual time. What an operation does at its end executes whole, so requests do not all arrive in
-//! the order of their times: a server keeps its busy intervals, and an earlier request fills a gap between later ones.
+//! Queues with servers in virtual time. What an operation does at its end executes whole, so requests do not all arrive
+//! in the order of their times: a server keeps its busy intervals, and an earlier request fills a gap between later
+//! ones.
 
 use std::collections::VecDeque;
 
 /// Intervals that ended this long before the newest request are forgotten. It bounds how far a task can lag.
 pub const MEMORY_NS: u64 = 2_000_000_000;
 
-/// Most intervals that one server keeps; beyond, the oldest gaps are given up, and a task that lags behind them waits for
-/// nothing real. A lag of 50 ms while a link serves 100,000 requests per second needs some thousands.
+/// Most intervals that one server keeps; beyond, the oldest gaps are given up, and a task that lags behind them waits
+/// for nothing real. A lag of 50 ms while a link serves 100,000 requests per second needs some thousands.
 const MAX_INTERVALS: usize = 8192;
 
 /// Requests arrive nearly in order: so many intervals are looked at one by one before the place is found by halving.
@@ -48,8 +49,8 @@ impl Server {
         self.busy.partition_point(|interval| interval.1 <= at_ns)
     }
 
-    /// Serves a request that may be interrupted, such as a long transfer on a link: it takes every gap from `now_ns` on until
-    /// it is done, and returns when that is.
+    /// Serves a request that may be interrupted, such as a long transfer on a link: it takes every gap from `now_ns` on
+    /// until it is done, and returns when that is.
     pub fn fill(&mut self, now_ns: u64, service_ns: u64) -> u64 {
         let mut at = now_ns.max(self.floor_ns);
         let first = self.position(at);
@@ -125,7 +126,8 @@ impl Pool {
         self.servers[best].serve(start_ns, service_ns)
     }
 
-    /// The server that can start a request first if those ahead of it on each last longer by `turn_ns`, and when it can.
+    /// The server that can start a request first if those ahead of it on each last longer by `turn_ns`, and when it
+    /// can.
     pub fn first(&self, now_ns: u64, service_ns: u64, turn_ns: impl Fn(usize) -> u64) -> (usize, u64) {
         let (mut best, mut best_start, mut best_turn) = (0, u64::MAX, u64::MAX);
         for (n, server) in self.servers.iter().enumerate() {

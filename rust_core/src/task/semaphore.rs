@@ -1,6 +1,6 @@
-//! A semaphore: only so many jobs and operations at a time may pass, for as long as their storage accesses take. Under the wall
-//! clock they wait for one another. Under the virtual clock they execute at once and their steps are replayed, so their turns
-//! come in the replay.
+//! A semaphore: only so many jobs and operations at a time may pass, for as long as their storage accesses take. Under
+//! the wall clock they wait for one another. Under the virtual clock they execute at once and their steps are replayed,
+//! so their turns come in the replay.
 
 use super::task::Task;
 use super::turns::Turns;
@@ -22,8 +22,8 @@ impl Semaphore {
         Self { free: Mutex::new(places), freed: Condvar::new(), turns }
     }
 
-    /// Does it when it is this job's turn, or this operation's. A simulated task that executes whole does it at once: when those
-    /// before it will be through is not known yet.
+    /// Does it when it is this job's turn, or this operation's. A simulated task that executes whole does it at once:
+    /// when those before it will be through is not known yet.
     pub fn with<R>(&self, task: &mut Task, f: impl FnOnce(&mut Task) -> R) -> R {
         if task.is_wall() {
             let _place = self.take_place();
@@ -32,6 +32,7 @@ impl Semaphore {
         task.in_turn(&self.turns, f)
     }
 
+    #[expect(clippy::disallowed_methods, reason = "here threads wait")]
     fn take_place(&self) -> Place<'_> {
         let mut free = self.free.lock();
         self.freed.wait_while(&mut free, |free| *free == 0);

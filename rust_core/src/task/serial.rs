@@ -39,8 +39,9 @@ impl<T> Serial<T> {
         Self { is_instant: true, ..Self::new(value) }
     }
 
-    /// Uses the value alone. An operation under the virtual clock stands in line when it is replayed. A task that executes whole
-    /// takes the first gap between other such holders that is long enough: one that executed earlier may hold it later.
+    /// Uses the value alone. An operation under the virtual clock stands in line when it is replayed. A task that
+    /// executes whole takes the first gap between other such holders that is long enough: one that executed earlier may
+    /// hold it later.
     pub fn with<R>(&self, task: &mut Task, f: impl FnOnce(&mut Task, &mut T) -> R) -> R {
         let mut inner = self.inner.lock();
         if task.is_operation() && !self.is_instant {
@@ -63,8 +64,8 @@ impl<T> Serial<T> {
 
     /// Uses the value alone unless another task did already what this one wants (`is_done`).
     ///
-    /// A thread asks before it queues, too. A simulated task does it in any case: operations that others have executed by now
-    /// may end later than this one in virtual time.
+    /// A thread asks before it queues, too. A simulated task does it in any case: operations that others have executed
+    /// by now may end later than this one in virtual time.
     pub fn unless<E>(
         &self,
         task: &mut Task,

@@ -58,6 +58,7 @@ impl Signal {
     }
 
     /// Blocks until more work became ready than `seen`, the timeout passes, or the signal stops.
+    #[expect(clippy::disallowed_methods, reason = "here threads wait")]
     pub fn wait_ready(&self, seen: u64, timeout: Duration) {
         let mut state = self.state.lock();
         if state.ready == seen && !state.stopped {
@@ -66,6 +67,7 @@ impl Signal {
     }
 
     /// Blocks until more work completed than `seen`, the timeout passes, or the signal stops.
+    #[expect(clippy::disallowed_methods, reason = "here threads wait")]
     pub fn wait_completed(&self, seen: u64, timeout: Duration) {
         let mut state = self.state.lock();
         if state.completed == seen && !state.stopped {

@@ -120,15 +120,15 @@ impl Task {
         self
     }
 
-    /// Counts the misses of a search that looked at `lines` places of a structure of `bytes`. A shrunk structure would fit
-    /// the processor's caches where the one that it stands for does not.
+    /// Counts the misses of a search that looked at `lines` places of a structure of `bytes`. A shrunk structure would
+    /// fit the processor's caches where the one that it stands for does not.
     #[inline]
     pub fn charge_misses(&mut self, lines: u64, bytes: u64) {
         self.charge_misses_of(lines, self.scale.full_bytes(bytes));
     }
 
-    /// Counts the steps of `searches` in a structure of `bytes`, each of which looks at `step_lines` places, and what they
-    /// miss. Those that begin near their goals take no more of either in the structure of full size.
+    /// Counts the steps of `searches` in a structure of `bytes`, each of which looks at `step_lines` places, and what
+    /// they miss. Those that begin near their goals take no more of either in the structure of full size.
     #[inline]
     pub fn charge_steps(&mut self, work: Work, (searches, steps): (u64, u64), step_lines: u64, bytes: u64) {
         let is_larger = !self.scale.is_full() && !is_local(searches, steps, bytes);
@@ -189,8 +189,8 @@ impl Task {
         }
     }
 
-    /// Does something whose outcome depends on what others do until then: under the virtual clock, when all that the operation
-    /// did before has taken its time.
+    /// Does something whose outcome depends on what others do until then: under the virtual clock, when all that the
+    /// operation did before has taken its time.
     pub fn then(&mut self, f: impl FnOnce(&mut Self) -> Result<()> + Send + 'static) -> Result<()> {
         if !self.is_operation() {
             return f(self);
@@ -240,8 +240,8 @@ impl Task {
         matches!(self.mode, Mode::Operation(..))
     }
 
-    /// Has the task's next operation ask the engine for admission, whether it writes or not: this one used up what background
-    /// work has to supply.
+    /// Has the task's next operation ask the engine for admission, whether it writes or not: this one used up what
+    /// background work has to supply.
     pub fn ask_before_next(&mut self) {
         self.asks = true;
     }
@@ -257,7 +257,7 @@ impl Task {
     }
 
     /// Whether time passes by itself.
-    pub(super) fn is_wall(&self) -> bool {
+    pub fn is_wall(&self) -> bool {
         matches!(self.mode, Mode::Wall)
     }
 

@@ -3,7 +3,8 @@
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 
-/// A line in virtual time, of jobs and clients that have numbers. As many of the first as there are places have their turns.
+/// A line in virtual time, of jobs and clients that have numbers. As many of the first as there are places have their
+/// turns.
 #[derive(Debug)]
 pub struct Turns {
     places: usize,

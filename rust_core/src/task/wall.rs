@@ -1,4 +1,5 @@
-//! The wall clock: time, sleep and threads of the operating system. Nothing else reads a clock, sleeps or starts a thread.
+//! The wall clock: time, sleep and threads of the operating system. Nothing else reads a clock, sleeps or starts a
+//! thread.
 
 #![allow(clippy::disallowed_methods)]
 

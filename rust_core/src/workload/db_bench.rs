@@ -39,7 +39,8 @@ engine_options! {
         seek_nexts: u64 = 10u64, Accepts::Range(0.0, 1e6),
             "Entries that seekrandom reads behind each seek (seek_nexts).";
         write_rate: u64 = 0u64, Accepts::Range(0.0, 1e12),
-            "Bytes per second that the writer of readwhilewriting may write; 0 for no limit (benchmark_write_rate_limit).";
+            "Bytes per second that the writer of readwhilewriting may write; 0 for no limit \
+             (benchmark_write_rate_limit).";
         load_order: String = "random", Accepts::Words(&["random", "sequential"]),
             "In which order keys are loaded before a benchmark that needs them.";
         load_batch_rows: u64 = 100u64, Accepts::Range(1.0, 100_000.0),

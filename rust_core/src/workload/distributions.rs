@@ -1,4 +1,5 @@
-//! The distributions of LinkBench besides Zipf: log-normal sizes, geometric counts, and the measured out-degree of nodes.
+//! The distributions of LinkBench besides Zipf: log-normal sizes, geometric counts, and the measured out-degree of
+//! nodes.
 
 use super::random::Random;
 use std::sync::LazyLock;
@@ -63,9 +64,9 @@ static OUT_DEGREES: LazyLock<Vec<Step>> = LazyLock::new(|| {
     .collect()
 });
 
-/// Links of the node at `rank` of `n`, where rank 0 has the most: the mean over the rank's share of the distribution, so
-/// that graphs of any size have 4.1 links per node. (LinkBench takes the quantile at the upper end of each share, which
-/// gives the first node of any graph, however small, 961,963 links.)
+/// Links of the node at `rank` of `n`, where rank 0 has the most: the mean over the rank's share of the distribution,
+/// so that graphs of any size have 4.1 links per node. (LinkBench takes the quantile at the upper end of each share,
+/// which gives the first node of any graph, however small, 961,963 links.)
 pub fn out_degree(rank: u64, n: u64) -> u64 {
     let low = links_of_lowest(1.0 - (rank + 1) as f64 / n as f64);
     let high = links_of_lowest(1.0 - rank as f64 / n as f64);

@@ -1,6 +1,6 @@
-//! The insert benchmark (iibench): one table with secondary indexes in random order, which a B-tree maintains with a page
-//! read and a page write per entry and an LSM with nothing but write amplification. In the schema of 2012, which the posts
-//! of January 2016 ran, and in the current one.
+//! The insert benchmark (iibench): one table with secondary indexes in random order, which a B-tree maintains with a
+//! page read and a page write per entry and an LSM with nothing but write amplification. In the schema of 2012, which
+//! the posts of January 2016 ran, and in the current one.
 
 pub mod client;
 pub mod schema;

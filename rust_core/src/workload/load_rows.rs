@@ -1,5 +1,5 @@
-//! The rows of a load as a queue: loaders take them in batches, each row once, and what a batch holds does not depend on who
-//! takes it.
+//! The rows of a load as a queue: loaders take them in batches, each row once, and what a batch holds does not depend
+//! on who takes it.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};

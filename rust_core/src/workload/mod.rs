@@ -1,8 +1,8 @@
 //! What clients do: keys, rows, mixes. The room knows engines and tables by their traits; only runs know it.
 //!
 //! A client draws its next operation in [`Client::plan`], the run asks the engine for admission, and the client carries
-//! the operation out in [`Client::execute`]. All random draws happen in `plan`, so a run may ask for admission again and
-//! again between the two. A loader is a client whose operations are batches and that ends.
+//! the operation out in [`Client::execute`]. All random draws happen in `plan`, so a run may ask for admission again
+//! and again between the two. A loader is a client whose operations are batches and that ends.
 
 mod client;
 pub mod db_bench;

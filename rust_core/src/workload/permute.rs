@@ -1,10 +1,10 @@
-//! Orders that scatter: LinkBench's permutation of popularity ranks over ids, a permutation for loads in random order, and
-//! the hash by which YCSB spreads its keys.
+//! Orders that scatter: LinkBench's permutation of popularity ranks over ids, a permutation for loads in random order,
+//! and the hash by which YCSB spreads its keys.
 
 use super::random::Random;
 
-/// LinkBench's `InvertibleShuffler`: ids are dealt into interleaved groups, and each group is rotated by its own amount, so
-/// that neighbours in rank lie far apart in id.
+/// LinkBench's `InvertibleShuffler`: ids are dealt into interleaved groups, and each group is rotated by its own
+/// amount, so that neighbours in rank lie far apart in id.
 #[derive(Debug, Clone)]
 pub struct GroupShuffle {
     n: u64,
@@ -40,8 +40,8 @@ impl GroupShuffle {
     }
 }
 
-/// A pseudo-random permutation of 0..n in constant memory: a Feistel network over the next even power of two, walked until
-/// it lands inside.
+/// A pseudo-random permutation of 0..n in constant memory: a Feistel network over the next even power of two, walked
+/// until it lands inside.
 #[derive(Debug, Clone)]
 pub struct RandomOrder {
     n: u64,

@@ -1,5 +1,5 @@
-//! Random numbers that mean the same for ever: one algorithm (xoshiro256++), and draws that are ours, so that a new version
-//! of a library changes no run.
+//! Random numbers that mean the same for ever: one algorithm (xoshiro256++), and draws that are ours, so that a new
+//! version of a library changes no run.
 
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;

@@ -2,8 +2,8 @@
 
 use super::random::Random;
 
-/// LinkBench's `MotifDataGenerator`: chunks that are fresh random bytes or pieces of a shared motif buffer. One value hardly
-/// compresses; a block of many does.
+/// LinkBench's `MotifDataGenerator`: chunks that are fresh random bytes or pieces of a shared motif buffer. One value
+/// hardly compresses; a block of many does.
 #[derive(Debug, Clone)]
 pub struct Motifs {
     low: u8,

@@ -1,5 +1,5 @@
-//! The core workloads of YCSB (Cooper et al., SoCC 2010) on one key-value table: a record is one value of all its fields,
-//! and an update of one field rewrites the record.
+//! The core workloads of YCSB (Cooper et al., SoCC 2010) on one key-value table: a record is one value of all its
+//! fields, and an update of one field rewrites the record.
 
 use super::load_rows::LoadRows;
 use super::permute::fnv_hash;
@@ -26,7 +26,8 @@ engine_options! {
     /// What a spec may say about YCSB.
     Parameters {
         mix: String = "A", Accepts::Words(&["A", "B", "C", "D", "E", "F"]),
-            "The core workload: A updates half, B 5%, C reads only, D reads the latest, E scans, F reads and modifies half.";
+            "The core workload: A updates half, B 5%, C reads only, D reads the latest, E scans, F reads and \
+             modifies half.";
         records: u64 = 100_000u64, Accepts::Range(1.0, 1e9),
             "Records that are loaded (recordcount).";
         fields: u64 = 10u64, Accepts::Range(1.0, 1000.0),
@@ -92,8 +93,8 @@ impl Shared {
         self.parameters.scale.standing_in(self.zipf.draw(random))
     }
 
-    /// The record that a request is about. D goes by distance from the newest record; the others scatter the ranks of the
-    /// loaded records by a hash.
+    /// The record that a request is about. D goes by distance from the newest record; the others scatter the ranks of
+    /// the loaded records by a hash.
     fn choose(&self, random: &mut Random) -> u64 {
         let rank = self.draw_rank(random);
         if self.parameters.mix == "D" {
@@ -124,8 +125,8 @@ impl Ycsb {
     pub fn new(parameters: Parameters, seed: u64) -> Self {
         let (records, scale) = (parameters.records, parameters.scale);
         let shared = Shared {
-            // At a shape near 1 the share of the hottest hundredth grows with the number of records: a trial draws from as
-            // many as there are at full size.
+            // At a shape near 1 the share of the hottest hundredth grows with the number of records: a trial draws from
+            // as many as there are at full size.
             zipf: Zipf::new(scale.full_count(records), parameters.zipf_shape),
             parameters,
             seed,

@@ -10,6 +10,7 @@ use std::sync::Arc;
 /// Turns that a pause gives away.
 const TURNS: usize = 3;
 
+#[expect(clippy::disallowed_methods, reason = "the others are to get in between")]
 fn pause() {
     (0..TURNS).for_each(|_| std::thread::yield_now());
 }

@@ -50,8 +50,8 @@ impl BlockBuilder {
         self.buffer.len() + 4 * self.restarts.len() + 4
     }
 
-    /// Whether the block is to be cut before this entry: it has reached `target`, or it lacks less than `deviation` percent
-    /// of it and RocksDB's estimate of the block with the entry, which counts the whole key, exceeds the target
+    /// Whether the block is to be cut before this entry: it has reached `target`, or it lacks less than `deviation`
+    /// percent of it and RocksDB's estimate of the block with the entry, which counts the whole key, exceeds the target
     /// (`FlushBlockBySizePolicy`).
     pub fn is_full_before(&self, key: &[u8], value: &[u8], target: usize, deviation: usize) -> bool {
         if self.is_empty() {

@@ -211,8 +211,8 @@ impl Minutes {
     }
 }
 
-/// The post's own warm-up was 2000 of 3600 s. From cold, the first minute of each run names the wrong engine at 5 of the 11
-/// sizes; what follows the detected warm-up names the right one at all of them, and its rate within 3%.
+/// The post's own warm-up was 2000 of 3600 s. From cold, the first minute of each run names the wrong engine at 5 of
+/// the 11 sizes; what follows the detected warm-up names the right one at all of them, and its rate within 3%.
 #[test]
 fn after_the_warm_up_the_published_sweep_names_the_right_engine_at_every_size() {
     let mut wrong_from_cold = 0;

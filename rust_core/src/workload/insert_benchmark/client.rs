@@ -14,7 +14,8 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// The first row is of January 2016. Time is logical and goes by ids, so that a seed means the same run under any clock.
+/// The first row is of January 2016. Time is logical and goes by ids, so that a seed means the same run under any
+/// clock.
 const FIRST_ROW_AT_S: u64 = 1_452_000_000;
 const ROWS_PER_SECOND: u64 = 10_000;
 
@@ -99,8 +100,8 @@ impl<T: Table> Inserter<T> {
         }
     }
 
-    /// The script looks for the smallest id and then deletes a range from there on. Here each inserter has a range of its
-    /// own, but looks for the smallest id too: an LSM walks over its tombstones to find it.
+    /// The script looks for the smallest id and then deletes a range from there on. Here each inserter has a range of
+    /// its own, but looks for the smallest id too: an LSM walks over its tombstones to find it.
     fn delete_oldest(&mut self, engine: &dyn Engine, task: &mut Task) -> Result<()> {
         let rows = self.rows.len() as u64;
         let first = self.shared.next_oldest_id.fetch_add(rows, Ordering::Relaxed);

@@ -21,7 +21,8 @@ use std::sync::atomic::Ordering;
 /// Truncated lists that a requester remembers.
 const HISTORY_ENTRIES: usize = 2048;
 
-/// Encoded bytes besides the payload: of a link row with its index entry, of one more moved entry, of a count, of a node.
+/// Encoded bytes besides the payload: of a link row with its index entry, of one more moved entry, of a count, of a
+/// node.
 const LINK_BYTES: u64 = 28 + 13 + 41 + 9;
 const MOVED_ENTRY_BYTES: u64 = 41 + 18;
 const COUNT_BYTES: u64 = 40;
@@ -77,8 +78,8 @@ enum Operation {
 }
 
 impl Operation {
-    /// Statements that the MySQL store of LinkBench sends: an add inserts, counts and commits; a delete looks for the link
-    /// first.
+    /// Statements that the MySQL store of LinkBench sends: an add inserts, counts and commits; a delete looks for the
+    /// link first.
     fn statements(&self) -> u64 {
         match self {
             Self::PutLink(_) => 3,
@@ -171,8 +172,8 @@ impl Requester {
         }
     }
 
-    /// `INSERT … ON DUPLICATE KEY UPDATE`, an UPDATE by primary key if the link was there, then the count where it became
-    /// visible.
+    /// `INSERT … ON DUPLICATE KEY UPDATE`, an UPDATE by primary key if the link was there, then the count where it
+    /// became visible.
     fn put_link(&mut self, engine: &dyn Engine, task: &mut Task, link: &Link) -> Result<()> {
         let shared = self.shared.clone();
         Links::primary_key(link, &mut self.key);
@@ -217,8 +218,8 @@ impl Requester {
         })
     }
 
-    /// Reads visible links of an id and type from `newest` on, at most `limit` after the first `skip`, and returns the last
-    /// one if the limit cut the list.
+    /// Reads visible links of an id and type from `newest` on, at most `limit` after the first `skip`, and returns the
+    /// last one if the limit cut the list.
     fn list(&mut self, engine: &dyn Engine, task: &mut Task, from: Tail, skip: u64) -> Result<Option<Tail>> {
         let limit = self.shared.parameters.list_limit;
         list_prefix(&mut self.key, from.id1, from.link_type);

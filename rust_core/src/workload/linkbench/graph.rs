@@ -1,4 +1,5 @@
-//! The graph before and during the run: how many links each id was loaded with, and which ids and links requests choose.
+//! The graph before and during the run: how many links each id was loaded with, and which ids and links requests
+//! choose.
 
 use super::{NodeAccess, Parameters};
 use crate::workload::distributions::{Geometric, out_degree};
@@ -13,7 +14,8 @@ pub const LINK_TYPES: u64 = 2;
 /// The first id of a graph.
 pub const FIRST_ID: u64 = 1;
 
-/// Seeds of LinkBench's shufflers: out-degree (and the accesses correlated with it), other link accesses, node accesses.
+/// Seeds of LinkBench's shufflers: out-degree (and the accesses correlated with it), other link accesses, node
+/// accesses.
 const DEGREE_SEED: u64 = 20343988438726021;
 const UNCORRELATED_SEED: u64 = 53238253823453;
 const NODE_SEED: u64 = 4766565305853767165;
@@ -36,8 +38,8 @@ impl Existing {
 /// How many different ids one multiget tries to find for each of its links.
 const DISTINCT_TRIES: u32 = 100;
 
-/// Draws of ids for one kind of link access: a share of them ranks the ids by out-degree, the others in an order of their
-/// own.
+/// Draws of ids for one kind of link access: a share of them ranks the ids by out-degree, the others in an order of
+/// their own.
 #[derive(Debug)]
 struct LinkAccess {
     by_degree: Zipf,
@@ -73,8 +75,8 @@ impl Graph {
     pub fn new(parameters: &Parameters) -> Self {
         let ids = parameters.ids;
         let zipf = |shape| Zipf::new(ids, shape);
-        // LinkBench looks the uncorrelated write distribution up under the name of the read one, so what is configured for
-        // it (shape 0.741, 95%) has no effect.
+        // LinkBench looks the uncorrelated write distribution up under the name of the read one, so what is configured
+        // for it (shape 0.741, 95%) has no effect.
         let (write_shape, write_share) = match parameters.write_access.as_str() {
             "configured" => (0.741, 0.95),
             _ => (0.8, 0.995),
@@ -101,8 +103,8 @@ impl Graph {
         self.ids
     }
 
-    /// Links of one type that `id1` is loaded with. The total is split over the types as LinkBench splits it: its remainder
-    /// is taken too large, so ids with three links or more get one more of each type.
+    /// Links of one type that `id1` is loaded with. The total is split over the types as LinkBench splits it: its
+    /// remainder is taken too large, so ids with three links or more get one more of each type.
     pub fn loaded_links(&self, id1: u64, link_type: u64) -> u64 {
         let total = out_degree(self.degree_order.invert(id1 - FIRST_ID), self.ids);
         let each = total / LINK_TYPES;

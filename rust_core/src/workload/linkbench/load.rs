@@ -1,5 +1,6 @@
-//! The load phase. Loaders take chunks of 2048 ids from a queue and write the links of each, then its counts; the first one
-//! writes all nodes before. Each chunk has random numbers of its own, so what is loaded does not depend on who takes it.
+//! The load phase. Loaders take chunks of 2048 ids from a queue and write the links of each, then its counts; the first
+//! one writes all nodes before. Each chunk has random numbers of its own, so what is loaded does not depend on who
+//! takes it.
 
 use super::graph::{FIRST_ID, FIRST_LINK_TYPE, LINK_TYPES};
 use super::schema::{Count, Counts, Link, Links, Node, Nodes, VISIBLE};

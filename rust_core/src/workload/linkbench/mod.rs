@@ -1,5 +1,5 @@
-//! LinkBench: the social graph of Facebook as a MySQL schema (Armstrong et al., SIGMOD 2013). Where the program does other
-//! than its configuration says, this does what the program does.
+//! LinkBench: the social graph of Facebook as a MySQL schema (Armstrong et al., SIGMOD 2013). Where the program does
+//! other than its configuration says, this does what the program does.
 
 pub mod client;
 pub mod graph;
@@ -31,7 +31,8 @@ engine_options! {
         mix: String = "facebook", Accepts::Words(&["facebook", "fork2020"]),
             "Shares of the ten operations: Facebook's file of 2012, or the defaults of Callaghan's fork of 2020.";
         write_access: String = "effective", Accepts::Words(&["effective", "configured"]),
-            "Which ids link writes choose: as the program does (as reads do), or as its configuration says (Zipf 0.741).";
+            "Which ids link writes choose: as the program does (as reads do), or as its configuration says (Zipf \
+             0.741).";
         link_data_median: f64 = 8.0, Accepts::Range(1.0, 250.0),
             "Median bytes of a link's payload (the fork of 2020 has 23).";
         node_data_median: f64 = 128.0, Accepts::Range(1.0, 100_000.0),
@@ -78,8 +79,8 @@ pub enum NodeAccess {
     Delete,
 }
 
-/// When the graph was loaded, in milliseconds of Unix time (January 2016). Time is logical, so that a seed means the same
-/// run under any clock.
+/// When the graph was loaded, in milliseconds of Unix time (January 2016). Time is logical, so that a seed means the
+/// same run under any clock.
 const LOADED_AT_MS: u64 = 1_452_000_000_000;
 
 /// Payload of links or nodes.

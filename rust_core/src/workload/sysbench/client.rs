@@ -227,8 +227,8 @@ impl Client for Thread {
     }
 }
 
-/// The writes of a transaction. Engines show what is committed, so it remembers the rows that it read or changed itself, by
-/// table and id: two statements may meet on one row.
+/// The writes of a transaction. Engines show what is committed, so it remembers the rows that it read or changed
+/// itself, by table and id: two statements may meet on one row.
 #[derive(Default)]
 struct Writer {
     change: Transaction,

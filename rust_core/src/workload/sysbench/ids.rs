@@ -1,5 +1,5 @@
-//! Which rows sysbench chooses. In all its distributions but the uniform one the hot ids are neighbours, so that hot rows
-//! share pages.
+//! Which rows sysbench chooses. In all its distributions but the uniform one the hot ids are neighbours, so that hot
+//! rows share pages.
 
 use crate::workload::random::Random;
 use crate::workload::zipf::Zipf;
@@ -65,8 +65,8 @@ fn mean_of_uniforms(random: &mut Random) -> f64 {
     (0..GAUSSIAN_DRAWS).map(|_| random.unit()).sum::<f64>() / f64::from(GAUSSIAN_DRAWS)
 }
 
-/// `sb_rand_special`: one number decides whether a draw goes to the hot band in the centre and, there, where in the band.
-/// Because it is then above a quarter, only the upper three quarters of the band are used.
+/// `sb_rand_special`: one number decides whether a draw goes to the hot band in the centre and, there, where in the
+/// band. Because it is then above a quarter, only the upper three quarters of the band are used.
 fn special(random: &mut Random, range: f64) -> f64 {
     let one = random.unit();
     if one < 1.0 - SPECIAL_SHARE {

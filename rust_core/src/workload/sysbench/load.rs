@@ -1,5 +1,5 @@
-//! The load phase: batches of rows in key order, table by table. Each batch has random numbers of its own, so what is loaded
-//! does not depend on who takes it.
+//! The load phase: batches of rows in key order, table by table. Each batch has random numbers of its own, so what is
+//! loaded does not depend on who takes it.
 
 use super::Shared;
 use super::schema::{Row, SbTest, draw_c, draw_pad};

@@ -15,7 +15,8 @@ use std::sync::atomic::Ordering;
 
 /// Slots of the mix: 10 new orders, 10 payments, one of each other transaction.
 const SLOTS: u64 = 23;
-/// Logical time goes by one second in so many transactions of a client, so that a seed means the same run under any clock.
+/// Logical time goes by one second in so many transactions of a client, so that a seed means the same run under any
+/// clock.
 const TRANSACTIONS_PER_SECOND: u64 = 100;
 
 /// One client.

@@ -1,5 +1,6 @@
-//! The load phase. Loaders take pieces from a queue: the items of a table set, the stock of a warehouse, the customers or
-//! the orders of a district. Each piece has random numbers of its own, so what is loaded does not depend on who takes it.
+//! The load phase. Loaders take pieces from a queue: the items of a table set, the stock of a warehouse, the customers
+//! or the orders of a district. Each piece has random numbers of its own, so what is loaded does not depend on who
+//! takes it.
 
 use super::draws::{Cardinalities, between, fill, last_name, repeated};
 use super::schema::{

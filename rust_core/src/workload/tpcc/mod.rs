@@ -1,6 +1,7 @@
 //! sysbench-tpcc: a wholesale company with warehouses, districts, customers and orders, in the way of TPC-C but by the
 //! script's own rules. Where the script does other than TPC-C says, this does what the script does: long texts are one
-//! repeated letter, no order or payment leaves its warehouse, order status reads the wrong order, draws have little skew.
+//! repeated letter, no order or payment leaves its warehouse, order status reads the wrong order, draws have little
+//! skew.
 
 pub mod client;
 pub mod draws;
@@ -41,7 +42,8 @@ engine_options! {
         nurand: String = "effective", Accepts::Words(&["effective", "specified"]),
             "Skew of customers and items: as the script draws them (nearly uniform), or as TPC-C specifies.";
         stock_level: String = "joined", Accepts::Words(&["joined", "looped"]),
-            "How stock levels are read: one join of lines and stock, or as the script of March 2018 did, line by line and nearly all from one row.";
+            "How stock levels are read: one join of lines and stock, or as the script of March 2018 did, line by \
+             line and nearly all from one row.";
         load_batch_rows: u64 = 1000u64, Accepts::Range(1.0, 100_000.0),
             "Rows that a loader writes at once, at least.";
     }

@@ -1,5 +1,5 @@
-//! The statements of one transaction on an engine. As in MyRocks, a locking read and the update behind it ask the engine
-//! twice, and a range update asks for every row that it found.
+//! The statements of one transaction on an engine. As in MyRocks, a locking read and the update behind it ask the
+//! engine twice, and a range update asks for every row that it found.
 
 use super::schema::Keyed;
 use crate::cost::Work;

@@ -137,8 +137,8 @@ fn a_warehouse_is_loaded_with_its_published_rows() {
     assert_eq!([Index::Stock, Index::Item].map(count), [1000, 1000]);
     let per_order = count(Index::OrderLine) as f64 / 3000.0;
     assert!((per_order - 10.0).abs() < 0.2, "{per_order}");
-    // Payload without index numbers, as published: 540 bytes a customer, 294 a stock row, 47 a line. Of the lines, 30% are
-    // not delivered, which saves 5 bytes.
+    // Payload without index numbers, as published: 540 bytes a customer, 294 a stock row, 47 a line. Of the lines, 30%
+    // are not delivered, which saves 5 bytes.
     for (index, published) in [(Index::Customer, 540.0), (Index::Stock, 294.0), (Index::OrderLine, 45.5)] {
         let rows = &indexes[&number(0, index)];
         let bytes: usize = rows.iter().map(|(key, value)| key.len() - 4 + value.len()).sum();
@@ -224,7 +224,8 @@ fn transactions_read_and_write_as_many_keys_as_published() {
     near(ratio, 1.0, 0.05);
 }
 
-/// Index dives: an UPDATE of a stock row, of a customer or of an order, a SELECT by last name or of a customer's orders.
+/// Index dives: an UPDATE of a stock row, of a customer or of an order, a SELECT by last name or of a customer's
+/// orders.
 #[test]
 fn the_planner_looks_at_the_other_indexes() {
     let parameters = Parameters { warehouses: 1, items: 20_000, customers_per_district: 300, ..Parameters::default() };

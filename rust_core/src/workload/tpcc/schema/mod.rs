@@ -1,5 +1,5 @@
-//! The nine tables of sysbench-tpcc and their secondary indexes, in any number of table sets. Columns have the widths of
-//! MySQL's types; amounts are cents. In index entries, a nullable column has a byte in front.
+//! The nine tables of sysbench-tpcc and their secondary indexes, in any number of table sets. Columns have the widths
+//! of MySQL's types; amounts are cents. In index entries, a nullable column has a byte in front.
 
 pub mod customers;
 pub mod orders;

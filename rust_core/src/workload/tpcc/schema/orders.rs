@@ -1,5 +1,5 @@
-//! Orders, those that are not delivered yet, and their lines. What is NULL before delivery takes no bytes, so that rows grow
-//! when they are delivered; such a column is the last here.
+//! Orders, those that are not delivered yet, and their lines. What is NULL before delivery takes no bytes, so that rows
+//! grow when they are delivered; such a column is the last here.
 
 use super::{CustomerId, DISTRICT_INFO_BYTES, DistrictId, Index, Keyed, NOT_NULL, WarehouseId, number};
 use crate::table::Schema;

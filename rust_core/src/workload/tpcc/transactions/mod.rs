@@ -63,8 +63,8 @@ impl Choice {
     }
 }
 
-/// All customers of a district with a last name, by first name, and the one in the middle. The script counts them with one
-/// scan and reads them with another.
+/// All customers of a district with a last name, by first name, and the one in the middle. The script counts them with
+/// one scan and reads them with another.
 fn find_by_name(session: &mut Session, district: DistrictId, last: &[u8]) -> Result<(Vec<CustomerId>, CustomerId)> {
     let prefix = name_prefix(district, last);
     let all = district.prefix(Index::Customer);

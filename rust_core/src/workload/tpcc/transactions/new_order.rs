@@ -1,5 +1,5 @@
-//! New order: 5 to 15 items from the stock of the home warehouse. The script means to take 1% of them from elsewhere, but
-//! the loop that looks for another warehouse ends at the home warehouse only.
+//! New order: 5 to 15 items from the stock of the home warehouse. The script means to take 1% of them from elsewhere,
+//! but the loop that looks for another warehouse ends at the home warehouse only.
 
 use super::{Outcome, Request};
 use crate::error::Result;
@@ -59,8 +59,8 @@ impl NewOrder {
         StockId { home: self.district.home, item: line.item }
     }
 
-    /// Takes the items of a line from the stock, and returns the stock row. A row that an earlier line of the order changed
-    /// is `taken` already.
+    /// Takes the items of a line from the stock, and returns the stock row. A row that an earlier line of the order
+    /// changed is `taken` already.
     fn take(&self, session: &mut Session, line: &Line, taken: &mut BTreeMap<u32, Stock>) -> Result<Stock> {
         let id = self.stock_id(line);
         let mut entry = Vec::new();

@@ -65,8 +65,8 @@ impl Request for Payment {
         PAYMENT_BYTES
     }
 
-    /// A customer that is known by name cannot be locked up front, so all customers of a district are one lock. Payments of
-    /// a warehouse wait for each other at the warehouse row anyway.
+    /// A customer that is known by name cannot be locked up front, so all customers of a district are one lock.
+    /// Payments of a warehouse wait for each other at the warehouse row anyway.
     fn locks(&self) -> Vec<Vec<u8>> {
         let customers = self.customer_district.prefix(Index::Customer);
         vec![Warehouses::key(self.district.home), Districts::key(self.district), customers]

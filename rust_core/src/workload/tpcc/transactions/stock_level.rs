@@ -1,10 +1,10 @@
 //! Stock level: the items of the last 20 orders of a district, and how many of each are left.
 //!
-//! Since the end of May 2018 the script asks for all of that in one join. Before, it asked for the lines, and in a loop over
-//! them for the stock of each, while it had their result still open. sysbench has one result for each connection: from the
-//! second turn on, the script read a row of a result that had no more rows, and sysbench before 1.0.16 then left the
-//! values of the last one in place. So it asked for the stock of the first item, and from then on for that of the item whose
-//! number was the count just found, 0 or 1.
+//! Since the end of May 2018 the script asks for all of that in one join. Before, it asked for the lines, and in a loop
+//! over them for the stock of each, while it had their result still open. sysbench has one result for each connection:
+//! from the second turn on, the script read a row of a result that had no more rows, and sysbench before 1.0.16 then
+//! left the values of the last one in place. So it asked for the stock of the first item, and from then on for that of
+//! the item whose number was the count just found, 0 or 1.
 
 use super::{Outcome, Request};
 use crate::error::Result;
