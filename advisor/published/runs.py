@@ -118,12 +118,11 @@ def in_processes(
     try:
         yield Runs(run, pool, interrupted)
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)
-        workers_left = set(multiprocessing.active_children()) - others
-        for worker in workers_left:
+        # Without workers the pool's own thread ends at once. It is waited for: one that still closes
+        # its pipe when the interpreter ends makes that print an error.
+        for worker in set(multiprocessing.active_children()) - others:
             worker.kill()
-        for worker in workers_left:
-            worker.join()
+        pool.shutdown(wait=True, cancel_futures=True)
 
 
 @contextmanager

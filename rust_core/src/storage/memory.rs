@@ -3,7 +3,7 @@
 
 use super::contract::{Storage, StorageFile};
 use super::file_options::FileOptions;
-use super::power_cut::{Change, Content, Directory, EntryChange, Shared, Unsynced};
+use super::power_cut::{Change, Content, Directory, EntryChange, SharedContent, Unsynced};
 use crate::cost::Work;
 use crate::error::{Error, Result};
 use crate::metrics::{Meters, Purpose};
@@ -99,7 +99,7 @@ impl MemoryStorage {
         Ok(())
     }
 
-    fn find(&self, name: &str) -> Result<Shared> {
+    fn find(&self, name: &str) -> Result<SharedContent> {
         let missing = || Error::io(name, "open", io::Error::from(io::ErrorKind::NotFound));
         self.directory.lock().live.get(name).cloned().ok_or_else(missing)
     }
@@ -112,14 +112,14 @@ impl MemoryStorage {
         }
     }
 
-    fn handle(&self, name: &str, content: Shared) -> MemoryFile {
+    fn handle(&self, name: &str, content: SharedContent) -> MemoryFile {
         let (meters, totals, memory) = (self.meters.clone(), self.totals.clone(), self.memory.clone());
         MemoryFile { name: name.to_owned(), content, meters, totals, memory }
     }
 
     /// Creates a file, as [`Storage::create`] does.
     pub(super) fn create_file(&self, name: &str) -> MemoryFile {
-        let content = Shared::default();
+        let content = SharedContent::default();
         self.change_entries(EntryChange::Create { name: name.to_owned(), content: content.clone() });
         self.handle(name, content)
     }
@@ -189,7 +189,7 @@ impl Storage for MemoryStorage {
 
 pub(super) struct MemoryFile {
     name: String,
-    content: Shared,
+    content: SharedContent,
     meters: Arc<Meters>,
     totals: Arc<Totals>,
     memory: Memory,

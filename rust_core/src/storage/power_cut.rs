@@ -183,19 +183,19 @@ impl Content {
     }
 }
 
-pub(super) type Shared = Arc<RwLock<Content>>;
+pub(super) type SharedContent = Arc<RwLock<Content>>;
 
 /// A change of the directory that no sync has covered.
 #[derive(Debug, Clone)]
 pub(super) enum EntryChange {
-    Create { name: String, content: Shared },
+    Create { name: String, content: SharedContent },
     Remove { name: String },
-    Rename { from: String, to: String, content: Shared },
+    Rename { from: String, to: String, content: SharedContent },
 }
 
 impl EntryChange {
     /// Does it to a set of entries.
-    pub fn apply(&self, files: &mut BTreeMap<String, Shared>) {
+    pub fn apply(&self, files: &mut BTreeMap<String, SharedContent>) {
         match self {
             Self::Create { name, content } => _ = files.insert(name.clone(), content.clone()),
             Self::Remove { name } => _ = files.remove(name),
@@ -211,9 +211,9 @@ impl EntryChange {
 #[derive(Debug, Default)]
 pub(super) struct Directory {
     /// What is seen.
-    pub live: BTreeMap<String, Shared>,
+    pub live: BTreeMap<String, SharedContent>,
     /// The entries at the last sync.
-    pub durable: BTreeMap<String, Shared>,
+    pub durable: BTreeMap<String, SharedContent>,
     /// Changes since, oldest first, with their places among all changes of the storage.
     pub unsynced: Vec<(u64, EntryChange)>,
 }
@@ -255,7 +255,7 @@ impl Directory {
         entries.into_iter().map(|(name, content)| (name, content.read().survivor(&mut choice))).collect()
     }
 
-    fn surviving_entries(&self, choice: &mut Choice) -> BTreeMap<String, Shared> {
+    fn surviving_entries(&self, choice: &mut Choice) -> BTreeMap<String, SharedContent> {
         let mut entries = self.durable.clone();
         let count = self.unsynced.len();
         let kept: Vec<bool> = match choice {
