@@ -118,8 +118,8 @@ def in_processes(
     try:
         yield Runs(run, pool, interrupted)
     finally:
-        # Without workers the pool's own thread ends at once. It is waited for: one that still closes
-        # its pipe when the interpreter ends makes that print an error.
+        # Without workers the pool's own thread ends at once. It is waited for: one that still
+        # closes its pipe when the interpreter ends makes that print an error.
         for worker in set(multiprocessing.active_children()) - others:
             worker.kill()
         pool.shutdown(wait=True, cancel_futures=True)
