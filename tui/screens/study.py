@@ -79,7 +79,11 @@ class StudyScreen(Screen[None]):
         module = await to_thread(import_module, "tui.widgets.trial_chart")
         chart: TrialChart = module.TrialChart(id="chart", less_is_better=self._plan.less_is_better)
         chart.display = False
-        await self.query_one("#chart-panel").mount(chart)
+        panel = self.query_one("#chart-panel")
+        # Whoever leaves meanwhile takes the screen away.
+        if not panel.is_attached:
+            return
+        await panel.mount(chart)
         self._chart = chart
         self._draw_chart()
 
