@@ -16,6 +16,8 @@ pub enum EngineKind {
     Lsm,
     /// The B-tree, with InnoDB's options.
     Btree,
+    /// RocksDB itself, which keeps its own time.
+    Rocksdb,
 }
 
 impl EngineKind {

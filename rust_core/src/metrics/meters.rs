@@ -17,6 +17,8 @@ pub enum Purpose {
         /// Output level.
         level: u8,
     },
+    /// Tables written, or read, by compactions of a product that does not count by level.
+    AllCompactions,
     /// The log of table-file changes.
     Manifest,
     /// The redo log of the B-tree.
@@ -41,7 +43,7 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    const FIXED: usize = 12;
+    const FIXED: usize = 13;
     /// Number of distinct meters.
     pub const COUNT: usize = Self::FIXED + MAX_LEVELS as usize + 1;
 
@@ -60,6 +62,7 @@ impl Purpose {
             Self::BinaryLog => 9,
             Self::FileSystem => 10,
             Self::Undo => 11,
+            Self::AllCompactions => 12,
             Self::Compaction { level } => Self::FIXED + level.min(MAX_LEVELS) as usize,
         }
     }
@@ -79,6 +82,7 @@ impl Purpose {
             Self::BinaryLog,
             Self::FileSystem,
             Self::Undo,
+            Self::AllCompactions,
         ]
         .into_iter()
         .chain((0..=MAX_LEVELS).map(|level| Self::Compaction { level }))
@@ -99,6 +103,7 @@ impl Purpose {
             Self::Recovery => "recovery".into(),
             Self::BinaryLog => "binary_log".into(),
             Self::FileSystem => "file_system".into(),
+            Self::AllCompactions => "compaction".into(),
             Self::Compaction { level } => format!("compaction_l{level}"),
         }
     }
@@ -181,6 +186,13 @@ impl Default for MetersSnapshot {
 }
 
 impl MetersSnapshot {
+    /// Of the counters that somebody else keeps.
+    pub fn of_counts(counts: impl IntoIterator<Item = (Purpose, PurposeCounts)>) -> Self {
+        let mut all = Self::default();
+        counts.into_iter().for_each(|(purpose, counts)| all.0[purpose.index()] = counts);
+        all
+    }
+
     /// Counters of one purpose.
     pub fn of(&self, purpose: Purpose) -> PurposeCounts {
         self.0[purpose.index()]

@@ -2,14 +2,13 @@
 //! limits, and ends the phase.
 
 use super::halt::Halt;
-use super::phase::{Limits, Outcome, snapshot};
+use super::phase::{Counted, Limits, Outcome, snapshot};
 use super::recorder::Recorder;
 use super::workers;
 use crate::cost::{CpuUse, Work};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::metrics::{Activity, Phase, Snapshot, Steadiness, interval};
-use crate::storage::Storage;
 use crate::task::wall::{WallClock, sleep, spawn, thread_cpu_ns};
 use crate::task::{Signal, Task, panics};
 use crate::workload::{Client, Plan};
@@ -32,8 +31,8 @@ pub struct Stage {
     pub engine: Arc<dyn Engine>,
     /// The engine's signal.
     pub signal: Arc<Signal>,
-    /// The engine's storage.
-    pub storage: Arc<dyn Storage>,
+    /// Who counts the engine's bytes.
+    pub counted: Arc<dyn Counted>,
     /// The run's clock.
     pub clock: WallClock,
     /// The run's cancellation.
@@ -43,7 +42,7 @@ pub struct Stage {
 impl Stage {
     /// All counters now.
     pub fn snapshot(&self) -> Result<Snapshot> {
-        snapshot(&*self.engine, &*self.storage, self.clock.now_ns())
+        snapshot(&*self.engine, &*self.counted, self.clock.now_ns())
     }
 }
 
@@ -122,6 +121,10 @@ pub fn run_phase(
         on_interval,
     };
     let watched = watcher.watch(&shared, &limits);
+    if stage.halt.is_asked() {
+        // A real engine may hold a writer up for long.
+        stage.engine.poison(&Error::Cancelled);
+    }
     shared.stop.store(true, Ordering::Release);
     let done: Vec<_> = threads.into_iter().map(std::thread::JoinHandle::join).collect();
     stage.halt.check()?;

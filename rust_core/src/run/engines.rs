@@ -3,8 +3,9 @@
 use super::checked_spec::{Opener, WantedEngine};
 use crate::btree::{self, Btree};
 use crate::engine::{Engine, EngineKind};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::lsm::{self, Lsm};
+use crate::real::RocksDbOptions;
 use crate::storage::Storage;
 use crate::task::{Signal, Task};
 use serde_json::{Map, Value};
@@ -18,6 +19,7 @@ impl Opener for Engines {
         Ok(match kind {
             EngineKind::Lsm => lsm::Options::from_json(given)?.to_json(),
             EngineKind::Btree => btree::Options::from_json(given)?.to_json(),
+            EngineKind::Rocksdb => RocksDbOptions::from_json(given)?.to_json(),
         })
     }
 
@@ -34,6 +36,9 @@ impl Opener for Engines {
             EngineKind::Btree => {
                 let options = btree::Options::from_json(options)?.at_scale(scale);
                 Btree::open(storage, options, layout, signal, task)?
+            }
+            EngineKind::Rocksdb => {
+                return Err(Error::invalid("engine", kind.name(), "an engine that keeps the run's time"));
             }
         })
     }

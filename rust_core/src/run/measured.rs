@@ -23,8 +23,17 @@ const DRIVER_TASK: u32 = 2_000_000;
 
 /// Runs the spec in `directory` to its report. Intervals go to `on_interval` as they end.
 pub fn run(run: &CheckedSpec, directory: &Path, halt: &Arc<Halt>, on_interval: &mut dyn FnMut(Value)) -> Result<Value> {
+    in_directory(run, directory, |directory| run_in(directory, run, halt, on_interval))
+}
+
+/// Runs in a directory of its own, which is removed afterwards unless the spec keeps it.
+pub fn in_directory(
+    run: &CheckedSpec,
+    directory: &Path,
+    carry_out: impl FnOnce(&RunDirectory) -> Result<Value>,
+) -> Result<Value> {
     let directory = RunDirectory::claim(directory)?;
-    let result = run_in(&directory, run, halt, on_interval);
+    let result = carry_out(&directory);
     if run.spec.keep {
         return result;
     }
@@ -45,7 +54,7 @@ fn run_in(
     let engine = run.open(&(storage.clone() as Arc<dyn Storage>), &signal, &mut task);
     let engine = engine.map_err(|error| if halt.is_asked() { Error::Cancelled } else { error })?;
     let workers = Workers::start(&engine, &signal, clock);
-    let stage = Stage { engine, signal, storage: storage.clone(), clock, halt: halt.clone() };
+    let stage = Stage { engine, signal, counted: storage.clone(), clock, halt: halt.clone() };
     let kinds = run.workload.operations().len();
     let mut driver = WallDriver { stage, files, storage, workers, task, kinds };
     let result = phases::run(run, &mut driver, on_interval);

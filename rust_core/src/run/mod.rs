@@ -1,4 +1,4 @@
-//! From spec to report: the phases of a run under either clock, the machine and the server around an engine, and the
+//! From spec to report: the phases of a run under any clock, the machine and the server around an engine, and the
 //! event queue of the virtual clock. The top room: it knows all others, and only Python's face knows it.
 
 mod checked_spec;
@@ -12,6 +12,7 @@ mod measured;
 mod phase;
 mod phases;
 pub mod product;
+mod real;
 mod recorder;
 mod report;
 #[expect(clippy::module_inception, reason = "a run, in the room of runs")]

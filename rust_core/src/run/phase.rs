@@ -4,19 +4,44 @@ use super::recorder::Recorder;
 use crate::cost::CpuUse;
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::metrics::{Length, Snapshot, Steadiness};
+use crate::metrics::{Length, MetersSnapshot, Snapshot, Steadiness};
+use crate::real::RocksDb;
 use crate::storage::Storage;
 use crate::workload::Client;
 use std::time::Duration;
 
+/// Who counts the bytes of a run.
+pub trait Counted: Send + Sync {
+    /// By purpose, since the engine was opened.
+    fn meters(&self) -> MetersSnapshot;
+
+    /// Bytes that the files take.
+    fn used_bytes(&self) -> Result<u64>;
+}
+
+impl<S: Storage + ?Sized> Counted for S {
+    fn meters(&self) -> MetersSnapshot {
+        Storage::meters(self).snapshot()
+    }
+
+    fn used_bytes(&self) -> Result<u64> {
+        Storage::used_bytes(self)
+    }
+}
+
+impl Counted for RocksDb {
+    fn meters(&self) -> MetersSnapshot {
+        RocksDb::meters(self)
+    }
+
+    fn used_bytes(&self) -> Result<u64> {
+        RocksDb::used_bytes(self)
+    }
+}
+
 /// All counters of a run, as of `at_ns`.
-pub fn snapshot(engine: &dyn Engine, storage: &dyn Storage, at_ns: u64) -> Result<Snapshot> {
-    Ok(Snapshot {
-        at_ns,
-        meters: storage.meters().snapshot(),
-        engine: engine.stats(),
-        disk_bytes: storage.used_bytes()?,
-    })
+pub fn snapshot(engine: &dyn Engine, counted: &(impl Counted + ?Sized), at_ns: u64) -> Result<Snapshot> {
+    Ok(Snapshot { at_ns, meters: counted.meters(), engine: engine.stats(), disk_bytes: counted.used_bytes()? })
 }
 
 /// When a phase ends, besides when all its clients end.

@@ -15,7 +15,7 @@ type Clients = Vec<Box<dyn Client>>;
 
 /// Carries phases out under one clock.
 pub trait Driver {
-    /// `measured` or `simulated`.
+    /// `measured`, `real` or `simulated`.
     fn clock(&self) -> &'static str;
 
     /// Runs clients until the limits end the phase. Each interval goes to `on_interval`.
@@ -143,7 +143,7 @@ fn measure(
 fn endurance_bytes(run: &CheckedSpec) -> Option<f64> {
     match &run.spec.clock {
         Clock::Simulated(hardware) => hardware.device.endurance_bytes(),
-        Clock::Measured { .. } => None,
+        Clock::Measured { .. } | Clock::Real { .. } => None,
     }
 }
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// The product that an engine stands for in a workload with such keys: tables have indexes, and belong to a SQL server.
 pub fn product_of(engine: EngineKind, layout: KeyLayout) -> Product {
     match (engine, layout) {
-        (EngineKind::Lsm, KeyLayout::Plain) => Product::RocksDb,
+        (EngineKind::Rocksdb, _) | (EngineKind::Lsm, KeyLayout::Plain) => Product::RocksDb,
         (EngineKind::Lsm, KeyLayout::Indexed) => Product::MyRocks,
         (EngineKind::Btree, _) => Product::InnoDb,
     }

@@ -162,9 +162,9 @@ pub struct Loaded {
 /// What a report says about the run besides its numbers.
 #[derive(Debug, Clone)]
 pub struct Header {
-    /// `measured` or `simulated`.
+    /// `measured`, `real` or `simulated`.
     pub clock: &'static str,
-    /// `lsm` or `btree`.
+    /// `lsm`, `btree` or `rocksdb`.
     pub engine: &'static str,
     /// All parameters of the workload.
     pub workload: Map<String, Value>,

@@ -22,6 +22,11 @@ pub enum Clock {
         /// Where files go.
         directory: PathBuf,
     },
+    /// Real time, with a real engine in a directory that is emptied before.
+    Real {
+        /// Where files go.
+        directory: PathBuf,
+    },
     /// Virtual time on modelled hardware.
     Simulated(Box<HardwareSpec>),
 }
@@ -101,6 +106,7 @@ struct Given {
 #[strum(serialize_all = "lowercase")]
 enum ClockKind {
     Measured,
+    Real,
     Simulated,
 }
 
@@ -168,18 +174,33 @@ fn only_under<T>(clock: &str, field: &str, value: Option<&T>) -> Result<()> {
     }
 }
 
+/// Refuses an engine of our own under the clock of real ones, and the other way round. What stands around a real engine
+/// is as real as it is.
+fn check_pair(engine: EngineKind, clock: &Clock, binary_log: Option<&BinaryLogSpec>) -> Result<()> {
+    let is_real = matches!(clock, Clock::Real { .. });
+    if is_real != (engine == EngineKind::Rocksdb) {
+        let accepted = if is_real { "rocksdb under the real clock" } else { "lsm or btree under this clock" };
+        return Err(Error::invalid("engine", format!("\"{}\"", engine.name()), accepted));
+    }
+    if is_real { only_under("measured or simulated", "binary_log", binary_log) } else { Ok(()) }
+}
+
 impl Given {
     fn clock(&mut self) -> Result<Clock> {
         if self.clock == Some(ClockKind::Simulated) {
             let hardware = self.hardware.take().ok_or_else(|| {
                 Error::invalid("hardware", "nothing", "a machine to simulate: cores, cost, page_cache_bytes, device")
             })?;
-            only_under("measured", "directory", self.directory.as_ref())?;
+            only_under("measured or real", "directory", self.directory.as_ref())?;
             return hardware.check().map(|()| Clock::Simulated(Box::new(hardware)));
         }
         let directory = self.directory.take().filter(|path| !path.is_empty()).ok_or_else(|| missing("directory"))?;
         only_under("simulated", "hardware", self.hardware.as_ref())?;
-        Ok(Clock::Measured { directory: directory.into() })
+        let directory = directory.into();
+        Ok(match self.clock {
+            Some(ClockKind::Real) => Clock::Real { directory },
+            _ => Clock::Measured { directory },
+        })
     }
 
     fn warmup(&self) -> Result<Warmup> {
@@ -209,10 +230,12 @@ impl Spec {
         if let Some(log) = &given.binary_log {
             log.check()?;
         }
+        let engine = given.engine.ok_or_else(|| missing("engine"))?;
+        check_pair(engine, &clock, given.binary_log.as_ref())?;
         let spec = Self {
             clock,
             scale,
-            engine: given.engine.ok_or_else(|| missing("engine"))?,
+            engine,
             clients: within("clients", given.clients, CLIENTS)?.unwrap_or(1) as u32,
             seed: given.seed.unwrap_or(1),
             seconds: within("seconds", given.seconds, SECONDS)?,
@@ -260,8 +283,10 @@ mod tests {
     #[test]
     fn every_error_names_its_field() {
         for (field, value, says) in [
-            ("engine", json!("rocksdb"), "engine: found \"rocksdb\", accepted: lsm or btree"),
-            ("engine", json!(null), "engine: found nothing, accepted: lsm or btree"),
+            ("engine", json!("tokudb"), "engine: found \"tokudb\", accepted: lsm or btree or rocksdb"),
+            ("engine", json!("rocksdb"), "engine: found \"rocksdb\", accepted: lsm or btree under this clock"),
+            ("clock", json!("real"), "engine: found \"lsm\", accepted: rocksdb under the real clock"),
+            ("engine", json!(null), "engine: found nothing, accepted: lsm or btree or rocksdb"),
             ("options", json!([1]), "options: found [1], accepted: an object"),
             ("workload", json!("ycsb"), "workload: found \"ycsb\", accepted: an object"),
             ("clients", json!(0), "clients: found 0, accepted: a whole number from 1 to 1024"),

@@ -1,0 +1,11 @@
+//! Real engines behind the traits of our own: RocksDB, from a shared library that is opened at run time.
+
+mod c_api;
+pub mod kernel;
+pub mod rocksdb;
+mod statistics;
+
+pub use rocksdb::{RocksDb, RocksDbOptions};
+
+#[cfg(test)]
+mod tests;
