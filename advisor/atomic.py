@@ -49,6 +49,15 @@ def write_text(path: Path | str, text: str, force: bool) -> None:
         raise _failure(path, error) from error
 
 
+def write_bytes(path: Path, content: bytes) -> None:
+    """Writes a file of this program's own, over what may be there. Raises as `write_text` does."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _replace(path, content)
+    except OSError as error:
+        raise _failure(path, error) from error
+
+
 def _resolved(path: Path) -> Path:
     try:
         return path.resolve()

@@ -24,6 +24,7 @@ from advisor.errors import InputError, WorkError
 from advisor.knobs import Engine, Settings
 from advisor.memory_need import needed_parts, shortage
 from advisor.profile import Profile
+from advisor.real import DIRECT_IO, Library, check_disk, real_spec
 from advisor.scale import (
     MIB,
     FullRun,
@@ -49,6 +50,9 @@ do not cost more time than slow ones, and chance moves rates by less than a perc
 MEMORY_SLACK = 1.2
 """A run may grow this far past its scaled budget: allocators round up, and sizes are checked a
 little late."""
+REAL_DATA_BYTES = 1024 * MIB
+"""Data of a single run of a real engine, which keeps no other time than the wall's: a minute or two
+to load, and ten times what stands in memtables and caches of the usual budgets."""
 UNSCALED_MEMORY_BYTES = 32 * MIB
 """Buffers of compactions, iterators and clients keep their size however small the data is."""
 
@@ -74,11 +78,18 @@ class Setup:
     """Where scratch folders are made; the system's folder for temporary files if absent."""
     core: Core | None = None
     """The compiled core if absent."""
+    library: Library | None = None
+    """The RocksDB of the real clock."""
+    direct_io: bool = False
+    """Whether files pass the page cache by, whatever the settings say: what keeps the memory of a
+    larger machine out of a run, and is no part of what is tried."""
 
 
-def choose_scale(profile: Profile) -> Scale:
-    """The scale for a profile. It does not depend on the settings tried, so that trials can be
-    compared."""
+def choose_scale(profile: Profile, clock: Clock = "measured") -> Scale:
+    """The scale for a profile under a clock. It does not depend on the settings tried, so that
+    trials can be compared."""
+    if clock == "real":
+        return Scale.at_most(REAL_DATA_BYTES, profile.data_bytes)
     return Scale.choose(
         profile.data_bytes,
         {engine: knobs.defaults(engine) for engine in profile.engines},
@@ -174,11 +185,13 @@ def _run(
     if "hardware" in scaled.spec:
         small = scaled.spec["hardware"]["device"]
         metrics = carry_back(setup.profile.hardware, metrics, small)
-    return _measured(trial, report, metrics, setup.scale, time.monotonic() - began)
+    # What a product did is told as it was.
+    told_at = Scale(1.0) if setup.clock == "real" else setup.scale
+    return _measured(trial, report, metrics, told_at, time.monotonic() - began)
 
 
 def _scaled(trial: Trial, setup: Setup, directory: Path | None) -> ScaledRun:
-    """The run of a trial: simulated without a directory, else measured there."""
+    """The run of a trial: simulated without a directory, else measured or real there."""
     profile, scale = setup.profile, setup.scale
     length: Length = {
         "seconds": trial.seconds,
@@ -197,7 +210,7 @@ def _scaled(trial: Trial, setup: Setup, directory: Path | None) -> ScaledRun:
     scaled = scaled_run(
         FullRun(
             engine=trial.engine,
-            settings=trial.settings,
+            settings={**trial.settings, **(DIRECT_IO if setup.direct_io else {})},
             workload=InBytes(profile.workload, profile.data_bytes),
             clients=profile.clients,
             seed=trial.seed,
@@ -207,6 +220,10 @@ def _scaled(trial: Trial, setup: Setup, directory: Path | None) -> ScaledRun:
         ),
         scale,
     )
+    if setup.clock == "real":
+        assert directory is not None and setup.library is not None
+        check_disk(directory, scale.size(profile.data_bytes))
+        return ScaledRun(real_spec(scaled.spec, setup.library), scaled.notes)
     scaled.spec["memory_limit"] = _memory_limit(trial, setup, scaled.spec["options"])
     return scaled
 
@@ -238,8 +255,10 @@ def _scratch(setup: Setup) -> AbstractContextManager[Path | None]:
 def _measured(
     trial: Trial, report: Report, metrics: Mapping[str, float], scale: Scale, wall_seconds: float
 ) -> Trial:
+    product = report.get("product")
     return replace(
         trial,
+        product=f"{product['name']} {product['version']}" if product else "",
         metrics=scale.carry_back(metrics),
         by_operation={name: _numbers(row) for name, row in report.get("by_operation", {}).items()},
         bytes_by_purpose={name: _numbers(row) for name, row in report.get("bytes", {}).items()},

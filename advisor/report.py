@@ -31,6 +31,7 @@ SPARK_WIDTH = 40
 
 _CLOCKS = {
     "measured": "measured: the wall clock of this machine, real files on its disk",
+    "real": "real: the product itself on this machine",
     "simulated": "simulated: a virtual clock and a modelled device, no real one",
 }
 _WHEN = {

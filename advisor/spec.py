@@ -99,8 +99,10 @@ class Length(TypedDict, total=False):
 class Spec(Length):
     """One run."""
 
-    engine: Engine
-    """Which engine runs: `lsm` or `btree`."""
+    engine: Engine | Literal["rocksdb"]
+    """Which engine runs: `lsm` or `btree`; under the real clock `rocksdb`, whose options are
+    `library`, the path of a shared library, `options_file`, the text of an OPTIONS file, and what
+    no such file states: `block_cache`, `sync`, `disable_wal`."""
     options: NotRequired[dict[str, Value]]
     """Its options that differ from the defaults, by the names of RocksDB or InnoDB."""
     workload: dict[str, Value]
@@ -111,12 +113,12 @@ class Spec(Length):
     """Threads of the workload, 1 to 1,024; 1 if absent."""
     seed: NotRequired[int]
     """Of everything random; 1 if absent."""
-    clock: NotRequired[Literal["measured", "simulated"]]
-    """`measured`, the wall clock, if absent."""
+    clock: NotRequired[Literal["measured", "simulated", "real"]]
+    """`measured`, the wall clock, if absent; `real` for a real engine under the same."""
     directory: NotRequired[str]
-    """Measured: where the run's files go. It is emptied before and removed afterwards."""
+    """Measured or real: where the run's files go. It is emptied before and removed afterwards."""
     keep: NotRequired[bool]
-    """Measured: whether the files stay; false if absent."""
+    """Measured or real: whether the files stay; false if absent."""
     hardware: NotRequired[HardwareSpec]
     """Simulated: the machine."""
     memory_limit: NotRequired[int]
@@ -202,6 +204,10 @@ class Metrics(Latencies, total=False):
     """Seconds that the average client waited for admission."""
     disk_bytes: int
     """Bytes on disk at the end."""
+    kernel_read_kb_per_op: float
+    """Real: KiB that the kernel fetched from devices for this process, per operation."""
+    kernel_write_kb_per_op: float
+    """Real: KiB that it sends to devices, less those of files removed before."""
     memory_bytes: int
     """The most memory that the engine used."""
     device_bytes: float
@@ -219,8 +225,9 @@ class Metrics(Latencies, total=False):
     bytes programmed."""
 
 
-class PurposeCounts(TypedDict):
-    """What storage was asked for on behalf of one purpose."""
+class PurposeCounts(TypedDict, total=False):
+    """What storage was asked for on behalf of one purpose. What a real engine does not count is
+    absent."""
 
     written_bytes: int
     """Bytes written."""
@@ -313,12 +320,21 @@ class Interval(TypedDict):
     """Memory of the engine at its end."""
 
 
+class ProductRun(TypedDict):
+    """A real engine."""
+
+    name: str
+    """What people call it."""
+    version: str
+    """By its own word."""
+
+
 class Report(TypedDict):
     """What one run was and what it measured."""
 
-    clock: Literal["measured", "simulated"]
+    clock: Literal["measured", "simulated", "real"]
     """Which clock it ran under."""
-    engine: Engine
+    engine: Engine | Literal["rocksdb"]
     """Which engine ran."""
     workload: dict[str, Value]
     """Its kind and all its parameters."""
@@ -354,6 +370,8 @@ class Report(TypedDict):
     """The engine's own gauges and counters at the end; `binary_log_bytes` where there is one."""
     intervals: list[Interval]
     """The run, piece by piece."""
+    product: NotRequired[ProductRun]
+    """Real: which product it was."""
     hardware: NotRequired[HardwareSpec]
     """Simulated: the machine, with all that the spec left out."""
     device: NotRequired[DeviceUse]

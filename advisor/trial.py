@@ -14,18 +14,21 @@ from typing import Any, Literal
 
 from advisor.knobs import Engine, Setting, Settings
 
-Clock = Literal["measured", "simulated"]
+Clock = Literal["measured", "simulated", "real"]
+"""`simulated`: our engines in virtual time. `measured`: our engines on this machine. `real`: the
+product itself on this machine."""
 
 THIS_MACHINE = "this-machine"
-"""The hardware of every measured trial; `host` names it."""
+"""The hardware of every measured and every real trial; `host` names it."""
 
 Outcome = Literal["finished", "failed", "rejected"]
 """`failed`: the run ended with an error. `rejected`: the settings do not fit the memory; nothing
 was run."""
 
-Role = Literal["run", "default", "current", "rule", "search", "repeat", "ablation"]
+Role = Literal["run", "default", "current", "rule", "search", "repeat", "ablation", "verify"]
 """Why a trial was made: a single run, the engine's defaults, the user's settings, a rule of thumb,
-a proposal of the sampler, a second look at settings already tried, or the reversal of a change."""
+a proposal of the sampler, a second look at settings already tried, the reversal of a change, or a
+run of a verification."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,8 @@ class Trial:
     """The machine that the program ran on."""
     hardware: str = ""
     """The machine that the numbers are of: the simulated one, or `this-machine`."""
+    product: str = ""
+    """The product that ran and its version, such as `RocksDB 10.4.2`; empty for our own engines."""
     number: int = 0
     """Place in its study, from 1; 0 until it is stored."""
     id: str = field(default_factory=lambda: str(uuid.uuid4()))

@@ -11,11 +11,15 @@ from math import isfinite
 
 from advisor import goal
 from advisor.sizes import format_factor, format_size
-from advisor.trial import Trial
+from advisor.trial import Clock, Trial
 
 NOT_MEASURED = "-"
 ENGINE_TITLES = {"lsm": "LSM", "btree": "B-tree"}
-CLOCK_TITLES = {"measured": "measured on this machine", "simulated": "simulated"}
+CLOCK_TITLES = {
+    "measured": "measured on this machine",
+    "simulated": "simulated",
+    "real": "the real engine on this machine",
+}
 
 
 def clock_words(trial: Trial) -> str:
@@ -54,7 +58,15 @@ def latency(microseconds: float) -> str:
     return f"{microseconds:.0f} µs"
 
 
-def _times(value: float) -> str:
+def duration(seconds: float) -> str:
+    """`45 s`, `12 min`, `3.2 h`."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+
+
+def times(value: float) -> str:
+    """`1.25x`."""
     return f"{value:.2f}x"
 
 
@@ -103,14 +115,16 @@ METRICS: Mapping[str, Metric] = {
         Metric("reads_per_op", "reads/op", count),
         Metric("read_kb_per_op", "read/op", _kilobytes),
         Metric("write_kb_per_op", "write/op", _kilobytes),
-        Metric("write_amp", "write amp", _times),
-        Metric("read_amp", "read amp", _times),
-        Metric("space_amp", "space amp", _times),
+        Metric("kernel_read_kb_per_op", "read/op, kernel", _kilobytes),
+        Metric("kernel_write_kb_per_op", "write/op, kernel", _kilobytes),
+        Metric("write_amp", "write amp", times),
+        Metric("read_amp", "read amp", times),
+        Metric("space_amp", "space amp", times),
         Metric("device_bytes", "to the device", _bytes),
         Metric("trimmed_bytes", "trimmed", _bytes),
         Metric("nand_bytes", "to the flash", _bytes),
         Metric("erases", "erases", count),
-        Metric("flash_waf", "flash WAF", _times),
+        Metric("flash_waf", "flash WAF", times),
         Metric("drive_years", "drive lasts", _years),
         Metric("cpu_us_per_op", "CPU/op", _microseconds),
         Metric("cache_hit_ratio", "cache hits", _percent),
@@ -146,10 +160,14 @@ def value(name: str, number: float | None) -> str:
     return metric.write(number) if metric else count(number)
 
 
-def scale(factor: float) -> str:
+def scale(factor: float, clock: Clock) -> str:
     """How much smaller a run was than what it speaks for."""
     if factor == 1:
         return "at full size"
+    if clock == "real":
+        return (
+            f"with {format_factor(factor)} of the data, memory and logs; sizes are those of the run"
+        )
     return f"at {format_factor(factor)} of the full size; sizes are multiplied back"
 
 

@@ -31,6 +31,14 @@ class OneEngine(StrEnum):
     btree = "btree"
 
 
+class RunEngine(StrEnum):
+    """What `--engine` accepts where one of our engines or a real one runs."""
+
+    lsm = "lsm"
+    btree = "btree"
+    rocksdb = "rocksdb"
+
+
 PROFILE = Annotated[
     str,
     typer.Argument(
@@ -44,6 +52,23 @@ ENGINE = Annotated[
     OneEngine | None,
     typer.Option(
         "--engine", help="The engine to run; without it the profile's own.", show_default=False
+    ),
+]
+RUN_ENGINE = Annotated[
+    RunEngine | None,
+    typer.Option(
+        "--engine",
+        help="The engine to run, of ours or the real RocksDB; without it the profile's own.",
+        show_default=False,
+    ),
+]
+ROCKSDB = Annotated[
+    Path | None,
+    typer.Option(
+        "--rocksdb",
+        metavar="PATH",
+        help="The real RocksDB: a librocksdb.so, or a rocksdbjni .jar; the system's without it.",
+        show_default=False,
     ),
 ]
 ENGINES = Annotated[

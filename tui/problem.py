@@ -14,6 +14,8 @@ from advisor import dialects, imports, knobs
 from advisor.errors import InputError
 from advisor.knobs import ENGINES, Engine, Setting
 from advisor.profile import Profile, load
+from advisor.real import Library, find
+from advisor.sizes import ACCEPTED, parse_size
 from advisor.store import Store
 from advisor.trial import Clock
 from tui.output import narrate
@@ -67,6 +69,20 @@ def clock_of(simulate: bool | None, profile: Profile, hardware: str | None = Non
             "`tunebench doctor --calibrate` first, or --hardware NAME",
         )
     return "simulated" if simulate else "measured"
+
+
+def real_library(engine: str | None, named: Path | None, simulate: bool | None) -> Library | None:
+    """The RocksDB that `--engine rocksdb` runs, `--rocksdb` or the system's; None for an engine of
+    ours."""
+    if engine != "rocksdb":
+        if named is not None:
+            raise InputError("--rocksdb", None, str(named), "with --engine rocksdb alone")
+        return None
+    if simulate:
+        raise InputError(
+            "--simulate", None, "--engine rocksdb", "a real engine runs by the wall clock"
+        )
+    return find(named)
 
 
 def current_by_engine(
@@ -133,6 +149,39 @@ def _assigned(
             knob = knobs.catalogue(engine)[name]
             fixed[engine][name] = knobs.parse_value(knob, text, "--set")
     return fixed
+
+
+def size_of(option: str, text: str) -> int:
+    """Bytes, at least 1, that an option names."""
+    try:
+        size = parse_size(text)
+    except ValueError as error:
+        raise InputError(option, None, repr(text), ACCEPTED) from error
+    if size < 1:
+        raise InputError(option, None, repr(text), "at least a byte")
+    return size
+
+
+def predictable(profile: Profile, hardware: str | None) -> Profile:
+    """The profile on the hardware that predictions are of. Raises `InputError` for a machine that
+    nobody described."""
+    chosen = profile if hardware is None else _with(profile, "hardware", hardware)
+    if chosen.hardware.unfit:
+        raise InputError(
+            "--hardware",
+            None,
+            chosen.hardware.unfit,
+            "`tunebench doctor --calibrate` first, or --hardware NAME to predict for",
+        )
+    return chosen
+
+
+def newest_study(store: Store) -> str:
+    """The study that was made last."""
+    studies = store.studies()
+    if not studies:
+        raise InputError(store.path, None, "no study", "a study made by `tunebench tune`")
+    return studies[0].name
 
 
 def refuse_unanswerable(question: "Question") -> None:

@@ -12,10 +12,10 @@ from tui.output import Column, print_table
 
 def print_trial(trial: Trial) -> None:
     """The report table of one run on stdout."""
-    engine = fmt.ENGINE_TITLES[trial.engine]
-    head = f"{trial.workload} on the {engine} engine, {fmt.clock_words(trial)}"
+    engine = trial.product or f"the {fmt.ENGINE_TITLES[trial.engine]} engine"
+    head = f"{trial.workload} on {engine}, {fmt.clock_words(trial)}"
     typer.echo(typer.style(head, bold=True))
-    typer.echo(fmt.scale(trial.scale))
+    typer.echo(fmt.scale(trial.scale, trial.clock))
     if trial.error:
         typer.echo(f"{trial.outcome}: {trial.error}")
     if trial.steady is not None:

@@ -6,10 +6,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from advisor.errors import InputError
 from advisor.knobs import Change, Engine, Knob, Setting, Spelling, catalogue, check
+from advisor.trial import Clock
 
 _EVIDENCE = re.compile(r"(measured|simulated): \S.*|rule(: \S.*)?")
 
@@ -40,7 +40,7 @@ class About:
     """What the head of a file says."""
 
     profile: str = ""
-    clock: Literal["measured", "simulated"] | None = None
+    clock: Clock | None = None
     """The clock of the trials behind the lines; None if there were none."""
     gain: tuple[str, ...] = ()
     """What the file does as it stands, and what more it does with all that waits."""
@@ -154,6 +154,7 @@ def head(title: str, about: About, apply: Sequence[str]) -> list[str]:
     """The comment that every file starts with."""
     clocks = {
         "measured": "trials measured with a wall clock on a real disk",
+        "real": "trials on the real engine",
         "simulated": "trials simulated with a virtual clock: nothing was measured on a device",
         None: "no trials: every line is a rule",
     }

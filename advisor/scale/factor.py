@@ -75,6 +75,11 @@ class Scale:
         low, high = smallest / data_bytes, min(1.0, max(smallest, LARGEST_DATA) / data_bytes)
         return cls(min(max(wanted, low), high))
 
+    @classmethod
+    def at_most(cls, largest_bytes: int, data_bytes: int) -> Scale:
+        """The scale at which this much data has at most so many bytes."""
+        return cls(min(1.0, largest_bytes / data_bytes))
+
     @property
     def spec(self) -> ScaleSpec | None:
         """What the core is told; nothing at full size."""

@@ -169,6 +169,29 @@ class Store:
             rows.append(connection, numbered, study)
         return numbered
 
+    def add_verified(
+        self, trial: Trial, study: str, session: str, place: int, contender: str, round_: int
+    ) -> Trial:
+        """Stores a run of a contender of a verification, by its place and name; round 0 is what was
+        predicted."""
+        with file.writing(self.path, self._patience_s) as connection:
+            rows.append(connection, trial, None)
+            with connection.appender("verification") as appender:
+                appender.append_row(session, study, place, contender, round_, trial.id)
+        return trial
+
+    def verified_ratios(self, product: str) -> list[tuple[str, float, float]]:
+        """Metric, predicted and real ratio to the base of comparison, of every contender of every
+        verification on a product."""
+        return [
+            (metric, predicted, real)
+            for metric, predicted, real in self._read(
+                "SELECT metric, predicted_ratio, real_ratio FROM verified WHERE place > 0 "
+                "AND starts_with(product, ?) AND predicted_ratio > 0 AND real_ratio > 0",
+                [product],
+            )
+        ]
+
     def trials(self, study: str | None) -> list[Trial]:
         """The trials of a study in order; `None` asks for single runs."""
         return self._trials("study IS NOT DISTINCT FROM ? ORDER BY number", [study])

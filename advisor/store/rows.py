@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 TRIAL_COLUMNS = (
     "id", "study", "number", "engine", "role", "outcome", "error", "workload", "settings", "seed",
     "clock", "seconds", "scale", "budget_bytes", "wall_seconds", "started", "core_version", "host",
-    "notes", "hardware", "steady",
+    "notes", "hardware", "steady", "product",
 )  # fmt: skip
 
 
@@ -57,6 +57,7 @@ def append(connection: duckdb.DuckDBPyConnection, trial: Trial, study: str | Non
             list(trial.notes),
             trial.hardware,
             trial.steady,
+            trial.product,
         )
     _append(connection, "trial_metric", ((trial.id, *pair) for pair in trial.metrics.items()))
     _append(connection, "trial_operation", _long_form(trial.id, trial.by_operation))
@@ -74,10 +75,12 @@ def append(connection: duckdb.DuckDBPyConnection, trial: Trial, study: str | Non
 def delete(connection: duckdb.DuckDBPyConnection, study: str) -> int:
     """Removes a study and its trials inside the transaction of the caller; returns how many trials
     there were."""
+    verified = "SELECT trial FROM verification WHERE study = ?"
+    of_study = f"SELECT id FROM trial WHERE study = ? OR id IN ({verified})"
     for table in ("trial_metric", "trial_operation", "trial_bytes", "trial_interval"):
-        connection.execute(
-            f"DELETE FROM {table} WHERE trial IN (SELECT id FROM trial WHERE study = ?)", [study]
-        )
+        connection.execute(f"DELETE FROM {table} WHERE trial IN ({of_study})", [study, study])
+    connection.execute(f"DELETE FROM trial WHERE id IN ({verified})", [study])
+    connection.execute("DELETE FROM verification WHERE study = ?", [study])
     trials = connection.execute("DELETE FROM trial WHERE study = ?", [study]).fetchall()
     connection.execute("DELETE FROM study WHERE name = ?", [study])
     return int(trials[0][0])
@@ -151,6 +154,7 @@ def _trial(row: Mapping[str, Any], measured: _Measured) -> Trial:
         core_version=row["core_version"],
         host=row["host"],
         hardware=row["hardware"] or "",
+        product=row["product"] or "",
         number=row["number"],
         id=str(key),
     )

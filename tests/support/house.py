@@ -23,7 +23,7 @@ ROOMS: tuple[tuple[str, ...], ...] = (
     ("storage",),
     ("engine", "options"),
     ("transaction",),
-    ("lsm", "btree"),
+    ("lsm", "btree", "real"),
     ("table",),
     ("workload",),
     ("run",),
@@ -31,7 +31,7 @@ ROOMS: tuple[tuple[str, ...], ...] = (
     ("fuzz", "crash_matrix"),
 )
 """The rooms of the core by floors, the lowest first: a room knows those below it and on its own."""
-STRANGERS = ({"lsm", "btree"},)
+STRANGERS = ({"lsm", "btree"}, {"lsm", "real"}, {"btree", "real"})
 """Rooms of one floor of which none knows another."""
 HELPER = "fuzz"
 """What an engine gives the fuzzer is in a file of this name, and belongs to the fuzzer's room."""

@@ -1,14 +1,11 @@
 """`tunebench export`: the recommendation of a stored study in a product's own words."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from tui import completions
 from tui.options import FORCE, FROM, JSON, OUTPUT, RESULTS, TO
-
-if TYPE_CHECKING:
-    from advisor.store import Store
 
 
 def export(
@@ -45,7 +42,7 @@ def export(
     from advisor.errors import InputError
     from advisor.search import Study
     from advisor.store import Store
-    from tui import delivery
+    from tui import delivery, problem
     from tui.output import narrate, print_json
 
     if name is not None and study is not None:
@@ -54,7 +51,7 @@ def export(
         raise InputError("--force", None, "no -o", "-o with the file to write")
     store = Store(results)
     asked = study if name is None else name
-    loaded = Study.load(_newest(store) if asked is None else asked, store)
+    loaded = Study.load(problem.newest_study(store) if asked is None else asked, store)
     current = current or delivery.own_file(loaded)
     target = delivery.checked_target(None, output, force, loaded.engines, loaded.name)
     if to is not None:
@@ -73,12 +70,3 @@ def export(
         # The bytes of the user's own file, whatever they are.
         text = advice.write(dialect, current)
         typer.echo(text.encode("utf-8", "surrogateescape"), nl=False)
-
-
-def _newest(store: "Store") -> str:
-    from advisor.errors import InputError
-
-    studies = store.studies()
-    if not studies:
-        raise InputError(store.path, None, "no study", "a study made by `tunebench tune`")
-    return studies[0].name

@@ -188,7 +188,7 @@ def _print_trials(trials: list["Trial"], title: str, identify: Callable[["Trial"
     columns += [Column("clock"), Column("hardware"), Column("remark")]
     rows = []
     for trial in trials:
-        row = [identify(trial), fmt.ENGINE_TITLES[trial.engine], trial.role]
+        row = [identify(trial), trial.product or fmt.ENGINE_TITLES[trial.engine], trial.role]
         row += [fmt.value(metric, trial.metrics.get(metric)) for metric in fmt.COMPARED]
         rows.append([*row, trial.clock, trial.hardware, _remark(trial)])
     print_table(columns, rows)

@@ -8,7 +8,6 @@ from tui.options import (
     CLIENTS,
     DATA,
     DAY_SECONDS,
-    ENGINE,
     FORCE,
     FROM,
     HARDWARE,
@@ -16,6 +15,8 @@ from tui.options import (
     MEMORY,
     PROFILE,
     RESULTS,
+    ROCKSDB,
+    RUN_ENGINE,
     SEED,
     SET,
     SIMULATE,
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 def run(
     profile: PROFILE,
-    engine: ENGINE = None,
+    engine: RUN_ENGINE = None,
     settings: SET = None,
     current: FROM = None,
     data: DATA = None,
@@ -42,6 +43,7 @@ def run(
         typer.Option("--seconds", min=0.05, max=DAY_SECONDS, help="Length of the measured phase."),
     ] = 5.0,
     simulate: SIMULATE = None,
+    rocksdb: ROCKSDB = None,
     seed: SEED = 1,
     force: FORCE = False,
     results: RESULTS = None,
@@ -56,8 +58,9 @@ def run(
 
     changes = {"data": data, "memory": memory, "clients": clients, "hardware": hardware}
     chosen = problem.changed_profile(profile, changes)
-    clock = problem.clock_of(simulate, chosen, hardware)
-    one = problem.chosen_engines(engine, chosen)[0]
+    library = problem.real_library(engine, rocksdb, simulate)
+    clock = "real" if library else problem.clock_of(simulate, chosen, hardware)
+    one = problem.chosen_engines("lsm" if library else engine, chosen)[0]
     if force and current is None:
         raise InputError("--force", None, "no --from", "a file of settings to take all the same")
     tried = problem.current_by_engine(current, settings or (), (one,), force=force).get(one, {})
@@ -65,7 +68,8 @@ def run(
     store.check()
     if engine is None and len(chosen.engines) > 1:
         narrate(f"running the {one} engine; --engine chooses another")
-    setup = Setup(chosen, choose_scale(chosen), seconds, clock)
+    scale = choose_scale(chosen, clock)
+    setup = Setup(chosen, scale, seconds, clock, library=library)
     trial = store.add_trial(_watched(setup, one, tried, seed))
     _report(trial, chosen, as_json)
 

@@ -12,6 +12,7 @@ LEFT JOIN (
         'write_amp', 'read_amp', 'space_amp',
         'cpu_us_per_op', 'cache_hit_ratio', 'bloom_false_positive_ratio', 'stall_s',
         'disk_bytes', 'memory_bytes',
+        'kernel_read_kb_per_op', 'kernel_write_kb_per_op',
         'device_bytes', 'trimmed_bytes', 'nand_bytes', 'erases', 'flash_waf', 'drive_years'
     )
     USING any_value(value)
@@ -32,3 +33,28 @@ CREATE OR REPLACE VIEW run_interval AS
 SELECT trial.study, trial.engine, trial.clock, trial.hardware, part.*
 FROM trial_interval AS part
 JOIN trial ON trial.id = part.trial;
+
+-- Predicted beside real, by session of `tunebench verify`, contender and metric; ratios to the session's
+-- base of comparison. Geometric means over rounds.
+CREATE OR REPLACE VIEW verified AS
+WITH contender AS (
+    SELECT
+        verification.session, verification.study, verification.place, verification.contender,
+        trial_metric.metric,
+        max(trial.product) AS product,
+        exp(avg(ln(trial_metric.value)) FILTER (verification.round = 0)) AS predicted,
+        exp(avg(ln(trial_metric.value)) FILTER (verification.round > 0)) AS real,
+        count(*) FILTER (verification.round > 0) AS rounds
+    FROM verification
+    JOIN trial ON trial.id = verification.trial
+    JOIN trial_metric ON trial_metric.trial = trial.id
+    WHERE trial_metric.value > 0
+    GROUP BY ALL
+)
+SELECT
+    contender.*,
+    contender.predicted / base.predicted AS predicted_ratio,
+    contender.real / base.real AS real_ratio
+FROM contender
+LEFT JOIN contender AS base
+    ON base.session = contender.session AND base.metric = contender.metric AND base.place = 0;

@@ -139,7 +139,7 @@ impl Api {
             let accepted = "a shared library with RocksDB's C API, version 7 or later";
             Error::invalid("options.library", format!("{}: {}", path.display(), words(&error)), accepted)
         };
-        // SAFETY: the user names this library as the RocksDB to run; opening it runs its initializers, as linking would.
+        // SAFETY: the user names this library as the RocksDB to run; its initializers run as linking would run them.
         let api = unsafe {
             let library = Library::new(path).map_err(refuse)?;
             let api = Self::load(&library).map_err(refuse)?;

@@ -8,4 +8,6 @@ mod statistics;
 pub use rocksdb::{RocksDb, RocksDbOptions};
 
 #[cfg(test)]
+pub mod test_library;
+#[cfg(test)]
 mod tests;

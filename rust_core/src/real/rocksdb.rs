@@ -293,7 +293,7 @@ fn version_in(directory: &Path) -> Result<String> {
     let failed = |e| Error::io(directory.display().to_string(), "list", e);
     let entries = std::fs::read_dir(directory).map_err(failed)?;
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let newest = names.filter(|name| name.starts_with("OPTIONS-") && !name.ends_with(".dbtmp")).max();
+    let newest = names.filter(|name| name.strip_prefix("OPTIONS-").is_some_and(|n| n.parse::<u64>().is_ok())).max();
     let name = newest.unwrap_or_else(|| OPTIONS_FILE.to_owned());
     let text = std::fs::read_to_string(directory.join(&name)).map_err(|e| Error::io(name, "read", e))?;
     let version = text.lines().find_map(|line| line.trim().strip_prefix("rocksdb_version="));

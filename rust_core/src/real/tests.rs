@@ -1,30 +1,17 @@
 //! RocksDB against a map. Runs where a library is found: the one that `TUNEBENCH_ROCKSDB` names, or a distribution's.
 
+use super::test_library::library;
 use super::{RocksDb, RocksDbOptions};
 use crate::engine::{Commit, Engine, WriteBatch};
 use crate::error::Error;
 use crate::task::Task;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-#[expect(clippy::disallowed_methods, reason = "looks for a library of the system's")]
-fn library() -> Option<String> {
-    if let Ok(named) = std::env::var("TUNEBENCH_ROCKSDB") {
-        return Some(named);
-    }
-    let folders = std::fs::read_dir("/usr/lib").ok()?.filter_map(|entry| Some(entry.ok()?.path()));
-    let all = folders.chain([PathBuf::from("/usr/lib")]).filter_map(|folder| std::fs::read_dir(folder).ok());
-    let names = all.flatten().filter_map(|entry| entry.ok()?.path().to_str().map(str::to_owned));
-    names.filter(|name| name.contains("/librocksdb.so")).max()
-}
-
-/// RocksDB in a directory; `None`, said on stderr, without a library.
+/// RocksDB in a directory; `None` without a library.
 fn opened(directory: &Path, options_file: &str) -> Option<Result<RocksDb, Error>> {
-    let Some(library) = library() else {
-        eprintln!("skipped: no librocksdb on this machine, and TUNEBENCH_ROCKSDB names none");
-        return None;
-    };
+    let library = library()?;
     let options = RocksDbOptions { library, options_file: options_file.into(), ..RocksDbOptions::default() };
     Some(RocksDb::open(directory, &options))
 }
@@ -35,7 +22,7 @@ const SMALL: &str = "[Version]\n  rocksdb_version=7.0.0\n  options_file_version=
 
 fn agree(engine: &RocksDb, model: &BTreeMap<Vec<u8>, Vec<u8>>, task: &mut Task) {
     let mut value = Vec::new();
-    for key in (0..=u16::MAX).step_by(977).map(|n| n.to_be_bytes()) {
+    for key in (0..=u16::MAX).step_by(977).map(u16::to_be_bytes) {
         let found = engine.get(task, &key, &mut value).unwrap();
         assert_eq!(found.then_some(&value), model.get(key.as_slice()), "{key:?}");
     }
@@ -65,15 +52,12 @@ proptest! {
             let mut batch = WriteBatch::default();
             for (key, bytes) in changes {
                 let key = key.to_be_bytes();
-                match bytes {
-                    Some(bytes) => {
-                        batch.put(&key, &vec![n as u8; *bytes]);
-                        model.insert(key.to_vec(), vec![n as u8; *bytes]);
-                    }
-                    None => {
-                        batch.delete(&key);
-                        model.remove(key.as_slice());
-                    }
+                if let Some(bytes) = bytes {
+                    batch.put(&key, &vec![n as u8; *bytes]);
+                    model.insert(key.to_vec(), vec![n as u8; *bytes]);
+                } else {
+                    batch.delete(&key);
+                    model.remove(key.as_slice());
                 }
             }
             let commit = [Commit::Configured, Commit::Synced, Commit::Open][n % 3];

@@ -31,4 +31,6 @@ pub use spec::{Clock, Spec};
 #[cfg(test)]
 mod same_again;
 #[cfg(test)]
+mod same_stream;
+#[cfg(test)]
 mod tests;

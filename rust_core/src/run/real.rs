@@ -10,7 +10,7 @@ use super::workers;
 use crate::cost::{CpuUse, WorkCounts};
 use crate::device::DeviceStats;
 use crate::error::Result;
-use crate::metrics::{Phase, Snapshot};
+use crate::metrics::{Latencies, Phase, Snapshot, ratio};
 use crate::real::kernel::Kernel;
 use crate::real::{RocksDb, RocksDbOptions};
 use crate::storage::RunDirectory;
@@ -49,12 +49,15 @@ fn run_in(
         task: Task::wall(DRIVER_TASK),
         kinds: run.workload.operations().len(),
         clients_cpu_ns: 0,
-        kernel: Value::Null,
+        kernel: Vec::new(),
     };
     let (mut report, _) = phases::run(run, &mut driver, on_interval)?;
     halt.check()?;
+    leave_out_uncounted(&mut report["bytes"]);
     report["product"] = json!({"name": "RocksDB", "version": driver.engine.version()});
-    report["kernel"] = driver.kernel;
+    for (name, value) in driver.kernel {
+        report["metrics"][name] = json!(value);
+    }
     Ok(report)
 }
 
@@ -66,7 +69,7 @@ struct RealDriver {
     /// What the threads of clients have used.
     clients_cpu_ns: u64,
     /// What the kernel counted in the measured phase.
-    kernel: Value,
+    kernel: Vec<(&'static str, f64)>,
 }
 
 impl Driver for RealDriver {
@@ -83,7 +86,8 @@ impl Driver for RealDriver {
     ) -> Result<Outcome> {
         let (kernel, stalled_ns, count) = (Kernel::now()?, self.engine.stalled_ns(), clients.len() as u64);
         let mut outcome = run_phase(&self.stage, phase, self.kinds, clients, limits, on_interval)?;
-        self.kernel = counted_since(&kernel)?;
+        let operations = outcome.recorder.by_kind.iter().map(Latencies::count).sum::<u64>();
+        self.kernel = kernel_metrics(&kernel, &Kernel::now()?, operations);
         self.clients_cpu_ns += outcome.cpu.ns;
         // RocksDB holds all writers up at once.
         outcome.recorder.stall_ns = (self.engine.stalled_ns() - stalled_ns) * count;
@@ -115,14 +119,23 @@ impl Driver for RealDriver {
     }
 }
 
-/// What the kernel counted since then, as a report shows it.
-fn counted_since(before: &Kernel) -> Result<Value> {
-    let now = Kernel::now()?;
-    Ok(json!({
-        "read_bytes": now.read_bytes - before.read_bytes,
-        "written_bytes": now.written_bytes - before.written_bytes,
-        "cancelled_bytes": now.cancelled_bytes - before.cancelled_bytes,
-        "cpu_us": (now.cpu_ns - before.cpu_ns) as f64 / 1e3,
-        "resident_bytes": now.resident_bytes,
-    }))
+/// RocksDB counts bytes by purpose, but not the calls of every purpose: what it does not count is absent, not zero.
+fn leave_out_uncounted(bytes: &mut Value) {
+    for counts in bytes.as_object_mut().into_iter().flat_map(|purposes| purposes.values_mut()) {
+        counts.as_object_mut().into_iter().for_each(|counts| counts.retain(|_, count| *count != json!(0)));
+    }
+}
+
+/// What the kernel counted between two moments, per operation. What was written to files that were removed before it
+/// was sent to a device is not in it.
+fn kernel_metrics(before: &Kernel, after: &Kernel, operations: u64) -> Vec<(&'static str, f64)> {
+    let written = |kernel: &Kernel| kernel.written_bytes.saturating_sub(kernel.cancelled_bytes);
+    let kb_per_op = |after: u64, before: u64| ratio(after.saturating_sub(before) as f64 / 1024.0, operations as f64);
+    [
+        ("kernel_read_kb_per_op", kb_per_op(after.read_bytes, before.read_bytes)),
+        ("kernel_write_kb_per_op", kb_per_op(written(after), written(before))),
+    ]
+    .into_iter()
+    .filter_map(|(name, value)| Some((name, value?)))
+    .collect()
 }

@@ -1,0 +1,52 @@
+"""A run of our own LSM as a run of RocksDB: the same workload, the same settings as a file."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from advisor import knobs
+from advisor.dialects.line import About, Line, plan
+from advisor.dialects.rocksdb import write_options
+from advisor.errors import InputError
+from advisor.knobs import Settings
+from advisor.real.library import Library
+from advisor.spec import Spec
+
+DIALECT = "rocksdb-10.4"
+"""In whose words settings go out. Older libraries know its names, or say which one they lack."""
+DIRECT_IO: Settings = {"use_direct_reads": True, "use_direct_io_for_flush_and_compaction": True}
+"""What keeps the page cache of a machine that has more memory than the profile out of a run."""
+_BESIDE_THE_FILE = ("block_cache", "sync", "disable_wal")
+"""What a program says when it opens a database or writes, and no OPTIONS file can state."""
+
+
+def real_spec(spec: Spec, library: Library) -> Spec:
+    """The measured run of an LSM as a real one. Raises `InputError` for what RocksDB has not."""
+    options = spec["options"]
+    real = {name: options[name] for name in _BESIDE_THE_FILE if name in options}
+    in_file = {name: value for name, value in options.items() if name not in real}
+    changed = {
+        **spec,
+        "engine": "rocksdb",
+        "clock": "real",
+        "options": {**real, "library": library.path, "options_file": options_file(in_file)},
+    }
+    changed.pop("memory_limit", None)
+    return cast(Spec, changed)
+
+
+def options_file(settings: Settings) -> str:
+    """An OPTIONS file with what differs from RocksDB's defaults."""
+    known = knobs.catalogue("lsm")
+    lines = []
+    for name, value in settings.items():
+        default = known[name].spellings[DIALECT].default
+        default = known[name].default if default is None else default
+        if value != default:
+            lines.append(Line(name, value, default, evidence="rule: as this run asks"))
+    # A database that is made anew waits for nothing that one with data would.
+    entries = plan(DIALECT, "lsm", lines)
+    for entry in entries:
+        if entry.refusal:
+            raise InputError("settings", entry.knob.name, str(entry.value), entry.refusal)
+    return write_options(knobs.dialects("lsm")[DIALECT], entries, About())

@@ -1,0 +1,358 @@
+"""The runs of a verification: every contender on the real engine, in turns, with the same keys and
+rows, until the verdict stands or the time is over; and each once predicted.
+
+A round runs every contender once with one seed, so that each is paired with the base of comparison
+under the same load of the machine. Data, memory and all that scales shrink by one factor to what
+the time allows, for the prediction as for the real engine.
+"""
+
+from __future__ import annotations
+
+import math
+import shutil
+import tempfile
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from advisor.core import Core
+from advisor.errors import InputError
+from advisor.evaluate import Setup, evaluate
+from advisor.goal import Goal
+from advisor.profile import Profile
+from advisor.real import Library
+from advisor.real.disk import SPACE
+from advisor.scale import MIB, Scale
+from advisor.spec import Interval
+from advisor.store import Store
+from advisor.trial import Trial
+from advisor.verify.contenders import ENGINE, Contender
+from advisor.verify.paired import Difference
+
+LEAST_ROUNDS = 3
+INDIFFERENT = 0.03
+"""A difference that is smaller than this, for certain, is none."""
+PILOT_BYTES = 48 * MIB
+"""Data of the run that tells how fast this machine loads."""
+SMALLEST_BYTES = 64 * MIB
+LARGEST_BYTES = 8 * 1024 * MIB
+DISK_PART = 0.5
+"""Of the free disk that the data of one run may take, with all that an engine needs beside it."""
+LOAD_PART = 0.6
+"""Of the time of a run that may pass before it is measured."""
+SECONDS = (3.0, 30.0)
+"""Shortest and longest measured phase."""
+METRICS = (
+    "ops_per_s",
+    "p99_us",
+    "write_kb_per_op",
+    "read_kb_per_op",
+    "reads_per_op",
+    "write_amp",
+    "space_amp",
+    "memory_bytes",
+)
+"""What is compared besides the goal's own metrics."""
+Ending = Literal["settled", "out of time", "interrupted"]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How long a verification may take."""
+
+    minutes: float
+    data_bytes: int | None = None
+    """Data of each run, in place of the largest that the time allows."""
+    seconds: float | None = None
+    """Measured phase of each run."""
+
+
+@dataclass(frozen=True)
+class Sizing:
+    """What each run of a verification is."""
+
+    scale: Scale
+    data_bytes: int
+    memory_bytes: int
+    seconds: float
+    direct_io: bool
+    """Whether reads and writes pass the page cache by, which would hold all the data here."""
+    disk: str
+    """The folder of the runs."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """What is about to run."""
+
+    what: Literal["pilot", "prediction", "real"]
+    contender: str
+    round: int
+    seconds_left: float
+    """Of the budget."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One contender: what was predicted and what the real engine did."""
+
+    contender: Contender
+    predicted: Trial | None
+    """None if it did not finish."""
+    real: tuple[Trial, ...]
+    """Finished runs."""
+    differences: dict[str, Difference]
+    """By metric, to the base of comparison; empty for that itself."""
+    error: str | None
+    """Why it has no real run."""
+
+    def predicted_ratio(self, metric: str, base: Compared) -> float | None:
+        """What was predicted of a metric, over what was predicted of the base."""
+        if self.predicted is None or base.predicted is None:
+            return None
+        mine, other = (one.metrics.get(metric) for one in (self.predicted, base.predicted))
+        return mine / other if mine and other else None
+
+    def value(self, metric: str) -> float | None:
+        """The geometric mean of the real runs."""
+        values = [trial.metrics[metric] for trial in self.real if trial.metrics.get(metric, 0) > 0]
+        return math.exp(math.fsum(map(math.log, values)) / len(values)) if values else None
+
+
+@dataclass(frozen=True)
+class Verification:
+    """Predicted against real."""
+
+    study: str
+    session: str
+    goal: Goal
+    product: str
+    """Name and version of the real engine; empty if none of its runs finished."""
+    predicted_on: str
+    """The machine that the predictions are of."""
+    sizing: Sizing
+    rounds: int
+    """Rounds that all contenders finished."""
+    compared: tuple[Compared, ...]
+    """The base of comparison first."""
+    ending: Ending
+
+    @property
+    def base(self) -> Compared:
+        return self.compared[0]
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """What is compared: the goal's metrics first."""
+        return tuple(dict.fromkeys((*self.goal.metrics, *METRICS)))
+
+
+def verify(
+    study: str,
+    profile: Profile,
+    contenders: Sequence[Contender],
+    library: Library,
+    store: Store,
+    limits: Limits,
+    *,
+    seed: int = 1,
+    directory: Path | None = None,
+    on_event: Callable[[Event], None] = lambda event: None,
+    on_interval: Callable[[Interval], None] | None = None,
+    core: Core | None = None,
+) -> Verification:
+    """Runs the contenders, the base of comparison first, on the real engine.
+
+    Every run is stored when it ends; an interrupt ends the verification with what there is. Raises
+    `InputError` for what the library refuses, and `DiskFull`.
+    """
+    runs = _Runs(study, profile, tuple(contenders), library, store, limits, seed, directory, core)
+    runs.on_event, runs.on_interval = on_event, on_interval
+    return runs.carry_out()
+
+
+class _Runs:
+    """A verification under way."""
+
+    on_event: Callable[[Event], None]
+    on_interval: Callable[[Interval], None] | None
+
+    def __init__(
+        self,
+        study: str,
+        profile: Profile,
+        contenders: tuple[Contender, ...],
+        library: Library,
+        store: Store,
+        limits: Limits,
+        seed: int,
+        directory: Path | None,
+        core: Core | None,
+    ) -> None:
+        self._study, self._profile, self._library = study, profile, library
+        self._contenders, self._store, self._limits = contenders, store, limits
+        self._seed, self._directory, self._core = seed, directory, core
+        self._session = str(uuid.uuid4())
+        self._ends = time.monotonic() + 60 * limits.minutes
+        self._predicted: dict[str, Trial] = {}
+        self._real: dict[str, list[Trial]] = {one.name: [] for one in contenders}
+        self._errors: dict[str, str] = {}
+        self._longest = 0.0
+
+    def carry_out(self) -> Verification:
+        sizing = self._sized()
+        ending: Ending = "out of time"
+        try:
+            self._predict(sizing)
+            number = 0
+            while self._may_go_on(number):
+                number += 1
+                for place, one in enumerate(self._in_turn(number)):
+                    if place and number > 1 and not self._has_time():
+                        break
+                    self._run(one, number, sizing)
+                if self._is_settled():
+                    ending = "settled"
+                    break
+        except KeyboardInterrupt:
+            ending = "interrupted"
+        return self._verification(sizing, ending)
+
+    def _in_turn(self, number: int) -> list[Contender]:
+        """The contenders that run, each round from another one on."""
+        able = [one for one in self._contenders if one.name not in self._errors]
+        first = (number - 1) % max(1, len(able))
+        return able[first:] + able[:first]
+
+    def _may_go_on(self, rounds: int) -> bool:
+        return rounds == 0 or (self._has_time() and len(self._in_turn(1)) > 1)
+
+    def _has_time(self) -> bool:
+        return time.monotonic() + self._longest <= self._ends
+
+    def _is_settled(self) -> bool:
+        found = [self._differences(one).get(self._profile.goal.metric) for one in self._others()]
+        enough = all(len(trials) >= LEAST_ROUNDS for trials in self._able_runs())
+        return enough and all(one is not None and one.is_settled(INDIFFERENT) for one in found)
+
+    def _others(self) -> list[Contender]:
+        return [one for one in self._contenders[1:] if one.name not in self._errors]
+
+    def _able_runs(self) -> list[list[Trial]]:
+        return [runs for name, runs in self._real.items() if name not in self._errors]
+
+    def _sized(self) -> Sizing:
+        """The size of all runs, by a small one that tells how fast this machine loads."""
+        profile, limits = self._profile, self._limits
+        folder = Path(self._directory or tempfile.gettempdir())
+        of_disk = shutil.disk_usage(folder).free * DISK_PART / SPACE
+        runs = len(self._contenders) * (LEAST_ROUNDS + 1)
+        each = 60 * limits.minutes / runs
+        data = limits.data_bytes
+        if data is None:
+            per_byte = self._pilot()
+            of_time = LOAD_PART * each / per_byte
+            data = round(max(SMALLEST_BYTES, min(of_time, of_disk, LARGEST_BYTES)))
+        data = min(data, profile.data_bytes)
+        scale = Scale.at_most(data, profile.data_bytes)
+        low, high = SECONDS
+        # A warm-up may last twice as long as what is measured after it.
+        seconds = limits.seconds or min(high, max(low, (1 - LOAD_PART) * each / 3))
+        direct = profile.data_bytes > profile.memory_bytes
+        memory = scale.size(profile.memory_bytes)
+        return Sizing(scale, data, memory, seconds, direct, str(folder))
+
+    def _pilot(self) -> float:
+        """Seconds that a byte of data takes to be loaded and settled."""
+        self._say("pilot", self._contenders[0].name, 0)
+        data = min(PILOT_BYTES, self._profile.data_bytes)
+        small = Sizing(Scale.at_most(data, self._profile.data_bytes), data, 0, 0.5, False, "")
+        began = time.monotonic()
+        trial = self._evaluate(self._contenders[0], small, self._seed)
+        if trial.outcome == "failed":
+            raise InputError(
+                self._library.path, None, trial.error or "a run that failed", "a RocksDB"
+            )
+        return max(0.1, time.monotonic() - began - 3 * small.seconds) / data
+
+    def _predict(self, sizing: Sizing) -> None:
+        for place, one in enumerate(self._contenders):
+            self._say("prediction", one.name, 0)
+            trial = self._evaluate(one, sizing, self._seed, simulated=True)
+            self._keep(trial, place, one, 0)
+            if trial.finished:
+                self._predicted[one.name] = trial
+
+    def _run(self, one: Contender, number: int, sizing: Sizing) -> None:
+        self._say("real", one.name, number)
+        began = time.monotonic()
+        trial = self._evaluate(one, sizing, self._seed + number)
+        self._longest = max(self._longest, time.monotonic() - began)
+        self._keep(trial, self._contenders.index(one), one, number)
+        if trial.finished:
+            self._real[one.name].append(trial)
+        else:
+            self._errors[one.name] = trial.error or trial.outcome
+
+    def _evaluate(
+        self, one: Contender, sizing: Sizing, seed: int, *, simulated: bool = False
+    ) -> Trial:
+        setup = Setup(
+            self._profile,
+            sizing.scale,
+            sizing.seconds,
+            "simulated" if simulated else "real",
+            self._directory,
+            self._core,
+            self._library,
+            sizing.direct_io,
+        )
+        return evaluate(
+            setup, ENGINE, one.settings, seed=seed, role="verify", on_interval=self.on_interval
+        )
+
+    def _keep(self, trial: Trial, place: int, one: Contender, number: int) -> None:
+        self._store.add_verified(trial, self._study, self._session, place, one.name, number)
+
+    def _say(self, what: Literal["pilot", "prediction", "real"], name: str, number: int) -> None:
+        self.on_event(Event(what, name, number, max(0.0, self._ends - time.monotonic())))
+
+    def _differences(self, one: Contender) -> dict[str, Difference]:
+        base = {trial.seed: trial for trial in self._real[self._contenders[0].name]}
+        pairs = [(base[trial.seed], trial) for trial in self._real[one.name] if trial.seed in base]
+        metrics = {name for pair in pairs for trial in pair for name in trial.metrics}
+        found = {
+            metric: Difference.of(
+                [before.metrics.get(metric, 0.0) for before, _ in pairs],
+                [after.metrics.get(metric, 0.0) for _, after in pairs],
+            )
+            for metric in metrics
+        }
+        return {metric: one for metric, one in found.items() if one is not None}
+
+    def _verification(self, sizing: Sizing, ending: Ending) -> Verification:
+        compared = [
+            Compared(
+                contender=one,
+                predicted=self._predicted.get(one.name),
+                real=tuple(self._real[one.name]),
+                differences=self._differences(one) if place else {},
+                error=self._errors.get(one.name),
+            )
+            for place, one in enumerate(self._contenders)
+        ]
+        products = [trial.product for runs in self._real.values() for trial in runs]
+        return Verification(
+            study=self._study,
+            session=self._session,
+            goal=self._profile.goal,
+            product=next(iter(products), ""),
+            predicted_on=self._profile.hardware.name,
+            sizing=sizing,
+            rounds=min((len(runs) for runs in self._able_runs()), default=0),
+            compared=tuple(compared),
+            ending=ending,
+        )

@@ -1,0 +1,137 @@
+"""The real RocksDB behind the commands: a run, a verification, and what goes wrong with them.
+
+Debian's library is built with assertions: its counters are right, its speed is not."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from ctypes.util import find_library
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = [
+    pytest.mark.real,
+    pytest.mark.skipif(
+        find_library("rocksdb") is None,
+        reason="no librocksdb among the system's libraries",
+    ),
+]
+
+SMALL = ("--data", "24MiB", "--memory", "256MiB")
+
+
+def command(folder: Path, *words: object) -> list[str]:
+    results = ("--results", str(folder / "results.duckdb"))
+    return [sys.executable, "-m", "tui", *map(str, words), *results]
+
+
+def tunebench(folder: Path, *words: object) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "TMPDIR": str(folder)}
+    done = subprocess.run(
+        command(folder, *words), capture_output=True, text=True, env=environment, timeout=300
+    )
+    assert not list(folder.glob("tunebench-*")), "a scratch folder stays"
+    return done
+
+
+def answered(folder: Path, *words: object) -> Any:
+    done = tunebench(folder, *words, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_a_workload_runs_on_it_and_is_stored(tmp_path: Path) -> None:
+    run = answered(tmp_path, "run", "linkbench", "--engine", "rocksdb", *SMALL, "--seconds", 0.5)
+    assert (run["clock"], run["hardware"]) == ("real", "this-machine")
+    assert run["product"].startswith("RocksDB ")
+    metrics = run["metrics"]
+    assert metrics["ops_per_s"] > 0
+    assert metrics["write_amp"] > 0
+    assert {"kernel_write_kb_per_op", "memory_bytes", "cpu_us_per_op"} <= metrics.keys()
+    listed = tunebench(tmp_path, "results").stdout
+    assert run["product"] in listed
+    assert " real " in listed
+
+
+def test_settings_reach_it(tmp_path: Path) -> None:
+    def level0(trigger: int) -> float:
+        settings = {
+            "write_buffer_size": "256KiB",
+            "level0_file_num_compaction_trigger": trigger,
+            "level0_slowdown_writes_trigger": 1000,
+            "level0_stop_writes_trigger": 1000,
+        }
+        given = [word for pair in settings.items() for word in ("--set", "=".join(map(str, pair)))]
+        words = ("run", "fillrandom", "--engine", "rocksdb", *SMALL, "--seconds", 1, *given)
+        run = answered(tmp_path, *words)
+        return float(run["bytes_by_purpose"].get("compaction", {}).get("written_bytes", 0))
+
+    assert level0(900) == 0.0
+    assert level0(2) > 0.0
+
+
+def test_a_verification_says_predicted_and_real(tmp_path: Path) -> None:
+    tuned = tunebench(
+        tmp_path, "tune", "ycsb-a", "--engine", "lsm", "--hardware", "nvme-2024", *SMALL,
+        "--trials", 4, "--seconds", 0.05, "--study", "s",
+    )  # fmt: skip
+    assert tuned.returncode == 0, tuned.stderr
+    words = ("verify", "s", "--minutes", 0.2, "--data", "8MiB", "--runners-up", 1)
+    answer = answered(tmp_path, *words)
+    found = answer["verification"]
+    base, *others = found["compared"]
+    assert base["contender"]["name"] == "defaults"
+    assert others, "a contender beside the defaults"
+    assert base["real"], base["error"]
+    assert base["predicted"]["clock"] == "simulated"
+    assert {trial["clock"] for one in found["compared"] for trial in one["real"]} == {"real"}
+    ran = [one for one in others if one["real"]]
+    assert all("ops_per_s" in one["differences"] for one in ran)
+    shown = tunebench(tmp_path, *words[:-2], "--runners-up", 0).stdout
+    assert "the base of comparison" in shown
+    assert "predicted for nvme-2024" in shown
+    stored = answered(tmp_path, "results", "--sql", "SELECT DISTINCT contender FROM verified")
+    assert {"defaults"} <= {row["contender"] for row in stored}
+    assert tunebench(tmp_path, "results", "--delete", "s", "--force").returncode == 0
+    assert answered(tmp_path, "results", "--sql", "SELECT * FROM verification") == []
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--rocksdb", "/no/such/librocksdb.so"), "no such file"),
+        (("--rocksdb", "/etc/passwd"), "invalid ELF header"),
+        (("--set", "level_compaction_dynamic_file_size=false"), "always on since RocksDB 9.0"),
+        (("--simulate",), "by the wall clock"),
+    ],
+)
+def test_what_cannot_run_is_one_line(tmp_path: Path, words: tuple[str, ...], says: str) -> None:
+    done = tunebench(tmp_path, "run", "ycsb-a", "--engine", "rocksdb", *SMALL, *words)
+    assert done.returncode == 2, done.stderr
+    (line,) = done.stderr.strip().splitlines()
+    assert line.startswith("tunebench: ")
+    assert says in line
+
+
+def test_ctrl_c_ends_a_run_at_once_and_leaves_nothing(tmp_path: Path) -> None:
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    words = ("run", "fillrandom", "--engine", "rocksdb", *SMALL, "--seconds", 60)
+    running = subprocess.Popen(
+        command(tmp_path, *words), env=environment, stderr=subprocess.PIPE, text=True
+    )
+    began = time.monotonic()
+    while not list(tmp_path.glob("tunebench-*/files/*.log")):
+        assert running.poll() is None, running.communicate()[1]
+        assert time.monotonic() - began < 60
+        time.sleep(0.02)
+    running.send_signal(signal.SIGINT)
+    running.communicate(timeout=20)
+    assert running.returncode != 0
+    assert not list(tmp_path.glob("tunebench-*"))

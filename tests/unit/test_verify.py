@@ -1,0 +1,128 @@
+"""What a verification decides from its runs, without an engine."""
+
+import math
+from pathlib import Path
+
+import pytest
+
+from advisor import knobs
+from advisor.errors import InputError, WorkError
+from advisor.imports import read
+from advisor.real import Library, check_disk, find, real_spec
+from advisor.real.rocksdb import options_file
+from advisor.store import Store
+from advisor.trial import Trial
+from advisor.verify import Difference, errors_so_far
+
+MIB = 1 << 20
+
+
+def test_pairs_that_all_gain_show_a_difference() -> None:
+    found = Difference.of([100.0, 200.0, 150.0], [120.0, 246.0, 178.0])
+    assert found is not None
+    assert found.is_detectable
+    assert found.is_settled(0.03)
+    assert found.low < 1.2 < found.high
+    assert found.pairs == 3
+
+
+def test_what_the_machine_did_to_both_of_a_pair_is_no_difference() -> None:
+    found = Difference.of([100.0, 300.0, 200.0], [101.0, 297.0, 201.0])
+    assert found is not None
+    assert not found.is_detectable
+    assert found.is_settled(0.03), "nothing larger than 3% can be"
+    noisy = Difference.of([100.0, 100.0, 100.0], [80.0, 130.0, 100.0])
+    assert noisy is not None
+    assert not noisy.is_detectable
+    assert not noisy.is_settled(0.03)
+
+
+def test_one_pair_is_no_verdict_and_none_is_no_difference() -> None:
+    one = Difference.of([100.0], [200.0])
+    assert one == Difference(2.0, 0.0, math.inf, 1)
+    assert not one.is_detectable
+    assert Difference.of([0.0], [1.0]) is None
+
+
+def test_the_file_holds_what_differs_from_the_products_defaults(tmp_path: Path) -> None:
+    settings = {**knobs.defaults("lsm"), "write_buffer_size": 8 * MIB, "num_levels": 5}
+    path = tmp_path / "OPTIONS"
+    path.write_text(options_file({k: v for k, v in settings.items() if k != "block_cache"}))
+    # The engine here is stricter by default than RocksDB about the end of its log.
+    stricter = {"wal_recovery_mode": "kTolerateCorruptedTailRecords"}
+    changed = {"write_buffer_size": 8 * MIB, "num_levels": 5}
+    assert read(path).settings["lsm"] == stricter | changed
+
+
+def test_what_no_file_states_goes_beside_it() -> None:
+    options = {**knobs.defaults("lsm"), "block_cache": 7 * MIB, "sync": True}
+    spec = real_spec(
+        {"engine": "lsm", "options": options, "workload": {"kind": "ycsb"}, "memory_limit": 5},
+        Library("lib.so"),
+    )
+    given = spec["options"]
+    assert (spec["engine"], spec["clock"]) == ("rocksdb", "real")
+    assert (given["block_cache"], given["sync"], given["library"]) == (7 * MIB, True, "lib.so")
+    assert "memory_limit" not in spec
+
+
+def test_a_setting_that_the_product_lacks_is_refused_by_name() -> None:
+    with pytest.raises(InputError, match="level_compaction_dynamic_file_size"):
+        options_file({"level_compaction_dynamic_file_size": False})
+
+
+@pytest.mark.parametrize("content", [None, b"no archive at all"])
+def test_what_is_no_library_is_refused(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "rocksdbjni.jar"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(InputError, match="--rocksdb: found "):
+        find(path)
+
+
+def test_a_disk_that_is_too_small_is_said_before_anything_runs(tmp_path: Path) -> None:
+    check_disk(tmp_path, 1)
+    with pytest.raises(WorkError, match="--data takes less"):
+        check_disk(tmp_path, 1 << 60)
+
+
+def _trial(ops_per_s: float, clock: str) -> Trial:
+    real = clock == "real"
+    return Trial(
+        engine="lsm",
+        settings=knobs.defaults("lsm"),
+        role="verify",
+        outcome="finished",
+        seed=1,
+        clock="real" if real else "simulated",
+        seconds=1.0,
+        scale=1.0,
+        metrics={"ops_per_s": ops_per_s},
+        product="RocksDB 10.4.2" if real else "",
+        started="2026-01-01T00:00:00",
+    )
+
+
+def test_predicted_and_real_stand_side_by_side_in_the_results(tmp_path: Path) -> None:
+    store = Store(tmp_path / "r.duckdb")
+    session = "00000000-0000-0000-0000-000000000001"
+    runs = (
+        ("defaults", 0, [100.0], [50.0, 60.0]),
+        ("recommended", 1, [300.0], [75.0, 90.0]),
+    )
+    for name, place, predicted, real in runs:
+        for value in predicted:
+            store.add_verified(_trial(value, "simulated"), "s", session, place, name, 0)
+        for number, value in enumerate(real, 1):
+            store.add_verified(_trial(value, "real"), "s", session, place, name, number)
+    answer = store.sql(
+        "SELECT contender, predicted_ratio, real_ratio, rounds FROM verified ORDER BY place"
+    )
+    assert [row[0] for row in answer.rows] == ["defaults", "recommended"]
+    assert answer.rows[1][1] == pytest.approx(3.0)
+    assert answer.rows[1][2] == pytest.approx(1.5)
+    assert answer.rows[1][3] == 2
+    (errors,) = errors_so_far(store, "RocksDB")
+    assert (errors.metric, errors.comparisons) == ("ops_per_s", 1)
+    assert errors.worst_factor == pytest.approx(2.0)
+    assert errors_so_far(store, "MariaDB") == []

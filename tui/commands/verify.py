@@ -1,0 +1,102 @@
+"""`tunebench verify`: a study's advice on the real engine, predicted against real."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tui import completions
+from tui.options import DATA, HARDWARE, JSON, RESULTS, ROCKSDB, SEED, YEAR_MINUTES
+
+if TYPE_CHECKING:
+    from advisor.verify import Event
+
+
+def verify(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[STUDY]",
+            help="The stored study; the newest without it.",
+            show_default=False,
+            autocompletion=completions.studies,
+        ),
+    ] = None,
+    rocksdb: ROCKSDB = None,
+    minutes: Annotated[
+        float,
+        typer.Option("--minutes", min=0.1, max=YEAR_MINUTES, help="How long it may take."),
+    ] = 15.0,
+    runners_up: Annotated[
+        int,
+        typer.Option(
+            "--runners-up", min=0, max=20, help="How many of the search's next best run too."
+        ),
+    ] = 1,
+    lines: Annotated[
+        bool,
+        typer.Option("--lines", help="Also take each recommended line back on the real engine."),
+    ] = False,
+    data: DATA = None,
+    hardware: HARDWARE = None,
+    seed: SEED = 1,
+    results: RESULTS = None,
+    as_json: JSON = False,
+) -> None:
+    """Run default, current and recommended settings on a real RocksDB.
+
+    Ctrl-C ends it with what was measured.
+    """
+    from advisor.real import find
+    from advisor.recommend import recommend
+    from advisor.search import Study
+    from advisor.store import Store
+    from advisor.verify import Limits, contenders, errors_so_far
+    from advisor.verify import verify as run
+    from tui import problem
+    from tui.narration import LiveLine, interval_words
+    from tui.output import print_json
+    from tui.verify_report import print_verification
+
+    store = Store(results)
+    store.check()
+    library = find(rocksdb)
+    study = Study.load(name or problem.newest_study(store), store)
+    advice = recommend(study, measure=False, engine="lsm")
+    found = contenders(study, advice, runners_up=runners_up, lines=lines)
+    profile = problem.predictable(study.profile, hardware)
+    size = None if data is None else problem.size_of("--data", data)
+    with LiveLine() as line:
+        now = ""
+
+        def told(event: "Event") -> None:
+            nonlocal now
+            now = _words(event)
+            line.show(now)
+
+        verification = run(
+            study.name,
+            profile,
+            found,
+            library,
+            store,
+            Limits(minutes, size),
+            seed=seed,
+            on_event=told,
+            on_interval=lambda interval: line.show(f"{now} · {interval_words(interval)}"),
+        )
+    errors = errors_so_far(store, verification.product.partition(" ")[0] or "RocksDB")
+    if as_json:
+        print_json({"verification": verification, "errors_so_far": errors})
+    else:
+        print_verification(verification, errors)
+
+
+def _words(event: "Event") -> str:
+    from tui import format as fmt
+
+    left = f"{fmt.duration(event.seconds_left)} left"
+    if event.what == "pilot":
+        return f"{left} · trying how fast this machine loads"
+    if event.what == "prediction":
+        return f"{left} · predicting {event.contender}"
+    return f"{left} · round {event.round}, {event.contender}"

@@ -1,0 +1,106 @@
+"""A verification on paper: each contender, predicted and real."""
+
+from collections.abc import Sequence
+
+import typer
+
+from advisor.sizes import format_factor, format_size
+from advisor.verify import Compared, Difference, Errors, Verification
+from tui import format as fmt
+from tui.output import Column, print_table
+
+_SHOWN_ERRORS = 8
+
+
+def print_verification(found: Verification, errors: Sequence[Errors]) -> None:
+    """The tables of a verification on stdout."""
+    sizing, metric = found.sizing, found.goal.metric
+    head = f"study {found.study} on {found.product or 'a real engine that finished no run'}"
+    typer.echo(typer.style(head, bold=True))
+    io = "direct I/O" if sizing.direct_io else "through the page cache"
+    part = format_factor(sizing.scale.factor)
+    typer.echo(
+        f"{format_size(sizing.data_bytes)} of data, {format_size(sizing.memory_bytes)} of memory "
+        f"({part} of the profile's), {sizing.seconds:.3g} s measured, "
+        f"{io}, in {sizing.disk}; {fmt.counted(found.rounds, 'round')}, {found.ending}"
+    )
+    typer.echo(f"predicted for {found.predicted_on}; ratios are to {found.base.contender.name}")
+    typer.echo()
+    columns = [Column("settings")]
+    columns += [Column(title, right=True) for title in (fmt.label(metric), "real", "interval")]
+    columns += [Column("predicted", right=True), Column("verdict")]
+    print_table(columns, [_row(found, one) for one in found.compared])
+    typer.echo()
+    _print_metrics(found)
+    if errors:
+        typer.echo()
+        _print_errors(errors, found.metrics)
+
+
+def _row(found: Verification, one: Compared) -> list[str]:
+    metric = found.goal.metric
+    predicted = one.predicted_ratio(metric, found.base)
+    difference = one.differences.get(metric)
+    return [
+        one.contender.name,
+        fmt.value(metric, one.value(metric)),
+        "" if difference is None else fmt.times(difference.ratio),
+        "" if difference is None or difference.pairs < 2 else _interval(difference),
+        "" if predicted is None or one is found.base else fmt.times(predicted),
+        _verdict(found, one, difference),
+    ]
+
+
+def _interval(difference: Difference) -> str:
+    return f"{difference.low:.2f} to {difference.high:.2f}"
+
+
+def _verdict(found: Verification, one: Compared, difference: Difference | None) -> str:
+    if one.error:
+        return f"did not run: {one.error}"
+    if one is found.base:
+        return "the base of comparison"
+    if difference is None or difference.pairs < 2:
+        return "too few pairs of runs for a verdict"
+    if not difference.is_detectable:
+        return "no difference detectable"
+    better = (difference.ratio > 1) == (found.goal.direction == "maximize")
+    return "better" if better else "worse"
+
+
+def _print_metrics(found: Verification) -> None:
+    """Every metric of every contender: real, and real and predicted as ratios to the base."""
+    columns = [Column("metric")]
+    for one in found.compared:
+        columns.append(Column(one.contender.name, right=True))
+        if one is not found.base:
+            columns += [Column("real", right=True), Column("predicted", right=True)]
+    rows = []
+    for metric in found.metrics:
+        row = [fmt.label(metric)]
+        for one in found.compared:
+            row.append(fmt.value(metric, one.value(metric)))
+            if one is not found.base:
+                difference = one.differences.get(metric)
+                predicted = one.predicted_ratio(metric, found.base)
+                row.append("" if difference is None else fmt.times(difference.ratio))
+                row.append("" if predicted is None else fmt.times(predicted))
+        rows.append(row)
+    print_table(columns, rows)
+
+
+def _print_errors(errors: Sequence[Errors], metrics: Sequence[str]) -> None:
+    typer.echo("predicted over real, of all verifications so far, in either direction")
+    known = [one for one in errors if one.metric in metrics][:_SHOWN_ERRORS]
+    print_table(
+        [Column("metric"), Column("usual", right=True), Column("worst", right=True), Column("of")],
+        [
+            [
+                fmt.label(one.metric),
+                fmt.times(one.median_factor),
+                fmt.times(one.worst_factor),
+                fmt.counted(one.comparisons, "comparison"),
+            ]
+            for one in known
+        ],
+    )
