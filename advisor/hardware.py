@@ -193,8 +193,8 @@ class Hardware(Table):
     """On which processor they were measured."""
     figures_version: int = 0
     """For that machine, the `FIGURES_VERSION` of the program that measured them."""
-    drive: str = ""
-    """For that machine, the file system and the disks whose drive was measured; empty where the
+    drive: str | None = None
+    """For that machine, the file system and the disks whose drive was measured; absent where the
     figures of the device are assumed."""
     cpu_cores: Count
     memory_bytes: Size = Field(alias="memory")

@@ -16,6 +16,7 @@ from advisor.errors import InputError
 from advisor.hardware import FIGURES_VERSION, Call, Hardware, Work, hardware, processor
 from advisor.knobs import catalogue
 from advisor.scale import device_spec, machine_spec
+from tests.calibration.compare import Case, through_page_cache
 from tests.support.calibration_core import WorkingCore
 from tests.support.drives import PLACE, drive, probed, storage
 from tests.support.fake_core import WORK_NS
@@ -95,7 +96,7 @@ def test_the_profile_of_a_machine_whose_drive_was_not_measured_says_so(tmp_path:
     path.write_text(to_toml(replace(found, storage=unmeasured)))
     own = hardware(path)
     assert own.unfit == ""
-    assert own.drive == ""
+    assert own.drive is None
     assert own.device.source.startswith("The drive was not measured: tmpfs is memory")
     shipped = hardware("this-machine").device
     assert device_spec(own.device) == device_spec(shipped)
@@ -154,6 +155,16 @@ def test_the_core_takes_every_call_of_every_product() -> None:
 def test_the_core_takes_every_run() -> None:
     for run in RUNS:
         _core.Run(run.spec("/nowhere"))
+
+
+def test_measured_runs_are_compared_with_a_machine_without_a_drive_to_wait_for() -> None:
+    found = through_page_cache(hardware("nvme-2024"))
+    spec = Case("reads", {"kind": "db_bench", "keys": 1000}, 1 << 20, 1).spec("lsm", 1)
+    assert _core.Run({**spec, "clock": "simulated", "hardware": machine_spec(found)})
+    device, before = device_spec(found.device), device_spec(hardware("nvme-2024").device)
+    assert device["read_latency_us"] < 1 < before["read_latency_us"]
+    kept = ("sync_us", "write_mb_per_s", "capacity_bytes")
+    assert [device[name] for name in kept] == [before[name] for name in kept]
 
 
 def test_an_own_machine_is_found_by_its_name_before_a_shipped_one(own_config: Path) -> None:
