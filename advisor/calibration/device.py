@@ -22,7 +22,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, product
 from pathlib import Path
 from random import Random
 from statistics import mean, median
@@ -232,22 +232,21 @@ def _measured(file: _File, pause: Pause, effort: Effort) -> Drive:
 
 def _round(file: _File, pause: Pause, effort: Effort) -> Drive:
     """Everything once. The writes in sequence come last, because some volumes let what follows
-    many of them wait."""
+    many of them wait; so small reads, one at a time, come last of the reads."""
 
     def turn(threads: int, stream: Stream, finish: Callable[[], None] | None = None) -> _Turn:
         pause()
         return _turn(threads, effort.turn_s, stream, finish)
 
     reads = []
-    for size in READ_SIZES:
-        for depth in IN_FLIGHT:
-            done = turn(depth, file.random_reads(size))
-            reads.append(Reads(size, depth, done.per_s, done.busy_ratio))
-            if reads[-1].mean_us < NO_DRIVE_US:
-                raise _Unmeasured("direct reads are answered from memory here")
+    for size, depth in reversed(list(product(READ_SIZES, IN_FLIGHT))):
+        done = turn(depth, file.random_reads(size))
+        reads.append(Reads(size, depth, done.per_s, done.busy_ratio))
+        if reads[-1].mean_us < NO_DRIVE_US:
+            raise _Unmeasured("direct reads are answered from memory here")
     return Drive(
         file_bytes=file.bytes,
-        reads=tuple(reads),
+        reads=tuple(reversed(reads)),
         read_mb_per_s=turn(STREAMS, file.reads_in_sequence()).per_s * MIB / 1e6,
         write_us=1e6 / turn(1, file.random_writes()).per_s,
         sync_us=_sync_us(file, file.random_writes(), pause, effort),
