@@ -77,9 +77,10 @@ Work = Literal[
 
 Costs = dict[Call, Annotated[float, Field(ge=0, allow_inf_nan=False)]]
 
-FIGURES_VERSION = 2
+FIGURES_VERSION = 3
 """Of a calibration. It is raised when figures measured before no longer mean the same: when the
-core charges a kind of work that was in another's cost, or waits once more for what was measured."""
+core charges a kind of work that was in another's cost, waits once more for what was measured, or
+the device is the drive where it was the page cache."""
 
 
 class _Device(Table):
@@ -192,6 +193,9 @@ class Hardware(Table):
     """On which processor they were measured."""
     figures_version: int = 0
     """For that machine, the `FIGURES_VERSION` of the program that measured them."""
+    drive: str | None = None
+    """For that machine, the file system and the disks whose drive was measured; absent where the
+    figures of the device are assumed."""
     cpu_cores: Count
     memory_bytes: Size = Field(alias="memory")
     work_ns: dict[Work, Annotated[float, Field(ge=0, allow_inf_nan=False)]] = Field(

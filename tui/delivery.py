@@ -93,8 +93,9 @@ def advice_for(
         return recommend(study, dialect=asked) if measure else best
     engine = dialects.engine_of(dialect)
     other = recommend(study, measure=measure, engine=engine, dialect=dialect)
-    why = f", and {best.verdict.text}" if best.verdict is not None else ""
-    narrate(f"{dialect} is for {fmt.ENGINE_TITLES[engine]}{why}; writing the best of {engine}")
+    why = f"; {best.verdict.text}" if best.verdict is not None else ""
+    title = fmt.ENGINE_TITLES[engine]
+    narrate(f"{dialect} is for {title}, so the best of {engine} is written{why}")
     return other
 
 

@@ -1,74 +1,368 @@
-"""What the storage under a folder costs, as a measured run sees it: through the operating system's
-page cache.
+"""What the drive under a folder does, asked past the page cache: random reads of several sizes, one
+and many at a time, reads and writes in sequence, single writes, and syncs.
 
-Reads of a run find their bytes in the page cache, because a run wrote them a moment ago; what they
-cost is CPU time, and the fit finds it. What is left to the device is what a sync waits for.
+The file of the probe is as large as time and room allow, because drives and the hosts of virtual
+machines keep what was written lately; its bytes can neither be compressed nor told to be the same.
+It has no name, so that it is gone with this process, whatever ends it. Each rate is the median of
+rounds that lie apart in time, since a shared drive has better and worse moments.
+
+A file system that has no drive, refuses direct I/O or answers it from memory is not measured, and
+the reason is the answer.
 """
 
 from __future__ import annotations
 
+import errno
+import fcntl
+import mmap
 import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import count, product
 from pathlib import Path
-from statistics import median
+from random import Random
+from statistics import mean, median
 
+from advisor.calibration.place import Place, place_of
 from advisor.errors import InputError
+from advisor.sizes import format_size
 
 MIB = 1 << 20
-PIECE = os.urandom(MIB)
-"""Written to the probe's file: bytes that no layer below can compress."""
-BURST_MIB = 32
-BURSTS = 3
-SYNCS = 24
+BLOCK = 4096
+READ_SIZES = (4 << 10, 16 << 10, 64 << 10)
+"""A block of most file systems and of RocksDB, a page of InnoDB, and one as large as it can be."""
+IN_FLIGHT = (1, 4, 16, 64)
+STREAMS = 4
+"""Pieces of 1 MiB in flight where reads and writes are in sequence: one alone waits in between."""
+PART_OF_FREE = 4
+"""The file takes at most this part of what is free."""
+LEAST_FILE_BYTES = 64 * MIB
+NO_DRIVE_US = 5.0
+"""A read of 4 KiB that takes less was answered by memory: the fastest drives need twice as long,
+and a copy within memory takes about 1 us."""
+PROBE_BUSY = 0.85
+"""Of one processor: Python runs one thread at a time, and from here on it may be what ends a rate.
+Measured with two processors: 0.6 where a drive ended the rate, at 60,000 reads per second as fio
+found too; 0.9 to 1.0 where memory answered, at 340,000 to 450,000."""
+NEAR = 0.9
+
+Pause = Callable[[], None]
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What a probe may cost."""
+
+    file_bytes: int = 1 << 30
+    fill_s: float = 8.0
+    """A file that is not full by then stays smaller."""
+    turn_s: float = 0.4
+    """Of each rate, in each round."""
+    rounds: int = 3
+    syncs: int = 24
+    """Of a kind, in each round, at most."""
+
+
+FULL = Effort()
+
+
+@dataclass(frozen=True)
+class Reads:
+    """Random reads."""
+
+    bytes: int
+    in_flight: int
+    per_s: float
+    busy_ratio: float
+    """CPU time of the probe over wall time."""
+
+    @property
+    def mean_us(self) -> float:
+        """What one takes, by Little's law."""
+        return 1e6 * self.in_flight / self.per_s
+
+    @property
+    def mb_per_s(self) -> float:
+        """Megabytes of 10^6 bytes."""
+        return self.bytes * self.per_s / 1e6
+
+
+@dataclass(frozen=True)
+class Drive:
+    """Rates and mean times of direct I/O: of one round, or the medians of several."""
+
+    file_bytes: int
+    """Over which reads and writes were spread."""
+    reads: tuple[Reads, ...]
+    """Every size at every depth."""
+    read_mb_per_s: float
+    write_mb_per_s: float
+    """In sequence, over what was written before, the sync at the end included."""
+    write_us: float
+    """One block written over, until the drive acknowledges."""
+    sync_us: float
+    """An fdatasync after such a write. Some volumes have fast and slow ones."""
+    grown_sync_us: float
+    """An fdatasync after a block that was appended, which commits the file system's journal."""
+
+    def read(self, size: int, in_flight: int) -> Reads:
+        """The reads of this size at this depth."""
+        return next(r for r in self.reads if (r.bytes, r.in_flight) == (size, in_flight))
+
+    def most(self, size: int) -> Reads:
+        """The reads of this size at the depth that has most of them per second."""
+        return max((r for r in self.reads if r.bytes == size), key=lambda reads: reads.per_s)
+
+    @property
+    def ended_by_probe(self) -> bool:
+        """Whether the drive may read more often than the probe can ask. Many threads take time for
+        one another, so it counts how little was needed for about as many reads."""
+        most = self.most(READ_SIZES[0])
+        near = (r for r in self.reads if r.bytes == most.bytes and r.per_s >= NEAR * most.per_s)
+        return min(reads.busy_ratio for reads in near) >= PROBE_BUSY
 
 
 @dataclass(frozen=True)
 class Storage:
-    """Medians over a few probes."""
+    """What a folder lies on, and what its drive does."""
 
     folder: Path
-    sync_us: float
-    """One page made durable, written over or appended. An appended page waits for two flushes, one
-    of them for the journal of the file system, and counts as two."""
-    write_mb_per_s: float
-    """Bursts of 32 MiB, made durable at their end."""
+    place: Place
     capacity_bytes: int
     """Of the file system."""
+    drive: Drive | None
+    unmeasured: str = ""
+    """Why there is no drive here, in words."""
 
 
-def probe(directory: Path | None, pause: Callable[[], None]) -> Storage:
-    """Probes the storage of a folder, the system's folder for temporary files if absent. Calls
-    `pause` between probes, which may raise."""
+class _Unmeasured(Exception):
+    """The drive cannot be measured, and why."""
+
+
+def probe(directory: Path | None, pause: Pause, effort: Effort = FULL) -> Storage:
+    """Probes the drive under a folder, the system's folder for temporary files if absent. Calls
+    `pause` every half second at least, which may raise. Raises `InputError` for a folder that
+    cannot be written."""
     folder = Path(directory or tempfile.gettempdir())
     try:
-        with tempfile.TemporaryFile(dir=folder) as file:
-            rates = [_burst(file.fileno(), pause) for _ in range(BURSTS)]
-            end, offsets = BURST_MIB * MIB, range(0, SYNCS // 2 * 4096, 4096)
-            syncs = [_sync(file.fileno(), offset, pause) for offset in offsets]
-            syncs += [_sync(file.fileno(), end + offset, pause) / 2 for offset in offsets]
+        usage, place = shutil.disk_usage(folder), place_of(folder)
+        try:
+            drive = _drive(folder, place, usage.free, pause, effort)
+        except _Unmeasured as reason:
+            return Storage(folder, place, usage.total, None, str(reason))
     except OSError as error:
         raise InputError(
             folder, None, (error.strerror or str(error)).lower(), "a folder that can be written"
         ) from error
-    return Storage(folder, median(syncs), median(rates), shutil.disk_usage(folder).total)
+    return Storage(folder, place, usage.total, drive)
 
 
-def _burst(file: int, pause: Callable[[], None]) -> float:
-    pause()
-    began = time.perf_counter()
-    for n in range(BURST_MIB):
-        os.pwrite(file, PIECE, n * MIB)
+def _drive(folder: Path, place: Place, free: int, pause: Pause, effort: Effort) -> Drive:
+    if place.is_memory:
+        raise _Unmeasured(f"{place.file_system} is memory and has no drive")
+    size = min(effort.file_bytes, free // PART_OF_FREE) // MIB * MIB
+    if size < min(effort.file_bytes, LEAST_FILE_BYTES):
+        least = format_size(PART_OF_FREE * LEAST_FILE_BYTES)
+        raise _Unmeasured(f"{format_size(free)} are free, and a probe needs {least}")
+    with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
+        descriptor = file.fileno()
+        _make_direct(descriptor, place)
+        size = _fill(descriptor, size, pause, effort)
+        return _measured(_File(descriptor, size), pause, effort)
+
+
+def _make_direct(file: int, place: Place) -> None:
+    """Lets the file be read and written past the page cache."""
+    if not hasattr(os, "O_DIRECT"):
+        raise _Unmeasured("this system has no O_DIRECT")
+    try:
+        fcntl.fcntl(file, fcntl.F_SETFL, fcntl.fcntl(file, fcntl.F_GETFL) | os.O_DIRECT)
+        os.pwritev(file, [_buffer(BLOCK)], 0)
+    except OSError as error:
+        if error.errno in (errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP):
+            raise _Unmeasured(f"{place.file_system} refuses direct I/O here") from error
+        raise
+
+
+def _fill(file: int, size: int, pause: Pause, effort: Effort) -> int:
+    """Writes the file, as far as the time goes, and returns its size. Each piece is another part of
+    the same random bytes, from an odd place, so that no two blocks are equal."""
+    random, draw = os.urandom(16 * MIB), Random(0)
+    buffer = _buffer(MIB)
+    end = time.perf_counter() + effort.fill_s
+    written = 0
+    while written < size and (not written or time.perf_counter() < end):
+        pause()
+        start = draw.randrange(1, len(random) - MIB, 2)
+        buffer[:] = random[start : start + MIB]
+        os.pwritev(file, [buffer], written)
+        written += MIB
     os.fdatasync(file)
-    return BURST_MIB * MIB / 1e6 / (time.perf_counter() - began)
+    return written
 
 
-def _sync(file: int, offset: int, pause: Callable[[], None]) -> float:
-    pause()
-    os.pwrite(file, PIECE[:4096], offset)
-    began = time.perf_counter()
-    os.fdatasync(file)
-    return 1e6 * (time.perf_counter() - began)
+def _measured(file: _File, pause: Pause, effort: Effort) -> Drive:
+    rounds = [_round(file, pause, effort) for _ in range(effort.rounds)]
+
+    def middle(of: Callable[[Drive], float]) -> float:
+        return median(map(of, rounds))
+
+    return Drive(
+        file_bytes=file.bytes,
+        reads=tuple(
+            Reads(
+                one.bytes,
+                one.in_flight,
+                per_s=median(drive.reads[n].per_s for drive in rounds),
+                busy_ratio=median(drive.reads[n].busy_ratio for drive in rounds),
+            )
+            for n, one in enumerate(rounds[0].reads)
+        ),
+        read_mb_per_s=middle(lambda drive: drive.read_mb_per_s),
+        write_mb_per_s=middle(lambda drive: drive.write_mb_per_s),
+        write_us=middle(lambda drive: drive.write_us),
+        sync_us=middle(lambda drive: drive.sync_us),
+        grown_sync_us=middle(lambda drive: drive.grown_sync_us),
+    )
+
+
+def _round(file: _File, pause: Pause, effort: Effort) -> Drive:
+    """Everything once. The writes in sequence come last, because some volumes let what follows
+    many of them wait; so small reads, one at a time, come last of the reads."""
+
+    def turn(threads: int, stream: Stream, finish: Callable[[], None] | None = None) -> _Turn:
+        pause()
+        return _turn(threads, effort.turn_s, stream, finish)
+
+    reads = []
+    for size, depth in reversed(list(product(READ_SIZES, IN_FLIGHT))):
+        done = turn(depth, file.random_reads(size))
+        reads.append(Reads(size, depth, done.per_s, done.busy_ratio))
+        if reads[-1].mean_us < NO_DRIVE_US:
+            raise _Unmeasured("direct reads are answered from memory here")
+    return Drive(
+        file_bytes=file.bytes,
+        reads=tuple(reversed(reads)),
+        read_mb_per_s=turn(STREAMS, file.reads_in_sequence()).per_s * MIB / 1e6,
+        write_us=1e6 / turn(1, file.random_writes()).per_s,
+        sync_us=_sync_us(file, file.random_writes(), pause, effort),
+        grown_sync_us=_sync_us(file, file.appends(), pause, effort),
+        write_mb_per_s=turn(STREAMS, file.writes_in_sequence(), file.sync).per_s * MIB / 1e6,
+    )
+
+
+Stream = Callable[[int], Iterator[None]]
+"""What the thread with this number does, one access at each step."""
+
+
+@dataclass(frozen=True)
+class _File:
+    """The probe's file, and ways to go through it. Places are drawn anew each time: those of the
+    turn before are what caches would have."""
+
+    descriptor: int
+    bytes: int
+
+    def sync(self) -> None:
+        os.fdatasync(self.descriptor)
+
+    def random_reads(self, size: int) -> Stream:
+        def stream(_: int) -> Iterator[None]:
+            buffers, draw, places = [_buffer(size)], Random(), self.bytes // size
+            while True:
+                os.preadv(self.descriptor, buffers, int(draw.random() * places) * size)
+                yield
+
+        return stream
+
+    def reads_in_sequence(self) -> Stream:
+        def stream(number: int) -> Iterator[None]:
+            buffers = [_buffer(MIB)]
+            for place in count(number, STREAMS):
+                os.preadv(self.descriptor, buffers, place * MIB % self.bytes)
+                yield
+
+        return stream
+
+    def writes_in_sequence(self) -> Stream:
+        def stream(number: int) -> Iterator[None]:
+            buffers = [_buffer(MIB)]
+            for place in count(number, STREAMS):
+                os.pwritev(self.descriptor, buffers, place * MIB % self.bytes)
+                yield
+
+        return stream
+
+    def random_writes(self) -> Stream:
+        def stream(_: int) -> Iterator[None]:
+            buffers, draw, places = [_buffer(BLOCK)], Random(), self.bytes // BLOCK
+            while True:
+                os.pwritev(self.descriptor, buffers, int(draw.random() * places) * BLOCK)
+                yield
+
+        return stream
+
+    def appends(self) -> Stream:
+        def stream(_: int) -> Iterator[None]:
+            buffers = [_buffer(BLOCK)]
+            os.ftruncate(self.descriptor, self.bytes)
+            for place in count():
+                os.pwritev(self.descriptor, buffers, self.bytes + place * BLOCK)
+                yield
+
+        return stream
+
+
+@dataclass(frozen=True)
+class _Turn:
+    """Accesses per second, and how much of one processor the program took meanwhile."""
+
+    per_s: float
+    busy_ratio: float
+
+
+def _turn(threads: int, seconds: float, stream: Stream, finish: Callable[[], None] | None) -> _Turn:
+    """Lets threads go through their streams at once for this long; each waits in the kernel, where
+    it holds up no other."""
+    began, cpu_began = time.perf_counter(), time.process_time()
+    end = began + seconds
+
+    def go(number: int) -> int:
+        done = 0
+        for _ in stream(number):
+            done += 1
+            if time.perf_counter() >= end:
+                break
+        return done
+
+    with ThreadPoolExecutor(threads) as pool:
+        done = sum(pool.map(go, range(threads)))
+    if finish is not None:
+        finish()
+    took = time.perf_counter() - began
+    return _Turn(done / took, (time.process_time() - cpu_began) / took)
+
+
+def _sync_us(file: _File, stream: Stream, pause: Pause, effort: Effort) -> float:
+    """The mean of syncs that each follow one step of the stream; of few where they take long."""
+    end = time.perf_counter() + effort.turn_s
+    took: list[float] = []
+    for _ in stream(0):
+        pause()
+        began = time.perf_counter()
+        file.sync()
+        took.append(1e6 * (time.perf_counter() - began))
+        if len(took) >= effort.syncs or time.perf_counter() >= end:
+            break
+    return mean(took)
+
+
+def _buffer(size: int) -> mmap.mmap:
+    """Bytes that nothing compresses, at the start of a page of memory, as direct I/O wants them."""
+    buffer = mmap.mmap(-1, size)
+    buffer[:] = os.urandom(size)
+    return buffer

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,6 +13,7 @@ from tomlkit.items import Table
 
 from advisor import core as bridge
 from advisor import scratch
+from advisor.calibration import figures
 from advisor.calibration.device import Storage, probe
 from advisor.calibration.fit import Fit, Observation, fit
 from advisor.calibration.runs import RUNS, Run, observed
@@ -20,9 +21,6 @@ from advisor.core import Cancelled, Core
 from advisor.hardware import FIGURES_VERSION, processor
 
 PROGRESS = Callable[[int, int, str], None]
-NOT_DEVICE_US = 0.1
-NOT_DEVICE_MB_PER_S = 100_000
-"""Nearly nothing: the device model takes no zero, and the CPU pays for what the page cache does."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,7 @@ def calibrate(
     core: Core | None = None,
     runs: tuple[Run, ...] = RUNS,
 ) -> Calibration:
-    """Measures the costs of work on this CPU and of the storage under `directory`.
+    """Measures the costs of work on this CPU, and the drive under `directory`.
 
     `on_run` hears the number of each step, how many there are, and its name. Raises `InputError`
     for a folder that cannot be used, `WorkError` for a run that failed, and `Cancelled`.
@@ -70,7 +68,7 @@ def calibrate(
         if run.only_computes:
             busy.append(found[0].cpu_ns / 1e9 / report["seconds"])
     if on_run is not None:
-        on_run(len(runs) + 1, len(runs) + 1, "storage")
+        on_run(len(runs) + 1, len(runs) + 1, "the drive")
 
     def pause() -> None:
         if cancelled is not None and cancelled():
@@ -95,11 +93,13 @@ def to_toml(calibration: Calibration) -> str:
     document["calibrated"] = calibration.measured
     document["processor"] = calibration.processor
     document["figures_version"] = FIGURES_VERSION
+    if calibration.storage.drive is not None:
+        document["drive"] = calibration.storage.place.words
     document["work_ns"] = _costs(calibration.fit)
     device = tomlkit.table()
-    device["kind"] = "flash"
-    device["source"] = tomlkit.string(_device_source(calibration.storage), multiline=True)
-    device.update(_device(calibration.storage))
+    for name, figure in figures.figures(calibration.storage).items():
+        is_text = name == "source"
+        device[name] = tomlkit.string(str(figure), multiline=True) if is_text else figure
     document["device"] = device
     return tomlkit.dumps(document)
 
@@ -125,39 +125,3 @@ def _source(calibration: Calibration) -> str:
         f"others, so that each by itself stays near the default: {', '.join(loose) or 'none'}.\n"
         "Absent kinds did not occur in the runs and take the defaults.\n"
     )
-
-
-def _device_source(storage: Storage) -> str:
-    return (
-        f"sync_us, write_mb_per_s: measured in {storage.folder} through the page cache; a write\n"
-        "counts when it is durable, a sync of a page that is appended as two. Measured runs read\n"
-        "through the page cache, which costs CPU time (in work_ns) and next to no waiting:\n"
-        "read_latency_us, program_us, write_latency_us, read_mb_per_s, link_mb_per_s. No\n"
-        "figures of the disk itself. capacity_bytes: of the file system. over_provisioning,\n"
-        "fullness, channels, buffer_bytes, page_bytes, superblock_bytes, victim, moved_pages,\n"
-        "rated_cycles: not measured; assumptions, usual for flash, with next to no buffer,\n"
-        "because a write counts when it is durable.\n"
-        "sync_alone, link_command_us: of SATA, left out.\n"
-    )
-
-
-def _device(storage: Storage) -> Mapping[str, object]:
-    return {
-        "capacity_bytes": storage.capacity_bytes,
-        "over_provisioning": 0.28,
-        "fullness": 0.0,
-        "channels": 32,
-        "read_latency_us": NOT_DEVICE_US,
-        "program_us": 0,
-        "write_latency_us": NOT_DEVICE_US,
-        "sync_us": round(storage.sync_us, 1),
-        "read_mb_per_s": NOT_DEVICE_MB_PER_S,
-        "write_mb_per_s": round(storage.write_mb_per_s, 1),
-        "link_mb_per_s": NOT_DEVICE_MB_PER_S,
-        "buffer_bytes": "1MiB",
-        "page_bytes": "4KiB",
-        "superblock_bytes": "256MiB",
-        "victim": "greedy",
-        "moved_pages": "apart",
-        "rated_cycles": 3000,
-    }

@@ -219,12 +219,15 @@ def _measure_once(bench: StudyBench, settings: Settings) -> None:
 
 
 def _verdict(study: Study, best: Choice) -> EngineVerdict | None:
-    """Of the engines, from all runs of their candidates."""
+    """Of the engines, from all runs of their candidates. Only a simulated machine can speak for
+    products."""
     benches = {engine: StudyBench(study, engine, may_run=False) for engine in study.engines}
     known = [benches[one.engine].known(one.settings) or one for one in best.order]
     order = ranked(map(as_decided, known), study.goal)
     noise = best.noises[study.goal.metric]
-    return engine_verdict(study.goal, noise, [best.winner, *order], study.engines, study.trials)
+    found = engine_verdict(study.goal, noise, [best.winner, *order], study.engines, study.trials)
+    has_calls = study.question.clock == "simulated" and study.profile.hardware.calls
+    return found if found is None or has_calls else found.of_own_engines()
 
 
 def _explain(
@@ -360,6 +363,12 @@ def _notes(study: Study, final: Candidate) -> list[str]:
         notes.append(
             f"every trial ran at {format_factor(study.scale)} of the data, caches, memtables and "
             "logs; sizes here are for the full data"
+        )
+    machine = study.profile.hardware
+    if study.question.clock == "simulated" and machine.detect and not machine.drive:
+        notes.append(
+            "the drive of this machine was not measured: that of the simulation is assumed, as the "
+            "machine's file says"
         )
     notes += final.trials[-1].notes
     unsteady = sum(trial.steady is False for trial in final.trials)

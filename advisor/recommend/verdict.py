@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from advisor.goal import Goal
 from advisor.knobs import Engine
@@ -13,6 +13,11 @@ from advisor.recommend import wording
 from advisor.search import VERDICT_RUNS
 from advisor.search.ranking import Candidate, loss
 from advisor.trial import Trial
+
+OWN_ENGINES = (
+    "Both are this program's own engines, without what a call of RocksDB, MyRocks or InnoDB takes "
+    "beyond theirs, so a server may decide otherwise"
+)
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,11 @@ class EngineVerdict:
     comparison: Comparison | None
     """Absent if one of them has no settings that keep the goal's limits."""
     text: str
+
+    def of_own_engines(self) -> EngineVerdict:
+        """The same where the runs charged no calls of products, which it then says; an open one
+        claims nothing that would need it."""
+        return replace(self, text=f"{self.text}. {OWN_ENGINES}") if self.winner else self
 
 
 def engine_verdict(

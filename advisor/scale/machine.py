@@ -35,12 +35,10 @@ def machine_spec(
     batch_bytes: int = 0,
 ) -> HardwareSpec:
     """The machine for data shrunk by `scale`, with this much memory for the page cache at full
-    size, and for an engine that writes so many bytes in one batch at any scale. The device of a
-    calibrated machine was measured through its page cache and gets none of its own."""
-    page_cache = 0 if machine.detect else round(max(0, page_cache_bytes) * scale.factor)
+    size, and for an engine that writes so many bytes in one batch at any scale."""
     return {
         "cores": machine.cpu_cores,
-        "page_cache_bytes": page_cache,
+        "page_cache_bytes": round(max(0, page_cache_bytes) * scale.factor),
         "device": device_spec(machine.device, scale, batch_bytes),
         "cost": {
             "work_ns": {str(work): ns for work, ns in machine.work_ns.items()},

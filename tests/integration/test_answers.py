@@ -9,11 +9,16 @@ import pytest
 
 from advisor import report
 from advisor.errors import WorkError
+from advisor.hardware import hardware
 from advisor.knobs import Engine, defaults
 from advisor.recommend import Recommendation, about_engine, about_settings, recommend, warning
+from advisor.recommend.verdict import OWN_ENGINES
 from advisor.search import Question, Study
+from advisor.trial import Clock
 from tests.support.fake_core import FakeCore, RunError
 from tests.support.problems import problem, study
+from tui import delivery
+from tui.session import outcome_of
 
 JOBS = "max_background_jobs"
 FEW_JOBS = defaults("lsm")[JOBS]
@@ -131,8 +136,45 @@ def test_an_engine_that_reaches_no_limit_loses_after_two_runs(tmp_path: Path) ->
     made, found = answered(tmp_path, goal, FakeCore(), 12)
     runs = sum(trial.engine == "btree" for trial in made.trials)
     assert about_engine(found) == (
-        f"lsm wins: none of {runs} runs of btree reached write_kb_per_op <= 5"
+        f"lsm wins: none of {runs} runs of btree reached write_kb_per_op <= 5. {OWN_ENGINES}"
     )
+
+
+@pytest.mark.parametrize(
+    ("machine", "clock", "says_so"),
+    [
+        ("this-machine", "measured", True),
+        ("this-machine", "simulated", True),
+        ("nvme-2024", "measured", True),
+        ("nvme-2024", "simulated", False),
+    ],
+)
+def test_a_verdict_without_the_calls_of_products_says_so_wherever_it_is_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], machine: str, clock: Clock, says_so: bool
+) -> None:
+    asked = Question(problem(hardware=machine), clock=clock)
+    made = study(tmp_path, question=asked, core=FakeCore(), trials=12)
+    made.run()
+    found = recommend(made)
+    assert found.verdict is not None and found.verdict.winner is not None
+    delivery.print_advice(found)
+    shown = capsys.readouterr().out
+    app = outcome_of(found, "").verdict
+    told = delivery.document(found)["verdict"]
+    for text in (about_engine(found), report.markdown(found), shown, app, told):
+        assert text.count(OWN_ENGINES) == says_so
+
+
+@pytest.mark.parametrize(("drive", "says_so"), [(None, True), ("ext4 on vda", False)])
+def test_a_simulation_on_an_assumed_drive_says_so(
+    tmp_path: Path, drive: str | None, says_so: bool
+) -> None:
+    machine = hardware("this-machine").model_copy(update={"drive": drive})
+    asked = Question(problem(hardware=machine), clock="simulated")
+    made = study(tmp_path, question=asked, core=FakeCore(), trials=2)
+    made.run()
+    notes = " ".join(recommend(made).notes)
+    assert ("the drive of this machine was not measured" in notes) == says_so
 
 
 def test_the_report_of_a_losing_engine_says_which_one_won(tmp_path: Path) -> None:

@@ -13,9 +13,11 @@ from typer.testing import CliRunner, Result
 
 import tui.commands.results as command_of_results
 from advisor import core
+from advisor.calibration import machine
 from advisor.profile import load, shipped
 from advisor.store import Store
 from tests.support.calibration_core import WorkingCore
+from tests.support.drives import PLACE, probed, storage
 from tests.support.fake_core import FakeCore, FakeRun
 from tests.support.problems import record
 from tui.cli import app
@@ -524,17 +526,36 @@ def test_a_calibration_is_kept_as_this_machine(
     monkeypatch: pytest.MonkeyPatch, own_config: Path
 ) -> None:
     monkeypatch.setattr(core, "load", WorkingCore)
+    monkeypatch.setattr(machine, "probe", probed)
     assert "not calibrated" in refused("run", "ycsb-a", "--engine", "lsm", "--simulate")
     told = document("doctor", "--calibrate")
     path = own_config / "tunebench" / "hardware" / "this-machine.toml"
     assert told["file"] == str(path)
     assert set(told["determined"]) <= set(told["work_ns"])
+    assert told["storage"]["disks"] == list(PLACE.disks)
+    assert told["storage"]["drive"]["random_reads"][0]["mean_us"] == pytest.approx(80)
     found = {one["what"]: one for one in document("doctor")["findings"]}
     assert found["calibration"]["state"] == "ok"
+    assert PLACE.words in found["calibration"]["text"]
     assert "--force" in refused("doctor", "--calibrate")
-    assert invoke("doctor", "--calibrate", "--force").exit_code == 0
+    shown = invoke("doctor", "--calibrate", "--force")
+    assert shown.exit_code == 0
+    assert f"/var/tmp: {PLACE.words}; direct I/O" in shown.stdout
+    assert "12,500/s, 80 µs" in shown.stdout
     monkeypatch.setattr(core, "load", FakeCore)
     assert document("run", "ycsb-a", "--engine", "lsm", "--simulate")["clock"] == "simulated"
+
+
+def test_a_drive_that_was_not_measured_is_told_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(core, "load", WorkingCore)
+    unmeasured = storage(unmeasured="tmpfs is memory and has no drive")
+    monkeypatch.setattr(machine, "probe", lambda *_: unmeasured)
+    shown = invoke("doctor", "--calibrate").stdout
+    assert "The drive was not measured: tmpfs is memory and has no drive" in shown
+    assert "MB/s" not in shown
+    found = {one["what"]: one for one in document("doctor")["findings"]}
+    assert found["calibration"]["state"] == "note"
+    assert "the drive was not measured" in found["calibration"]["text"]
 
 
 def test_an_interrupted_calibration_writes_nothing(

@@ -2,12 +2,13 @@
 written is the profile that a simulation takes."""
 
 import typing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from advisor import _core
-from advisor.calibration import calibrate, to_toml
+from advisor.calibration import calibrate, machine, to_toml
 from advisor.calibration.fit import Observation, fit
 from advisor.calibration.runs import FIXED, RUNS
 from advisor.core import Cancelled
@@ -15,7 +16,9 @@ from advisor.errors import InputError
 from advisor.hardware import FIGURES_VERSION, Call, Hardware, Work, hardware, processor
 from advisor.knobs import catalogue
 from advisor.scale import device_spec, machine_spec
+from tests.calibration.compare import Case, through_page_cache
 from tests.support.calibration_core import WorkingCore
+from tests.support.drives import PLACE, drive, probed, storage
 from tests.support.fake_core import WORK_NS
 
 TRUE = {"call": 200.0, "compare": 8.0, "copy_byte": 0.1}
@@ -25,6 +28,12 @@ WORK = [
     {"call": 10, "compare": 200},
     {"call": 10, "compare": 20, "copy_byte": 100_000},
 ]
+
+
+@pytest.fixture(autouse=True)
+def known_drive(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`test_drive_probe` asks a real one."""
+    monkeypatch.setattr(machine, "probe", probed)
 
 
 def observed(work: dict[str, int]) -> Observation:
@@ -70,20 +79,27 @@ def test_the_written_profile_is_this_machine_at_the_fitted_costs(own_config: Pat
     folder = own_config / "tunebench" / "hardware"
     folder.mkdir(parents=True)
     (folder / "this-machine.toml").write_text(to_toml(found))
-    machine = hardware("this-machine")
-    assert machine.calibrated
-    assert machine.processor == processor()
-    assert machine.unfit == ""
-    assert machine.work_ns == pytest.approx(WORK_NS, rel=0.05)
-    assert device_spec(machine.device)["sync_us"] == pytest.approx(found.storage.sync_us, abs=0.1)
+    own = hardware("this-machine")
+    assert own.calibrated
+    assert own.processor == processor()
+    assert own.unfit == ""
+    assert own.work_ns == pytest.approx(WORK_NS, rel=0.05)
+    assert own.drive == PLACE.words
+    assert device_spec(own.device)["sync_us"] == drive().sync_us
+    assert device_spec(own.device)["read_latency_us"] == pytest.approx(80)
 
 
-def test_every_figure_of_the_written_device_is_named_in_its_source(own_config: Path) -> None:
-    path = own_config.parent / "here.toml"
-    path.write_text(to_toml(calibrate(core=WorkingCore())))
-    device = hardware(path).device
-    figures = set(type(device).model_fields) - {"kind", "source"}
-    assert [figure for figure in sorted(figures) if figure not in device.source] == []
+def test_the_profile_of_a_machine_whose_drive_was_not_measured_says_so(tmp_path: Path) -> None:
+    found = calibrate(core=WorkingCore())
+    unmeasured = storage(unmeasured="tmpfs is memory and has no drive")
+    path = tmp_path / "here.toml"
+    path.write_text(to_toml(replace(found, storage=unmeasured)))
+    own = hardware(path)
+    assert own.unfit == ""
+    assert own.drive is None
+    assert own.device.source.startswith("The drive was not measured: tmpfs is memory")
+    shipped = hardware("this-machine").device
+    assert device_spec(own.device) == device_spec(shipped)
 
 
 def test_a_profile_of_another_processor_is_unfit_for_this_one() -> None:
@@ -139,6 +155,16 @@ def test_the_core_takes_every_call_of_every_product() -> None:
 def test_the_core_takes_every_run() -> None:
     for run in RUNS:
         _core.Run(run.spec("/nowhere"))
+
+
+def test_measured_runs_are_compared_with_a_machine_without_a_drive_to_wait_for() -> None:
+    found = through_page_cache(hardware("nvme-2024"))
+    spec = Case("reads", {"kind": "db_bench", "keys": 1000}, 1 << 20, 1).spec("lsm", 1)
+    assert _core.Run({**spec, "clock": "simulated", "hardware": machine_spec(found)})
+    device, before = device_spec(found.device), device_spec(hardware("nvme-2024").device)
+    assert device["read_latency_us"] < 1 < before["read_latency_us"]
+    kept = ("sync_us", "write_mb_per_s", "capacity_bytes")
+    assert [device[name] for name in kept] == [before[name] for name in kept]
 
 
 def test_an_own_machine_is_found_by_its_name_before_a_shipped_one(own_config: Path) -> None:

@@ -63,6 +63,11 @@ def test_a_profile_is_read_from_a_file(tmp_path: Path) -> None:
     }
 
 
+def test_every_shipped_profile_says_which_machine_it_means() -> None:
+    for name, found in profile.shipped().items():
+        assert ("on this machine" if found.hardware.detect else "on a ") in found.text, name
+
+
 def test_clients_default_to_what_is_usual_for_the_workload(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(GOOD.replace("clients = 4\n", ""))

@@ -1,13 +1,14 @@
-"""`tunebench doctor --calibrate`: measure this CPU and its storage, and keep what was found as the
+"""`tunebench doctor --calibrate`: measure this CPU and its drive, and keep what was found as the
 hardware `this-machine`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 if TYPE_CHECKING:
     from advisor.calibration import Calibration
+    from advisor.calibration.device import Drive, Storage
 
 BUSY_RATIO = 0.9
 """A run that only computes has less of a core than this where other programs take their share."""
@@ -24,7 +25,7 @@ def calibrate(path: Path | None, force: bool, as_json: bool) -> None:
 
     target = path or user_folder() / f"{THIS_MACHINE}.toml"
     check_target(target, force)
-    narrate("calibrating: about a minute; other programs should rest meanwhile")
+    narrate("calibrating: a minute and a half; other programs should rest meanwhile")
     with LiveLine() as line:
         found = calibration.calibrate(
             on_run=lambda number, count, name: line.show(f"{number} of {count} · {name}")
@@ -52,13 +53,43 @@ def _document(found: "Calibration", target: Path) -> dict[str, object]:
         "determined": sorted(found.fit.determined),
         "open_ratio": found.fit.open_ratio,
         "runs": found.fit.ratios,
-        "sync_us": found.storage.sync_us,
-        "write_mb_per_s": found.storage.write_mb_per_s,
+        "storage": _storage_document(found.storage),
     }
 
 
+def _storage_document(storage: "Storage") -> dict[str, Any]:
+    drive = storage.drive
+    document: dict[str, Any] = {
+        "folder": storage.folder,
+        "file_system": storage.place.file_system,
+        "source": storage.place.source or None,
+        "disks": storage.place.disks,
+        "unmeasured": storage.unmeasured or None,
+        "drive": None,
+    }
+    if drive is not None:
+        document["drive"] = {
+            "file_bytes": drive.file_bytes,
+            "random_reads": [
+                {
+                    "bytes": reads.bytes,
+                    "in_flight": reads.in_flight,
+                    "per_s": reads.per_s,
+                    "mean_us": reads.mean_us,
+                }
+                for reads in drive.reads
+            ],
+            "ended_by_probe": drive.ended_by_probe,
+            "read_mb_per_s": drive.read_mb_per_s,
+            "write_mb_per_s": drive.write_mb_per_s,
+            "write_us": drive.write_us,
+            "sync_us": drive.sync_us,
+            "grown_sync_us": drive.grown_sync_us,
+        }
+    return document
+
+
 def _print(found: "Calibration", target: Path) -> None:
-    from tui import format as fmt
     from tui.output import Column, print_table
 
     columns = [Column("work"), Column("ns per unit", right=True), Column("determined")]
@@ -75,9 +106,47 @@ def _print(found: "Calibration", target: Path) -> None:
         f"{misses[len(misses) // 2]:.0%} for half of them; the furthest off, {name}, "
         f"{ratio:.2f} times what was measured"
     )
-    storage = found.storage
-    typer.echo(
-        f"storage in {storage.folder}: a sync takes {fmt.latency(storage.sync_us)}, "
-        f"{storage.write_mb_per_s:.0f} MB/s become durable"
-    )
+    typer.echo()
+    _print_storage(found.storage)
     typer.echo(f"wrote {target}; simulate this machine with --hardware this-machine --simulate")
+
+
+def _print_storage(storage: "Storage") -> None:
+    place = f"{storage.folder}: {storage.place.words}"
+    if storage.drive is None:
+        typer.echo(
+            f"{place}. The drive was not measured: {storage.unmeasured}. The file has assumptions "
+            "in its place, and says so; TMPDIR=FOLDER before the command names another folder"
+        )
+        return
+    typer.echo(f"{place}; direct I/O, past the page cache:")
+    _print_reads(storage.drive)
+    _print_rest(storage.drive)
+
+
+def _print_reads(drive: "Drive") -> None:
+    from advisor.calibration.device import IN_FLIGHT, READ_SIZES
+    from advisor.sizes import format_size
+    from tui import format as fmt
+    from tui.output import Column, print_table
+
+    columns = [Column("random reads")]
+    columns += [Column(f"{depth} in flight", right=True) for depth in IN_FLIGHT]
+    rows = []
+    for size in READ_SIZES:
+        found = [drive.read(size, depth) for depth in IN_FLIGHT]
+        cells = [f"{reads.per_s:,.0f}/s, {fmt.latency(reads.mean_us)}" for reads in found]
+        rows.append([format_size(size), *cells])
+    print_table(columns, rows)
+    if drive.ended_by_probe:
+        typer.echo("the probe took a whole processor: the drive may serve more reads than that")
+
+
+def _print_rest(drive: "Drive") -> None:
+    from tui import format as fmt
+
+    typer.echo(
+        f"in sequence: {drive.read_mb_per_s:,.0f} MB/s read, {drive.write_mb_per_s:,.0f} MB/s "
+        f"written; a write of 4 KiB {fmt.latency(drive.write_us)}, a sync "
+        f"{fmt.latency(drive.sync_us)}, {fmt.latency(drive.grown_sync_us)} where the file grew"
+    )

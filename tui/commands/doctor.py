@@ -53,8 +53,9 @@ def doctor(
         bool,
         typer.Option(
             "--calibrate",
-            help="Measure for about a minute what work costs on this CPU and what its storage "
-            "takes, and keep it as the hardware this-machine, which can then be simulated.",
+            help="Measure for a minute and a half what work costs on this CPU and what its drive "
+            "does, and keep it as the hardware this-machine, which can then be simulated. The "
+            "drive is that of the folder for temporary files (TMPDIR).",
         ),
     ] = False,
     output: OUTPUT = None,
@@ -131,7 +132,10 @@ def _calibration() -> Finding:
     if machine.unfit:
         text = f"{machine.unfit}: --calibrate, and it can be simulated"
         return Finding("calibration", "note", text)
-    return Finding("calibration", "ok", f"of {machine.calibrated}, for {machine.processor}")
+    text = f"of {machine.calibrated}, for {machine.processor}"
+    if not machine.drive:
+        return Finding("calibration", "note", f"{text}; the drive was not measured")
+    return Finding("calibration", "ok", f"{text} and {machine.drive}")
 
 
 def _memory() -> Finding:

@@ -1,0 +1,145 @@
+"""From what a drive did to the figures of the device model (`rust_core/src/device/flash.rs`), with
+the text that says which figure comes from what.
+
+The model knows two ends of random reads: channels, each of which takes a read's latency, and the
+link, which takes a time per command and one per byte. A drive that is asked from outside shows how
+many reads it serves, not where they end. So there are as many channels as its reads of 4 KiB need,
+by Little's law, and what is left of a read's share of the time is the link's command.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from math import ceil
+from statistics import mean
+from textwrap import fill
+
+from advisor.calibration.device import IN_FLIGHT, READ_SIZES, STREAMS, Drive, Storage
+from advisor.data import data_path
+from advisor.hardware import hardware_from
+from advisor.sizes import format_size
+
+Figures = Mapping[str, object]
+
+WIDTH = 100
+SMALL = READ_SIZES[0]
+COMMANDED = READ_SIZES[:2]
+"""Reads that are no more than one piece of the model's channels: what holds back many of them is
+their number. Of larger ones it is their bytes."""
+
+ASSUMED: Figures = {
+    "over_provisioning": 0.28,
+    "fullness": 0.0,
+    "program_us": 0,
+    "buffer_bytes": "64MiB",
+    "page_bytes": "4KiB",
+    "superblock_bytes": "256MiB",
+    "victim": "greedy",
+    "moved_pages": "apart",
+    "rated_cycles": 3000,
+}
+"""What no probe from outside shows: usual for flash."""
+
+
+def figures(storage: Storage) -> Figures:
+    """The device as a hardware profile takes it, the source of its figures included."""
+    if storage.drive is None:
+        return _shipped() | {"source": _assumed_source(storage)}
+    return {
+        "kind": "flash",
+        "source": _filled(_measured_source(storage, storage.drive)) + _table(storage.drive),
+        "capacity_bytes": storage.capacity_bytes,
+        **_measured(storage.drive),
+        **ASSUMED,
+    }
+
+
+def _measured(drive: Drive) -> dict[str, object]:
+    single, most = drive.read(SMALL, 1), drive.most(SMALL)
+    link_mb_per_s = max(
+        drive.read_mb_per_s, drive.write_mb_per_s, *(reads.mb_per_s for reads in drive.reads)
+    )
+    left_us = (1e6 / drive.most(size).per_s - size / link_mb_per_s for size in COMMANDED)
+    command_us = max(0.0, mean(left_us))
+    return {
+        "channels": max(1, ceil(most.per_s * single.mean_us / 1e6)),
+        "read_latency_us": round(single.mean_us, 1),
+        "write_latency_us": round(drive.write_us, 1),
+        "sync_us": round(drive.sync_us, 1),
+        "read_mb_per_s": round(drive.read_mb_per_s, 1),
+        "write_mb_per_s": round(drive.write_mb_per_s, 1),
+        "link_mb_per_s": round(link_mb_per_s, 1),
+        "sync_alone": False,
+        "link_command_us": 0.0 if drive.ended_by_probe else round(command_us, 2),
+    }
+
+
+def _measured_source(storage: Storage, drive: Drive) -> Iterator[str]:
+    most = drive.most(SMALL)
+    yield (
+        f"Measured with direct I/O in {storage.folder}, {storage.place.words}, over a file of "
+        f"{format_size(drive.file_bytes)}: medians of rounds that lie apart. What a host or a "
+        "drive keeps of what was written lately, and bursts that a volume allows for a while, are "
+        "in them."
+    )
+    yield "read_latency_us: the mean of random reads of 4 KiB, one at a time."
+    yield (
+        f"channels: as many as the most of such reads take, {most.per_s:,.0f} per second with "
+        f"{most.in_flight} in flight, x read_latency_us. "
+        + (PROBE_ENDED if drive.ended_by_probe else DRIVE_ENDED)
+    )
+    yield (
+        f"read_mb_per_s, write_mb_per_s: in sequence, pieces of 1 MiB, {STREAMS} in flight; a "
+        "write counts when it is durable. link_mb_per_s: assumption, the most bytes of any of "
+        "these reads and writes: it carries at least that."
+    )
+    yield "write_latency_us: the mean of writes of 4 KiB over what is there, one at a time."
+    yield (
+        "sync_us: the mean of fdatasyncs after such a write. After a block that was appended they "
+        f"took {drive.grown_sync_us:.1f} us, where the simulated file system writes 3 blocks and "
+        "syncs twice."
+    )
+    yield "capacity_bytes: of the file system."
+    yield (
+        "over_provisioning, program_us, buffer_bytes, page_bytes, superblock_bytes, victim, "
+        "moved_pages, rated_cycles: assumptions, usual for flash. fullness: assumption, the "
+        "database alone. sync_alone: assumption, the drive queues syncs."
+    )
+
+
+PROBE_ENDED = (
+    "The probe itself took a processor by then: it is what the drive does at least. "
+    "link_command_us: 0, not seen."
+)
+DRIVE_ENDED = (
+    "link_command_us: what is left of such a read's share of the time beside its bytes on the "
+    "link, and the same of 16 KiB: the mean of both."
+)
+
+
+def _assumed_source(storage: Storage) -> str:
+    return _filled(
+        [
+            f"The drive was not measured: {storage.unmeasured} ({storage.folder}). No figure here "
+            "is of this machine.",
+            str(_shipped()["source"]),
+        ]
+    )
+
+
+def _filled(paragraphs: Iterable[str]) -> str:
+    return "".join(fill(text, WIDTH, break_on_hyphens=False) + "\n" for text in paragraphs)
+
+
+def _table(drive: Drive) -> str:
+    lines = [f"Random reads per second with {', '.join(map(str, IN_FLIGHT))} in flight:\n"]
+    for size in READ_SIZES:
+        rates = ", ".join(f"{drive.read(size, depth).per_s:,.0f}" for depth in IN_FLIGHT)
+        lines.append(f"{format_size(size)}: {rates}\n")
+    return "".join(lines)
+
+
+def _shipped() -> dict[str, object]:
+    """The device that stands for this machine's as long as nobody measured it."""
+    machine = hardware_from(data_path("profiles", "hardware", "this-machine.toml"))
+    return machine.device.model_dump(mode="json")
