@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::table::Transaction;
 use crate::table::keys::begin;
 use crate::task::Task;
+use crate::workload::pace::Pace;
 use crate::workload::random::{Random, Stream};
 use crate::workload::{Client, Plan};
 use std::marker::PhantomData;
@@ -68,8 +69,7 @@ pub struct Inserter<T> {
     shared: Arc<Shared>,
     random: Random,
     rows: Vec<Purchase>,
-    /// When the rate limit allows the next batch.
-    next_batch_ns: u64,
+    pace: Pace,
     /// Bytes of a batch; rows are all of one size.
     batch_bytes: u64,
     change: Transaction,
@@ -90,7 +90,7 @@ impl<T: Table> Inserter<T> {
         Self {
             random,
             rows: Vec::new(),
-            next_batch_ns: 0,
+            pace: Pace::default(),
             batch_bytes: sample.user_bytes() * shared.parameters.rows_per_commit,
             change: Transaction::default(),
             key: Vec::new(),
@@ -128,8 +128,7 @@ impl<T: Table> Client for Inserter<T> {
         self.rows.clear();
         self.rows.extend((0..operations).map(|_| T::draw(&mut self.random, parameters.data_bytes)));
         let takes_ns = (operations * NANOSECONDS).checked_div(parameters.inserts_per_second).unwrap_or(0);
-        let earliest_ns = self.next_batch_ns.max(now_ns);
-        self.next_batch_ns = earliest_ns + takes_ns;
+        let earliest_ns = self.pace.start(now_ns, takes_ns);
         Some(Plan { operations, earliest_ns, ..Plan::write(INSERT, self.batch_bytes) })
     }
 
