@@ -8,6 +8,7 @@ mod client;
 pub mod db_bench;
 pub mod distributions;
 pub mod insert_benchmark;
+pub mod key_value;
 mod kinds;
 pub mod linkbench;
 pub mod load_rows;
