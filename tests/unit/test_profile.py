@@ -166,8 +166,10 @@ def test_parameters_are_checked_by_their_kind(table: object, good: bool) -> None
     [
         ({"kind": "linkbench"}, 800, 11),
         ({"kind": "db_bench", "value_bytes": 400}, 416, 1),
+        ({"kind": "key_value", "key_bytes": 20, "value_bytes": 1000}, 1020, 1),
         ({"kind": "ycsb", "fields": 5}, 523, 1),
         ({"kind": "insert_benchmark"}, 88, 4),
+        ({"kind": "insert_benchmark", "data_bytes": 200}, 278, 4),
         ({"kind": "sysbench", "tables": 4}, 784, 8),
     ],
 )

@@ -19,6 +19,8 @@ fn specs() -> Vec<Value> {
     let workloads = [
         json!({"kind": "linkbench", "ids": 1_500, "load_batch_rows": 64}),
         json!({"kind": "db_bench", "benchmark": "fillrandom", "keys": 8_000}),
+        json!({"kind": "key_value", "keys": 4_000, "value_size_distribution": "uniform", "distribution": "zipfian",
+            "writers": 1, "writes_per_second": 100}),
         json!({"kind": "ycsb", "mix": "A", "records": 1_000}),
         json!({"kind": "insert_benchmark", "rows": 2_000, "rows_per_commit": 20, "query_clients": 2}),
         json!({"kind": "sysbench", "table_size": 4_000, "distribution": "pareto", "load_batch_rows": 64}),

@@ -1,8 +1,10 @@
 //! RocksDB's db_bench: loops over numbered keys, without transactions or indexes.
 
 use super::load_rows::LoadRows;
+use super::pace::Pace;
 use super::permute::RandomOrder;
 use super::random::{Random, Stream};
+use super::scan::scan;
 use super::values::Compressible;
 use super::{Client, Plan, Workload, with_kind};
 use crate::engine::{Commit, Engine, KeyLayout, WriteBatch};
@@ -169,7 +171,7 @@ impl Workload for DbBench {
             sequence: share(index.into())..share(u64::from(index) + 1),
             writer: Writer::new(shared.clone()),
             number: 0,
-            next_write_ns: 0,
+            pace: Pace::default(),
             key: Vec::new(),
             value: Vec::new(),
         })
@@ -247,8 +249,7 @@ struct Looper {
     writer: Writer,
     /// The key that the next read starts at.
     number: u64,
-    /// When the rate limit allows the next write.
-    next_write_ns: u64,
+    pace: Pace,
     key: Vec<u8>,
     value: Vec<u8>,
 }
@@ -260,23 +261,7 @@ impl Looper {
         let plan = self.writer.prepare((0..shared.parameters.batch).map(|_| random.below(keys)))?;
         let rate = if shared.parameters.benchmark == "readwhilewriting" { shared.parameters.write_rate } else { 0 };
         let Some(takes_ns) = (plan.write_bytes * 1_000_000_000).checked_div(rate) else { return Some(plan) };
-        let earliest_ns = self.next_write_ns.max(now_ns);
-        self.next_write_ns = earliest_ns + takes_ns;
-        Some(Plan { earliest_ns, ..plan })
-    }
-
-    fn seek(&mut self, engine: &dyn Engine, task: &mut Task) -> Result<()> {
-        let mut entries = engine.iterator(task)?;
-        entries.seek(task, &self.key)?;
-        for _ in 0..self.writer.shared.parameters.seek_nexts {
-            if !entries.valid() {
-                break;
-            }
-            self.value.clear();
-            self.value.extend_from_slice(entries.value());
-            entries.next(task)?;
-        }
-        Ok(())
+        Some(Plan { earliest_ns: self.pace.start(now_ns, takes_ns), ..plan })
     }
 }
 
@@ -305,7 +290,7 @@ impl Client for Looper {
         match self.role {
             Role::FillSequential | Role::WriteRandom => self.writer.write(engine, task),
             Role::Read => engine.get(task, &self.key, &mut self.value).map(drop),
-            Role::Seek => self.seek(engine, task),
+            Role::Seek => scan(engine, task, &self.key, self.writer.shared.parameters.seek_nexts, &mut self.value),
         }
     }
 

@@ -1,5 +1,5 @@
-//! The distributions of LinkBench besides Zipf: log-normal sizes, geometric counts, and the measured out-degree of
-//! nodes.
+//! Distributions besides Zipf: LinkBench's log-normal sizes, geometric counts and measured out-degree of nodes, and
+//! db_bench's sizes around a mean.
 
 use super::random::Random;
 use std::sync::LazyLock;
@@ -37,6 +37,33 @@ impl Geometric {
     pub fn draw(&self, random: &mut Random) -> u64 {
         let failures = libm::log(1.0 - random.unit()) / libm::log(1.0 - self.p);
         (failures as u64 + 1).min(self.max)
+    }
+}
+
+/// Sizes around a mean, as db_bench draws those of its values between a smallest and a largest one
+/// (`value_size_distribution_type`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Around {
+    /// All of this size.
+    Fixed(u64),
+    /// Any size between the two is as frequent.
+    Uniform(u64, u64),
+    /// Normal, with six standard deviations between the two, and clipped there.
+    Normal(u64, u64),
+}
+
+impl Around {
+    /// A random size.
+    pub fn draw(self, random: &mut Random) -> u64 {
+        match self {
+            Self::Fixed(size) => size,
+            Self::Uniform(smallest, largest) => smallest + random.below(largest - smallest + 1),
+            Self::Normal(smallest, largest) => {
+                let (middle, deviation) = ((smallest + largest) as f64 / 2.0, (largest - smallest) as f64 / 6.0);
+                let size = (middle + random.gaussian() * deviation).round();
+                size.clamp(smallest as f64, largest as f64) as u64
+            }
+        }
     }
 }
 
@@ -110,6 +137,23 @@ mod tests {
         let (count, mut random) = (Geometric { p: 0.382, max: 128 }, Random::from_seed(5));
         let found = mean(400_000, |_| count.draw(&mut random));
         assert!((found - 1.0 / 0.382).abs() < 0.02, "{found}");
+    }
+
+    #[test]
+    fn sizes_around_a_mean_keep_to_their_range_and_their_spread() {
+        for (sizes, deviation) in [
+            (Around::Fixed(400), 0.0),
+            (Around::Uniform(200, 600), 400.0 / 12_f64.sqrt()),
+            (Around::Normal(200, 600), 400.0 / 6.0),
+        ] {
+            let mut random = Random::from_seed(1);
+            let drawn: Vec<f64> = (0..100_000).map(|_| sizes.draw(&mut random) as f64).collect();
+            assert!(drawn.iter().all(|size| (200.0..=600.0).contains(size)), "{sizes:?}");
+            let mean = drawn.iter().sum::<f64>() / 1e5;
+            let variance = drawn.iter().map(|size| (size - mean) * (size - mean)).sum::<f64>() / 1e5;
+            assert!((mean - 400.0).abs() < 1.0, "{sizes:?}: mean {mean}");
+            assert!((variance.sqrt() - deviation).abs() < 1.0, "{sizes:?}: deviation {}", variance.sqrt());
+        }
     }
 
     #[test]

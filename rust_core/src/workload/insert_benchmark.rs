@@ -12,7 +12,7 @@ use crate::engine_options;
 use crate::error::{Error, Result};
 use crate::options::Accepts;
 use client::{Inserter, Loader, Query};
-use schema::{Current, MOST_INDEXES, Of2012, Purchases, Table};
+use schema::{Current, MOST_DATA_BYTES, MOST_INDEXES, Of2012, Purchases, Table};
 use serde_json::{Map, Value};
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -30,6 +30,9 @@ engine_options! {
             "Rows that are loaded in key order before the run.";
         rows_per_commit: u64 = 1000u64, Accepts::Range(1.0, 1e6),
             "Rows of one batch; a batch counts as so many operations.";
+        data_bytes: u64 = 10u64, Accepts::Range(0.0, MOST_DATA_BYTES as f64),
+            "Bytes of the column data, by which rows are wider; the second half is random (data_length_max, which is \
+             data_length_min here).";
         secondary_indexes: u64 = 3u64, Accepts::Range(0.0, MOST_INDEXES as f64),
             "Secondary indexes: marketsegment, registersegment, pdc, in this order.";
         unique_check: bool = true, Accepts::Switch,

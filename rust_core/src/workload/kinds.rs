@@ -1,7 +1,7 @@
 //! Every kind of workload by its name.
 
 use super::client::Workload;
-use super::{db_bench, insert_benchmark, linkbench, sysbench, tpcc, ycsb};
+use super::{db_bench, insert_benchmark, key_value, linkbench, sysbench, tpcc, ycsb};
 use crate::error::{Error, Result};
 use crate::options::OptionInfo;
 use crate::scale::Scale;
@@ -33,12 +33,16 @@ macro_rules! kind {
     };
 }
 
-const KINDS: [Kind; 6] = [
+const KINDS: [Kind; 7] = [
     kind!(
         linkbench,
         "Facebook's social graph: links, nodes and counts with a covering secondary index, half of the requests lists."
     ),
     kind!(db_bench, "RocksDB's db_bench: single-benchmark loops over numbered keys with uniform draws."),
+    kind!(
+        key_value,
+        "A key-value store of one's own: blind puts, reads, scans and inserts in any mix, at a rate or flat out."
+    ),
     kind!(ycsb, "YCSB core workloads A to F: one table of ten-field records with Zipfian requests."),
     kind!(
         insert_benchmark,
@@ -95,7 +99,8 @@ mod tests {
             (json!({}), "workload.kind: found nothing"),
             (
                 json!({"kind": "tpch"}),
-                "workload.kind: found \"tpch\", accepted: linkbench, db_bench, ycsb, insert_benchmark, sysbench, tpcc",
+                "workload.kind: found \"tpch\", accepted: linkbench, db_bench, key_value, ycsb, insert_benchmark, \
+                 sysbench, tpcc",
             ),
             (json!({"kind": "linkbench", "idz": 5}), "workload.idz: found 5, accepted: a parameter of ids"),
             (json!({"kind": "linkbench", "ids": -5}), "workload.ids: found -5"),

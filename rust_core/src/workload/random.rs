@@ -75,8 +75,8 @@ impl Random {
     }
 }
 
-/// The finalizer of SplitMix64.
-fn mix(word: u64) -> u64 {
+/// The generator of SplitMix64: each word has an image of its own, and neighbours land far apart.
+pub fn mix(word: u64) -> u64 {
     let mut z = word.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

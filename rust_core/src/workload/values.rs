@@ -73,6 +73,30 @@ impl Compressible {
     }
 }
 
+/// Bytes that compress only where they are meant to: in pieces of 100, so that every block of a long value has its
+/// share, random bytes of all 256 values, then zeros. db_bench's and YCSB's printable letters hold 6.6 bits in 8, so
+/// that an entropy coder takes off a fifth of what should not compress at all. A run of zeros costs zstd a byte, Snappy
+/// and LZ4 up to 8.
+pub fn push_bytes(random: &mut Random, bytes: usize, compressible_share: f64, value: &mut Vec<u8>) {
+    let start = value.len();
+    let (mut done, mut drawn) = (0, 0);
+    while done < bytes {
+        done = bytes.min(done + COMPRESSIBLE_PIECE_BYTES);
+        let random_so_far = (done as f64 * (1.0 - compressible_share)).round() as usize;
+        push_random(random, random_so_far - drawn, value);
+        drawn = random_so_far;
+        value.resize(start + done, 0);
+    }
+}
+
+fn push_random(random: &mut Random, bytes: usize, value: &mut Vec<u8>) {
+    let end = value.len() + bytes;
+    while value.len() < end {
+        let word = random.bits().to_le_bytes();
+        value.extend_from_slice(&word[..word.len().min(end - value.len())]);
+    }
+}
+
 /// YCSB's `RandomByteIterator`: six printable bytes from each 32 random bits, uneven as they are there.
 pub fn push_ycsb_field(random: &mut Random, bytes: usize, value: &mut Vec<u8>) {
     let end = value.len() + bytes;
@@ -113,6 +137,38 @@ mod tests {
             let found = zstd_ratio(&block);
             assert!((0.75 * ratio..1.15 * ratio).contains(&found), "asked {ratio}: {found}");
         }
+    }
+
+    #[test]
+    fn bytes_compress_by_their_share_under_every_compressor() {
+        for share in [0.0, 0.2, 0.5, 0.8, 1.0] {
+            for bytes in [40, 100, 400, 16_384] {
+                let (mut random, mut block) = (Random::from_seed(1), Vec::new());
+                (0..16_384 / bytes).for_each(|_| push_bytes(&mut random, bytes, share, &mut block));
+                let snappy = snap::raw::Encoder::new().compress_vec(&block).unwrap().len() as f64;
+                let lz4 = lz4_flex::block::compress(&block).len() as f64;
+                let size = block.len() as f64;
+                // What it takes to find the zeros of a piece, and to say where they are.
+                let most = 1.0 - share + 9.0 / bytes.min(COMPRESSIBLE_PIECE_BYTES) as f64;
+                for found in [snappy / size, lz4 / size, zstd_ratio(&block)] {
+                    assert!((1.0 - share..most).contains(&found), "{share} of {bytes}: {found}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_random_part_of_a_value_has_its_share_and_all_bytes() {
+        let (mut random, mut value) = (Random::from_seed(1), vec![7]);
+        push_bytes(&mut random, 100_050, 0.25, &mut value);
+        let mut counts = [0_u32; 256];
+        for &byte in &value {
+            counts[usize::from(byte)] += 1;
+        }
+        // A quarter, and one in 256 of the random ones.
+        let zeros = f64::from(counts[0]) / 100_050.0;
+        assert!((zeros - 0.25 - 0.75 / 256.0).abs() < 0.002, "{zeros}");
+        assert!(counts.iter().all(|&count| count > 0) && value[0] == 7);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::table::Transaction;
 use crate::table::keys::begin;
 use crate::task::Task;
+use crate::workload::pace::Pace;
 use crate::workload::random::{Random, Stream};
 use crate::workload::{Client, Plan};
 use std::marker::PhantomData;
@@ -48,7 +49,7 @@ impl<T: Table> Client for Loader<T> {
         let ids = self.shared.load_rows.take(parameters.rows_per_commit);
         let operations = ids.end - ids.start;
         let mut random = Random::derive(self.shared.seed, Stream::LoadChunk(ids.start));
-        let mut rows: Vec<_> = (0..operations).map(|_| T::draw(&mut random)).collect();
+        let mut rows: Vec<_> = (0..operations).map(|_| T::draw(&mut random, parameters.data_bytes)).collect();
         number_rows(&mut rows, ids.start);
         for row in &rows {
             self.change.add::<T>(row);
@@ -68,8 +69,7 @@ pub struct Inserter<T> {
     shared: Arc<Shared>,
     random: Random,
     rows: Vec<Purchase>,
-    /// When the rate limit allows the next batch.
-    next_batch_ns: u64,
+    pace: Pace,
     /// Bytes of a batch; rows are all of one size.
     batch_bytes: u64,
     change: Transaction,
@@ -82,7 +82,7 @@ impl<T: Table> Inserter<T> {
     /// The inserter of client `index`.
     pub fn new(shared: Arc<Shared>, index: u32) -> Self {
         let mut random = Random::derive(shared.seed, Stream::Client(index));
-        let (mut sample, row) = (Transaction::default(), T::draw(&mut random));
+        let (mut sample, row) = (Transaction::default(), T::draw(&mut random, shared.parameters.data_bytes));
         sample.add::<T>(&row);
         if shared.parameters.delete_per_insert {
             sample.delete::<T>(&row);
@@ -90,7 +90,7 @@ impl<T: Table> Inserter<T> {
         Self {
             random,
             rows: Vec::new(),
-            next_batch_ns: 0,
+            pace: Pace::default(),
             batch_bytes: sample.user_bytes() * shared.parameters.rows_per_commit,
             change: Transaction::default(),
             key: Vec::new(),
@@ -126,10 +126,9 @@ impl<T: Table> Client for Inserter<T> {
         let parameters = &self.shared.parameters;
         let operations = parameters.rows_per_commit;
         self.rows.clear();
-        self.rows.extend((0..operations).map(|_| T::draw(&mut self.random)));
+        self.rows.extend((0..operations).map(|_| T::draw(&mut self.random, parameters.data_bytes)));
         let takes_ns = (operations * NANOSECONDS).checked_div(parameters.inserts_per_second).unwrap_or(0);
-        let earliest_ns = self.next_batch_ns.max(now_ns);
-        self.next_batch_ns = earliest_ns + takes_ns;
+        let earliest_ns = self.pace.start(now_ns, takes_ns);
         Some(Plan { operations, earliest_ns, ..Plan::write(INSERT, self.batch_bytes) })
     }
 
@@ -179,7 +178,7 @@ const _: () = assert!(QUERY_MARKET + MOST_INDEXES == super::OPERATIONS.len());
 impl<T: Table> Client for Query<T> {
     fn plan(&mut self, _now_ns: u64) -> Option<Plan> {
         let index = self.random.below(T::SECONDARY_INDEXES as u64) as usize;
-        T::index_key(&T::draw(&mut self.random), index, &mut self.key);
+        T::index_key(&T::draw(&mut self.random, self.shared.parameters.data_bytes), index, &mut self.key);
         self.key.truncate(INDEX_NUMBER_BYTES + size_of::<u32>());
         Some(Plan::read(QUERY_MARKET + index))
     }

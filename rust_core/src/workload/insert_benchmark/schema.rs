@@ -10,8 +10,8 @@ pub const PRIMARY: u32 = 1;
 /// The most secondary indexes that a table may have.
 pub const MOST_INDEXES: usize = 3;
 
-/// Bytes of the column `data`; the second half is random.
-const DATA_BYTES: usize = 10;
+/// Bytes that the column `data`, a `varchar(4000)`, holds at most.
+pub const MOST_DATA_BYTES: u64 = 4000;
 const BASE64: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 const REGISTERS: u64 = 1000;
@@ -34,8 +34,8 @@ pub struct Purchase {
     pub product: u32,
     /// 2012: the bits of a positive float, which sort as it does. Now: a whole number.
     pub price: u32,
-    /// Payload.
-    pub data: [u8; DATA_BYTES],
+    /// Payload; the second half is random.
+    pub data: Vec<u8>,
 }
 
 /// What differs between the versions of the script.
@@ -114,8 +114,8 @@ fn push_columns<const N: usize>(key: &mut Vec<u8>, columns: [u32; N]) {
 
 /// A table of purchases, as clients see it.
 pub trait Table: Schema<Row = Purchase> + Send + Sync + 'static {
-    /// A row with random columns, still without id and time.
-    fn draw(random: &mut Random) -> Purchase;
+    /// A row with random columns and so many bytes of payload, still without id and time.
+    fn draw(random: &mut Random, data_bytes: u64) -> Purchase;
     /// Writes the primary key of the row `id`.
     fn id_key(id: u64, key: &mut Vec<u8>);
 }
@@ -124,10 +124,10 @@ pub trait Table: Schema<Row = Purchase> + Send + Sync + 'static {
 pub struct Purchases<V, const INDEXES: usize>(PhantomData<V>);
 
 impl<V: Version, const INDEXES: usize> Table for Purchases<V, INDEXES> {
-    fn draw(random: &mut Random) -> Purchase {
+    fn draw(random: &mut Random, data_bytes: u64) -> Purchase {
         let [register, customer, product, price] = V::draw(random);
-        let mut data = [b'a'; DATA_BYTES];
-        data[DATA_BYTES / 2..].fill_with(|| BASE64[random.below(64) as usize]);
+        let mut data = vec![b'a'; data_bytes as usize];
+        data[data_bytes as usize / 2..].fill_with(|| BASE64[random.below(64) as usize]);
         Purchase { id: 0, time: 0, register, customer, product, price, data }
     }
 
@@ -149,8 +149,8 @@ impl<V: Version, const INDEXES: usize> Schema for Purchases<V, INDEXES> {
         value.clear();
         push_u40(value, row.time);
         push_columns(value, [row.register, row.customer, row.product, row.price]);
-        // The type of the column is varchar(4000), so its length takes 2 bytes.
-        push_u16(value, DATA_BYTES as u16);
+        // The length of a varchar of more than 255 bytes takes 2.
+        push_u16(value, row.data.len() as u16);
         value.extend_from_slice(&row.data);
     }
 
@@ -158,8 +158,10 @@ impl<V: Version, const INDEXES: usize> Schema for Purchases<V, INDEXES> {
         let id = V::take_id(&mut Columns::of_key(key)?)?;
         let mut columns = Columns::of_value(value);
         let (time, register, customer) = (columns.u40()?, columns.u32()?, columns.u32()?);
-        let (product, price, _bytes) = (columns.u32()?, columns.u32()?, columns.u16()?);
-        Some(Purchase { id, time, register, customer, product, price, data: columns.rest().try_into().ok()? })
+        let (product, price, data_bytes) = (columns.u32()?, columns.u32()?, columns.u16()?);
+        let data = columns.rest().to_vec();
+        let is_whole = data.len() == usize::from(data_bytes);
+        is_whole.then_some(Purchase { id, time, register, customer, product, price, data })
     }
 
     fn index_key(row: &Purchase, index: usize, key: &mut Vec<u8>) {
@@ -181,12 +183,12 @@ impl<V: Version, const INDEXES: usize> Schema for Purchases<V, INDEXES> {
 mod tests {
     use super::*;
 
-    fn row<T: Table>() -> Purchase {
-        Purchase { id: 7, time: 1_452_000_000, ..T::draw(&mut Random::from_seed(1)) }
+    fn row<T: Table>(data_bytes: u64) -> Purchase {
+        Purchase { id: 7, time: 1_452_000_000, ..T::draw(&mut Random::from_seed(1), data_bytes) }
     }
 
-    fn sizes<T: Table>() -> [usize; 5] {
-        let (row, mut key, mut value) = (row::<T>(), Vec::new(), Vec::new());
+    fn sizes<T: Table>(data_bytes: u64) -> [usize; 5] {
+        let (row, mut key, mut value) = (row::<T>(data_bytes), Vec::new(), Vec::new());
         T::primary_key(&row, &mut key);
         T::value(&row, &mut value);
         assert_eq!(T::decode(&key, &value), Some(row.clone()));
@@ -200,8 +202,23 @@ mod tests {
 
     #[test]
     fn rows_and_entries_have_the_sizes_of_their_version() {
-        assert_eq!(sizes::<Purchases<Of2012, 3>>(), [8, 33, 16, 20, 21]);
-        assert_eq!(sizes::<Purchases<Current, 3>>(), [12, 33, 24, 24, 25]);
+        assert_eq!(sizes::<Purchases<Of2012, 3>>(10), [8, 33, 16, 20, 21]);
+        assert_eq!(sizes::<Purchases<Current, 3>>(10), [12, 33, 24, 24, 25]);
+    }
+
+    #[test]
+    fn the_payload_alone_makes_a_row_wider() {
+        for data_bytes in [0, 1, 187, MOST_DATA_BYTES] {
+            assert_eq!(sizes::<Purchases<Current, 3>>(data_bytes), [12, 23 + data_bytes as usize, 24, 24, 25]);
+        }
+    }
+
+    #[test]
+    fn a_row_without_all_of_its_payload_is_no_row() {
+        let (row, mut key, mut value) = (row::<Purchases<Current, 3>>(10), Vec::new(), Vec::new());
+        Purchases::<Current, 3>::primary_key(&row, &mut key);
+        Purchases::<Current, 3>::value(&row, &mut value);
+        assert_eq!(Purchases::<Current, 3>::decode(&key, &value[..value.len() - 1]), None);
     }
 
     #[test]
@@ -218,7 +235,7 @@ mod tests {
     #[test]
     fn half_of_the_payload_is_random() {
         let mut random = Random::from_seed(1);
-        let [first, second] = [0, 1].map(|_| Purchases::<Current, 3>::draw(&mut random).data);
+        let [first, second] = [0, 1].map(|_| Purchases::<Current, 3>::draw(&mut random, 10).data);
         assert_eq!(first[..5], second[..5]);
         assert_ne!(first[5..], second[5..]);
     }
