@@ -10,7 +10,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 CORE := rust_core/Cargo.toml
 CORE_SOURCES := $(shell find rust_core/src -type f) rust_core/Cargo.toml rust_core/Cargo.lock
 
-.PHONY: help setup tune test lint test-rust test-python bench soak soak-core soak-threads soak-quits soak-readers soak-fuzz fuzz-nightly calibrate-check verify scorecard clean
+.PHONY: help setup tune test lint test-rust test-python bench soak soak-core soak-threads soak-quits soak-readers soak-fuzz fuzz-nightly calibrate-check verify validate scorecard clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -52,6 +52,9 @@ test: lint test-rust test-python  ## everything
 bench: setup  ## both engines beside fjall and redb, in one run; the speed of the simulation
 	$(CARGO) run --release --manifest-path rust_core/peers/Cargo.toml
 	$(CARGO) bench --manifest-path $(CORE) --bench simulated
+
+validate: setup  ## every setting of the validation set on a real RocksDB and predicted; hours, goes on where it ended
+	$(BIN)/tunebench validation --fill --file datasets/validation/rocksdb.csv $(if $(ROCKSDB),--rocksdb $(ROCKSDB))
 
 scorecard: setup  ## replays all published experiments and writes what README and reports quote
 	$(BIN)/tunebench published --all -o datasets/published/SCORECARD.md --force

@@ -20,6 +20,7 @@ from tui.commands.published import published
 from tui.commands.results import results
 from tui.commands.run import run
 from tui.commands.tune import tune
+from tui.commands.validation import validation
 from tui.commands.verify import verify
 from tui.options import RESULTS
 
@@ -61,6 +62,7 @@ app.command(name="import")(import_)
 app.command()(results)
 app.command()(profiles)
 app.command()(verify)
+app.command()(validation)
 app.command()(published)
 app.command()(doctor)
 

@@ -1,0 +1,26 @@
+"""How far our engines and the real ones agree: many settings on a few workloads, each run on the
+real engine and predicted, kept as a table that ships."""
+
+from advisor.validation.agreement import Agreement, Winner, agreement, wrong_winners
+from advisor.validation.cases import CASES, CONFIGURATIONS, Case, Configuration, configurations
+from advisor.validation.dataset import FILE, Row, add, read, shipped
+from advisor.validation.fill import Progress, fill
+
+__all__ = [
+    "CASES",
+    "CONFIGURATIONS",
+    "FILE",
+    "Agreement",
+    "Case",
+    "Configuration",
+    "Progress",
+    "Row",
+    "Winner",
+    "add",
+    "agreement",
+    "configurations",
+    "fill",
+    "read",
+    "shipped",
+    "wrong_winners",
+]

@@ -1,0 +1,130 @@
+"""What a table says: how well predictions order settings, how far they are off, and whose winner is
+the wrong one."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from advisor.goal import METRICS
+from advisor.noise import Noise
+from advisor.validation.cases import CASES
+from advisor.validation.dataset import Row
+
+LEAST_DIFFERENCE = 0.10
+"""A winner by less than this, or by less than the noise, is none."""
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Predicted against real, of one metric in one case."""
+
+    case: str
+    metric: str
+    configurations: int
+    spearman: float | None
+    """Correlation of ranks; None for fewer than three, or where nothing differs."""
+    median_ratio: float
+    """Predicted over real."""
+    worst_ratio: float
+    """The farthest from 1, in either direction."""
+
+
+@dataclass(frozen=True)
+class Winner:
+    """The settings that are best by prediction beside those that are."""
+
+    case: str
+    metric: str
+    predicted: str
+    real: str
+    loss: float
+    """How much worse, relatively, the predicted winner is on the real engine than the real one."""
+    noise: float
+    """What two runs may differ by, by the repeated configuration."""
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether the loss is one."""
+        return self.loss > max(LEAST_DIFFERENCE, self.noise)
+
+
+_Values = dict[str, dict[str, float]]
+
+
+def agreement(rows: Iterable[Row]) -> list[Agreement]:
+    """Every metric of every case that has both sides."""
+    found = []
+    for (case, metric), values in sorted(_by_metric(rows).items()):
+        pairs = _pairs(values)
+        if pairs:
+            ratios = [predicted / real for _, predicted, real in pairs]
+            ranks = spearman([p for _, p, _ in pairs], [r for _, _, r in pairs])
+            worst = max(ratios, key=lambda ratio: abs(math.log(ratio)))
+            median = statistics.median(ratios)
+            found.append(Agreement(case, metric, len(pairs), ranks, median, worst))
+    return found
+
+
+def wrong_winners(rows: Iterable[Row]) -> list[Winner]:
+    """The winner of every case by the metric that decides it, those that lose most first."""
+    rows = list(rows)
+    by_metric = _by_metric(rows)
+    found = []
+    for case in CASES:
+        pairs = _pairs(by_metric.get((case.name, case.metric), {}))
+        if len(pairs) < 2:
+            continue
+        sign = 1 if METRICS[case.metric].direction == "maximize" else -1
+        predicted = max(pairs, key=lambda pair: sign * pair[1])
+        real = max(pairs, key=lambda pair: sign * pair[2])
+        loss = sign * (real[2] - predicted[2]) / real[2]
+        noise = _noise(rows, case.name, case.metric)
+        found.append(Winner(case.name, case.metric, predicted[0], real[0], loss, noise))
+    return sorted(found, key=lambda one: -one.loss)
+
+
+def spearman(one: Sequence[float], other: Sequence[float]) -> float | None:
+    """Spearman's correlation, ties at their mean rank."""
+    if len(one) < 3 or len(set(one)) < 2 or len(set(other)) < 2:
+        return None
+    return statistics.correlation(_ranks(one), _ranks(other))
+
+
+def _ranks(values: Sequence[float]) -> list[float]:
+    order = sorted(values)
+    first = {value: place for place, value in reversed(list(enumerate(order)))}
+    return [first[value] + (order.count(value) - 1) / 2 for value in values]
+
+
+def _by_metric(rows: Iterable[Row]) -> dict[tuple[str, str], _Values]:
+    """Geometric means over repeats, by case and metric, then by source and configuration."""
+    logs: dict[tuple[str, str], dict[tuple[str, str], list[float]]] = defaultdict(dict)
+    for row in rows:
+        if row.value > 0:
+            where = logs[row.case, row.metric]
+            where.setdefault((row.source, row.configuration), []).append(math.log(row.value))
+    found: dict[tuple[str, str], _Values] = {}
+    for key, where in logs.items():
+        values: _Values = {"real": {}, "predicted": {}}
+        for (source, configuration), several in where.items():
+            values[source][configuration] = math.exp(statistics.fmean(several))
+        found[key] = values
+    return found
+
+
+def _pairs(values: _Values) -> list[tuple[str, float, float]]:
+    """Configuration, predicted, real."""
+    predicted, real = values.get("predicted", {}), values.get("real", {})
+    return [(name, predicted[name], real[name]) for name in predicted if name in real]
+
+
+def _noise(rows: Iterable[Row], case: str, metric: str) -> float:
+    groups: dict[str, list[float]] = defaultdict(list)
+    for row in rows:
+        if (row.case, row.metric, row.source) == (case, metric, "real"):
+            groups[row.configuration].append(row.value)
+    return Noise.pooled(groups.values()).bound(1, 1)

@@ -1,0 +1,75 @@
+"""The table: one row for each metric of each run, real or predicted, as tidy CSV."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+from advisor.data import data_path
+from advisor.errors import InputError
+
+FILE = "rocksdb.csv"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One number."""
+
+    case: str
+    configuration: str
+    source: str
+    """`real` or `predicted`."""
+    repeat: int
+    """Number of the run, from 1: only some are repeated, for the noise."""
+    metric: str
+    value: float
+    product: str
+    """Name and version, of real runs."""
+    host: str
+    """Processor of the machine that ran, or that was predicted."""
+
+    @property
+    def run(self) -> tuple[str, str, str, int]:
+        """Which run it is of."""
+        return self.case, self.configuration, self.source, self.repeat
+
+
+_COLUMNS = [field.name for field in fields(Row)]
+
+
+def shipped() -> list[Row]:
+    """The rows that come with the program; none where no table does."""
+    path = data_path("datasets", "validation", FILE)
+    return read(path) if path.is_file() else []
+
+
+def read(path: Path) -> list[Row]:
+    """The rows of a table. Raises `InputError` for a file that is none."""
+    with path.open(encoding="utf-8", newline="") as file:
+        reader = csv.DictReader(file)
+        if reader.fieldnames != _COLUMNS:
+            raise InputError(path, 1, ", ".join(reader.fieldnames or ()), ", ".join(_COLUMNS))
+        try:
+            return [
+                Row(**{**row, "repeat": int(row["repeat"]), "value": float(row["value"])})  # type: ignore[arg-type]
+                for row in reader
+            ]
+        except (TypeError, ValueError) as error:
+            raise InputError(
+                path, reader.line_num, str(error), "numbers in their columns"
+            ) from error
+
+
+def add(path: Path, rows: Iterable[Row]) -> None:
+    """Appends rows; a table that is new begins with its columns."""
+    is_new = not path.exists()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        if is_new:
+            writer.writerow(_COLUMNS)
+        for row in rows:
+            values = [getattr(row, name) for name in _COLUMNS]
+            writer.writerow([f"{v:.6g}" if isinstance(v, float) else v for v in values])

@@ -1,0 +1,125 @@
+"""Filling the table: whatever run it lacks is made and kept at once, so that it goes on where it
+was left."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from advisor.core import Core
+from advisor.evaluate import Setup, evaluate
+from advisor.hardware import processor
+from advisor.real import Library
+from advisor.scale import Scale
+from advisor.trial import THIS_MACHINE, Trial
+from advisor.validation.cases import ENGINE, Case, Configuration
+from advisor.validation.dataset import Row, add, read
+
+SECONDS = 4.0
+REPEATS = 3
+"""Runs of the first configuration, which tell the noise."""
+METRICS = (
+    "ops_per_s",
+    "p99_us",
+    "reads_per_op",
+    "read_kb_per_op",
+    "write_kb_per_op",
+    "write_amp",
+    "space_amp",
+    "memory_bytes",
+)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What is about to run."""
+
+    number: int
+    of: int
+    case: str
+    configuration: str
+    source: str
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    case: Case
+    configuration: Configuration
+    source: str
+    repeat: int
+
+    @property
+    def run(self) -> tuple[str, str, str, int]:
+        return self.case.name, self.configuration.name, self.source, self.repeat
+
+
+def fill(
+    path: Path,
+    library: Library,
+    *,
+    cases: Sequence[Case],
+    configurations: Sequence[Configuration],
+    seconds: float = SECONDS,
+    minutes: float | None = None,
+    machine: str = THIS_MACHINE,
+    on_progress: Callable[[Progress], None] = lambda progress: None,
+    core: Core | None = None,
+) -> int:
+    """Makes the runs that the table lacks, as far as the time goes, and returns how many it made.
+
+    A run that fails leaves no row. Raises `InputError` for what the library refuses.
+    """
+    known = {row.run for row in read(path)} if path.exists() else set()
+    wanted = [one for one in _wanted(cases, configurations) if one.run not in known]
+    ends = None if minutes is None else time.monotonic() + 60 * minutes
+    made = 0
+    for one in wanted:
+        if ends is not None and time.monotonic() >= ends:
+            break
+        made += 1
+        progress = Progress(made, len(wanted), one.case.name, one.configuration.name, one.source)
+        on_progress(progress)
+        trial = _run(one, library, seconds, machine, core)
+        add(path, _rows(one, trial))
+    return made
+
+
+def _wanted(cases: Sequence[Case], configurations: Sequence[Configuration]) -> Iterator[_Wanted]:
+    """Every run, those of one configuration in all cases together: a table that is broken off holds
+    whole configurations."""
+    for place, configuration in enumerate(configurations):
+        for case in cases:
+            yield _Wanted(case, configuration, "predicted", 1)
+            for repeat in range(1, (REPEATS if place == 0 else 1) + 1):
+                yield _Wanted(case, configuration, "real", repeat)
+
+
+def _run(one: _Wanted, library: Library, seconds: float, machine: str, core: Core | None) -> Trial:
+    profile = one.case.profile(machine)
+    setup = Setup(
+        profile,
+        Scale(1.0),
+        seconds,
+        "real" if one.source == "real" else "simulated",
+        core=core,
+        library=library,
+        direct_io=True,
+    )
+    return evaluate(setup, ENGINE, one.configuration.settings, seed=one.repeat)
+
+
+def _rows(one: _Wanted, trial: Trial) -> Iterator[Row]:
+    for metric in METRICS:
+        if metric in trial.metrics:
+            yield Row(
+                case=one.case.name,
+                configuration=one.configuration.name,
+                source=one.source,
+                repeat=one.repeat,
+                metric=metric,
+                value=float(trial.metrics[metric]),
+                product=trial.product,
+                host=processor(),
+            )

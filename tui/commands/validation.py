@@ -1,0 +1,164 @@
+"""`tunebench validation`: how far our engines and the real ones agree."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tui.options import JSON, MINUTES, ROCKSDB
+
+if TYPE_CHECKING:
+    from advisor.validation import Progress, Row
+
+
+def validation(
+    file: Annotated[
+        Path | None,
+        typer.Option(
+            "--file",
+            metavar="FILE",
+            help="The table; the one that ships without it.",
+            show_default=False,
+        ),
+    ] = None,
+    fill: Annotated[
+        bool,
+        typer.Option(
+            "--fill",
+            help="First make the runs that the table lacks; hours. Goes on where it ended.",
+        ),
+    ] = False,
+    rocksdb: ROCKSDB = None,
+    cases: Annotated[
+        list[str] | None,
+        typer.Option("--case", metavar="NAME", help="Only this workload; repeatable."),
+    ] = None,
+    configurations: Annotated[
+        int | None,
+        typer.Option("--configurations", min=1, help="Only so many settings."),
+    ] = None,
+    minutes: MINUTES = None,
+    as_json: JSON = False,
+) -> None:
+    """Compare predicted with real over many settings of RocksDB.
+
+    --fill predicts for this machine, which `tunebench doctor --calibrate` has to know.
+    """
+    from advisor.errors import InputError
+    from advisor.validation import agreement, read, shipped, wrong_winners
+    from tui.output import print_json
+
+    if fill:
+        if file is None:
+            raise InputError("--fill", None, "no --file", "the table to fill")
+        _fill(file, rocksdb, cases, configurations, minutes)
+    elif rocksdb is not None:
+        raise InputError("--rocksdb", None, str(rocksdb), "with --fill alone")
+    if file is not None and not file.is_file():
+        raise InputError("--file", None, f"{file}: no such file", "a table, or --fill to make it")
+    rows = shipped() if file is None else read(file)
+    if cases is not None:
+        known = {row.case for row in rows}
+        for name in cases:
+            if name not in known:
+                raise InputError("--case", None, repr(name), ", ".join(sorted(known)) or "no rows")
+        rows = [row for row in rows if row.case in cases]
+    if as_json:
+        print_json({"winners": wrong_winners(rows), "agreement": agreement(rows)})
+    else:
+        _print(rows)
+
+
+def _fill(
+    file: Path,
+    rocksdb: Path | None,
+    names: list[str] | None,
+    most: int | None,
+    minutes: float | None,
+) -> None:
+    from advisor.errors import InputError
+    from advisor.hardware import hardware
+    from advisor.real import find
+    from advisor.trial import THIS_MACHINE
+    from advisor.validation import CASES, configurations, fill
+    from tui.narration import LiveLine
+
+    unknown = [name for name in names or () if name not in {case.name for case in CASES}]
+    if unknown:
+        accepted = ", ".join(case.name for case in CASES)
+        raise InputError("--case", None, repr(unknown[0]), accepted)
+    if unfit := hardware(THIS_MACHINE).unfit:
+        raise InputError("--fill", None, unfit, "`tunebench doctor --calibrate` first")
+    chosen = [case for case in CASES if names is None or case.name in names]
+    with LiveLine() as line:
+
+        def told(progress: "Progress") -> None:
+            line.show(
+                f"run {progress.number} of {progress.of}: {progress.case}, "
+                f"{progress.configuration}, {progress.source}"
+            )
+
+        fill(
+            file,
+            find(rocksdb),
+            cases=chosen,
+            configurations=configurations()[:most],
+            minutes=minutes,
+            on_progress=told,
+        )
+
+
+def _print(rows: "list[Row]") -> None:
+    from advisor.validation import agreement, wrong_winners
+    from tui import format as fmt
+    from tui.output import Column, print_table
+
+    if not rows:
+        typer.echo("no runs yet: tunebench validation --fill --file FILE")
+        return
+    products = sorted({row.product for row in rows if row.product})
+    hosts = sorted({row.host for row in rows})
+    typer.echo(typer.style(f"{', '.join(products)} on {', '.join(hosts)}", bold=True))
+    typer.echo()
+    print_table(
+        [
+            *map(Column, ("workload", "by", "predicted best", "real best")),
+            Column("it loses", right=True),
+            Column("noise", right=True),
+            Column("verdict"),
+        ],
+        [
+            [
+                one.case,
+                fmt.label(one.metric),
+                one.predicted,
+                one.real,
+                f"{100 * one.loss:.1f} %",
+                f"{100 * one.noise:.1f} %",
+                "wrong winner" if one.is_wrong else "right, within 10% or the noise",
+            ]
+            for one in wrong_winners(rows)
+        ],
+    )
+    typer.echo()
+    print_table(
+        [
+            Column("workload"),
+            Column("metric"),
+            Column("settings", right=True),
+            Column("Spearman", right=True),
+            Column("predicted/real", right=True),
+            Column("worst", right=True),
+        ],
+        [
+            [
+                one.case,
+                fmt.label(one.metric),
+                str(one.configurations),
+                "-" if one.spearman is None else f"{one.spearman:.2f}",
+                fmt.times(one.median_ratio),
+                fmt.times(one.worst_ratio),
+            ]
+            for one in agreement(rows)
+        ],
+    )
