@@ -1,5 +1,5 @@
 """At 1/2, 1/4 and 1/8 of a size, write amplification, reads per operation and space amplification
-stay within 10%: both engines, four workloads, simulated.
+stay within 10%: both engines, five workloads, simulated.
 
 The smallest of these runs has memtables of 64 KiB, table files of 128 KiB, and caches of 512
 blocks or pages. What only writes is left out: its reads are those of compactions, which count by
@@ -55,6 +55,7 @@ SETTINGS: Mapping[Engine, Mapping[str, Setting]] = {
 WORKLOADS: Mapping[str, tuple[Workload, int]] = {
     "linkbench": (Workload(kind="linkbench"), 800_000),
     "ycsb": (Workload(kind="ycsb"), 100_000),
+    "key_value": (Workload(kind="key_value"), 300_000),
     "sysbench": (
         Workload.model_validate({"kind": "sysbench", "script": "oltp_write_only"}),
         80_000,
@@ -68,7 +69,7 @@ WORKLOADS: Mapping[str, tuple[Workload, int]] = {
 """With the operations of the largest run: enough to write its data about once, and for more
 than a few compactions in the smallest."""
 
-SIZES = {"linkbench": 64 * MIB, "ycsb": 64 * MIB, "sysbench": 64 * MIB, "tpcc": 192 * MIB}
+SIZES = dict.fromkeys(WORKLOADS, 64 * MIB) | {"tpcc": 192 * MIB}
 """An extent that is begun in each tree of TPC-C would be 12% at 1/8 of 64 MiB."""
 DATA = {
     name: SIZES[name] // (8 * one.unit_bytes) * 8 * one.unit_bytes
