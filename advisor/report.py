@@ -24,6 +24,7 @@ from advisor.recommend import (
 )
 from advisor.sizes import format_factor, format_size
 from advisor.steadiness import NOT_YET
+from advisor.store import Verified
 from advisor.trial import Trial
 
 BARS = "▁▂▃▄▅▆▇█"
@@ -41,19 +42,26 @@ _WHEN = {
 }
 
 
-def write(recommendation: Recommendation, path: Path | str, *, force: bool = False) -> None:
-    """Writes the report. Raises `InputError` for an existing file without `force`, or a path that
-    cannot be written."""
-    atomic.write_text(path, markdown(recommendation), force)
+def write(
+    recommendation: Recommendation,
+    path: Path | str,
+    *,
+    verified: Sequence[Verified] = (),
+    force: bool = False,
+) -> None:
+    """Writes the report, with what a real engine said of it. Raises `InputError` for an existing
+    file without `force`, or a path that cannot be written."""
+    atomic.write_text(path, markdown(recommendation, verified), force)
 
 
-def markdown(recommendation: Recommendation) -> str:
+def markdown(recommendation: Recommendation, verified: Sequence[Verified] = ()) -> str:
     """The report as text."""
     sections = (
         _answer(recommendation),
         _question(recommendation),
         _method(recommendation),
         _comparison(recommendation),
+        _verified(recommendation, verified),
         _changes(recommendation),
         _memory(recommendation),
         _dropped(recommendation),
@@ -159,6 +167,34 @@ def _comparison(r: Recommendation) -> str:
     text += "\n\nMedians; in brackets the lowest and highest run."
     return (
         f"{text}\n\nOperations per second over the last run of each:\n\n{drawn}" if drawn else text
+    )
+
+
+def _verified(r: Recommendation, verified: Sequence[Verified]) -> str:
+    if not verified:
+        return ""
+    product = next((row.product for row in verified if row.product), "a real engine")
+    names = list(dict.fromkeys(row.contender for row in verified))
+    by_place = {(row.metric, row.contender): row for row in verified}
+    metrics = [
+        metric
+        for metric in dict.fromkeys((*r.goal.metrics, *COMPARED_METRICS))
+        if (metric, names[0]) in by_place
+    ]
+    sides = [f"{name}, {side}" for name in names[1:] for side in ("real", "predicted")]
+    head = ("", f"{names[0]}, real", *sides)
+    rows = []
+    for metric in metrics:
+        base = by_place[metric, names[0]]
+        cells = ["-" if base.real is None else f"{base.real:,.4g}"]
+        for name in names[1:]:
+            one = by_place.get((metric, name))
+            for ratio in (one.real_ratio, one.predicted_ratio) if one else (None, None):
+                cells.append("-" if ratio is None else f"{ratio:.2f}x")
+        rows.append((f"{metric} ({METRICS[metric].unit})", *cells))
+    return (
+        f"## On {_cell(product)} itself\n\n{_table(head, rows)}\n\nRatios are to {names[0]}, "
+        "geometric means over runs in turns with the same keys (`tunebench verify`)."
     )
 
 

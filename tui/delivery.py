@@ -25,6 +25,7 @@ from advisor.recommend import (
 )
 from advisor.report import is_report_of, markdown
 from advisor.search import Study
+from advisor.store import Store
 from tui import format as fmt
 from tui.output import Column, narrate, plain, print_json, print_table
 
@@ -135,7 +136,8 @@ def write_files(
     if current is not None and is_file(current):
         # It may hold the passwords of the file that it was made from.
         path.chmod(stat.S_IMODE(current.stat().st_mode) | stat.S_IWUSR)
-    write_text(report, markdown(advice), force=force)
+    verified = Store(advice.results).verified(advice.study)
+    write_text(report, markdown(advice, verified), force=force)
     return [path, report]
 
 

@@ -57,6 +57,21 @@ class StudySummary:
 
 
 @dataclass(frozen=True)
+class Verified:
+    """One metric of one contender of a verification; ratios are to the first contender."""
+
+    contender: str
+    metric: str
+    product: str
+    """Name and version of the real engine."""
+    rounds: int
+    predicted_ratio: float | None
+    real_ratio: float | None
+    real: float | None
+    """Geometric mean over rounds."""
+
+
+@dataclass(frozen=True)
 class Table:
     """The answer to a query."""
 
@@ -179,6 +194,17 @@ class Store:
             with connection.appender("verification") as appender:
                 appender.append_row(session, study, place, contender, round_, trial.id)
         return trial
+
+    def verified(self, study: str) -> list[Verified]:
+        """The newest verification of a study, contenders in their order; empty if there is none."""
+        rows = self._read(
+            "SELECT contender, metric, product, rounds, predicted_ratio, real_ratio, real "
+            "FROM verified WHERE session = (SELECT session FROM verification JOIN trial "
+            "ON trial.id = verification.trial WHERE verification.study = ? "
+            "ORDER BY trial.started DESC LIMIT 1) ORDER BY place, metric",
+            [study],
+        )
+        return [Verified(*row) for row in rows]
 
     def verified_ratios(self, product: str) -> list[tuple[str, float, float]]:
         """Metric, predicted and real ratio to the base of comparison, of every contender of every

@@ -34,16 +34,16 @@ FITTING_BYTES = 40 * MIB
 CLIENTS = 4
 
 TEXTBOOK: Settings = {
-    "write_buffer_size": 12 * MIB,
+    "write_buffer_size": 8 * MIB,
     "max_write_buffer_number": 2,
-    "block_cache": 34 * MIB,
+    "block_cache": 20 * MIB,
     "filter_policy": "bloomfilter:10:false",
     "compression": "kLZ4Compression",
     "bottommost_compression": "kZSTD",
     "block_size": 16384,
     "max_background_jobs": 4,
 }
-"""What a book would set in 64 MiB of memory."""
+"""What a book would set in 64 MiB of memory, filters, indexes and compactions reckoned in."""
 SQUEEZED: Settings = {
     "write_buffer_size": 8 * MIB,
     "max_bytes_for_level_base": 32 * MIB,

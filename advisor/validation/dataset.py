@@ -64,7 +64,7 @@ def read(path: Path) -> list[Row]:
 
 def add(path: Path, rows: Iterable[Row]) -> None:
     """Appends rows; a table that is new begins with its columns."""
-    is_new = not path.exists()
+    is_new = not path.exists() or not path.stat().st_size
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")

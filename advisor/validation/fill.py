@@ -3,12 +3,15 @@ was left."""
 
 from __future__ import annotations
 
+import fcntl
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from advisor.core import Core
+from advisor.errors import InputError
 from advisor.evaluate import Setup, evaluate
 from advisor.hardware import processor
 from advisor.real import Library
@@ -71,7 +74,37 @@ def fill(
 
     A run that fails leaves no row. Raises `InputError` for what the library refuses.
     """
-    known = {row.run for row in read(path)} if path.exists() else set()
+    with _alone(path):
+        return _fill(
+            path, library, cases, configurations, seconds, minutes, machine, on_progress, core
+        )
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Refuses a table that another process fills."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a", encoding="utf-8") as held:
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            accepted = "a table that no process fills"
+            raise InputError(path, None, "another process that fills it", accepted) from error
+        yield
+
+
+def _fill(
+    path: Path,
+    library: Library,
+    cases: Sequence[Case],
+    configurations: Sequence[Configuration],
+    seconds: float,
+    minutes: float | None,
+    machine: str,
+    on_progress: Callable[[Progress], None],
+    core: Core | None,
+) -> int:
+    known = {row.run for row in read(path)} if path.stat().st_size else set()
     wanted = [one for one in _wanted(cases, configurations) if one.run not in known]
     ends = None if minutes is None else time.monotonic() + 60 * minutes
     made = 0

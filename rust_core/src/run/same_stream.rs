@@ -20,6 +20,8 @@ fn of_keys() -> Vec<Value> {
     vec![
         json!({"kind": "db_bench", "benchmark": "overwrite", "keys": 8_000}),
         json!({"kind": "db_bench", "benchmark": "fillrandom", "keys": 8_000}),
+        json!({"kind": "key_value", "keys": 4_000, "inserts": 1, "scans": 1, "absent_share": 0.2,
+            "value_size_distribution": "normal"}),
         json!({"kind": "ycsb", "mix": "A", "records": 2_000}),
         json!({"kind": "ycsb", "mix": "E", "records": 2_000}),
     ]

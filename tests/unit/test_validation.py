@@ -1,0 +1,111 @@
+"""What a table of predictions and real runs says."""
+
+import fcntl
+from pathlib import Path
+
+import pytest
+
+from advisor.errors import InputError
+from advisor.evaluate import needed_memory
+from advisor.real import Library
+from advisor.validation import (
+    CASES,
+    CONFIGURATIONS,
+    Row,
+    add,
+    agreement,
+    configurations,
+    fill,
+    read,
+    shipped,
+    wrong_winners,
+)
+from advisor.validation.agreement import spearman
+
+
+def row(configuration: str, source: str, value: float, repeat: int = 1, **other: str) -> Row:
+    product = "RocksDB 10.4.2" if source == "real" else ""
+    given = {"case": "overwrite", "metric": "ops_per_s", **other}
+    return Row(
+        given["case"], configuration, source, repeat, given["metric"], value, product, "a machine"
+    )
+
+
+def test_ranks_are_compared_and_ties_share_theirs() -> None:
+    assert spearman([1, 2, 3], [10, 20, 300]) == pytest.approx(1.0)
+    assert spearman([1, 2, 3], [3, 2, 1]) == pytest.approx(-1.0)
+    # Ranks 0, 1.5, 1.5, 3 and 0, 1, 2, 3.
+    assert spearman([1, 2, 2, 3], [1, 2, 3, 4]) == pytest.approx(0.9487, abs=1e-4)
+    assert spearman([1, 2], [1, 2]) is None
+    assert spearman([1, 1, 1], [1, 2, 3]) is None
+
+
+def test_the_usual_and_the_worst_ratio_are_of_geometric_means() -> None:
+    rows = [row("a", "predicted", 200), row("a", "real", 100), row("a", "real", 400, 2)]
+    rows += [row("b", "predicted", 100), row("b", "real", 400), row("only real", "real", 1)]
+    (found,) = agreement(rows)
+    assert (found.case, found.metric, found.configurations) == ("overwrite", "ops_per_s", 2)
+    assert found.median_ratio == pytest.approx((1.0 + 0.25) / 2)
+    assert found.worst_ratio == pytest.approx(0.25)
+    assert found.spearman is None
+
+
+def test_a_wrong_winner_loses_more_than_a_tenth_and_the_noise() -> None:
+    sides = {"a": (300, 100), "b": (200, 140), "c": (100, 138)}
+    rows = [row(name, "predicted", predicted) for name, (predicted, _) in sides.items()]
+    rows += [row(name, "real", real) for name, (_, real) in sides.items()]
+    rows += [row("a", "real", 101, 2), row("a", "real", 99, 3)]
+    (found,) = wrong_winners(rows)
+    assert (found.predicted, found.real) == ("a", "b")
+    assert found.loss == pytest.approx(1 - 100 / 140, abs=1e-3)
+    assert found.is_wrong
+    noisy = [*rows, row("b", "real", 60, 2), row("b", "real", 300, 3)]
+    assert not wrong_winners(noisy)[0].is_wrong
+
+
+def test_less_is_better_where_the_metric_says_so() -> None:
+    paced = {"case": "paced", "metric": "write_amp"}
+    rows = [row("a", "predicted", 2, **paced), row("b", "predicted", 4, **paced)]
+    rows += [row("a", "real", 3, **paced), row("b", "real", 5, **paced)]
+    (found,) = wrong_winners(rows)
+    assert (found.predicted, found.real, found.is_wrong) == ("a", "a", False)
+
+
+def test_rows_survive_the_file_and_a_strange_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    add(path, [row("a", "real", 1234.5)])
+    add(path, [row("a", "predicted", 0.25)])
+    assert read(path) == [row("a", "real", 1234.5), row("a", "predicted", 0.25)]
+    path.write_text(path.read_text() + "overwrite,a,real,x,ops_per_s,1,,m\n")
+    with pytest.raises(InputError, match=":4: found"):
+        read(path)
+    path.write_text("a,b\n1,2\n")
+    with pytest.raises(InputError, match="accepted: case, configuration"):
+        read(path)
+
+
+def test_two_processes_do_not_fill_one_table(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    with path.open("a") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with pytest.raises(InputError, match="another process that fills it"):
+            fill(path, Library("lib.so"), cases=CASES, configurations=configurations())
+
+
+def test_every_configuration_fits_the_memory_of_every_case() -> None:
+    assert len(configurations()) == CONFIGURATIONS
+    assert len({one.name for one in configurations()}) == CONFIGURATIONS
+    for case in CASES:
+        profile = case.profile("nvme-2024")
+        for one in configurations():
+            assert needed_memory(profile, "lsm", one.settings) <= profile.memory_bytes, one.name
+
+
+def test_what_ships_is_of_the_cases_and_settings_that_are_declared() -> None:
+    cases = {case.name for case in CASES}
+    names = {one.name for one in configurations()}
+    rows = shipped()
+    assert {row.case for row in rows} <= cases
+    assert {row.configuration for row in rows} <= names
+    runs = [(*row.run, row.metric) for row in rows]
+    assert len(runs) == len(set(runs)), "a run stands twice"
