@@ -55,6 +55,7 @@ bench: setup  ## both engines beside fjall and redb, in one run; the speed of th
 
 validate: setup  ## every setting of the validation set on a real RocksDB and predicted; hours, goes on where it ended
 	$(BIN)/tunebench validation --fill --file datasets/validation/rocksdb.csv $(if $(ROCKSDB),--rocksdb $(ROCKSDB))
+	$(BIN)/python -m tests.support.readme_scorecard
 
 scorecard: setup  ## replays all published experiments and writes what README and reports quote
 	$(BIN)/tunebench published --all -o datasets/published/SCORECARD.md --force

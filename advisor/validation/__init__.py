@@ -5,6 +5,7 @@ from advisor.validation.agreement import Agreement, Winner, agreement, wrong_win
 from advisor.validation.cases import CASES, CONFIGURATIONS, Case, Configuration, configurations
 from advisor.validation.dataset import FILE, Row, add, read, shipped
 from advisor.validation.fill import Progress, fill
+from advisor.validation.summary import shipped_summary
 
 __all__ = [
     "CASES",
@@ -22,5 +23,6 @@ __all__ = [
     "fill",
     "read",
     "shipped",
+    "shipped_summary",
     "wrong_winners",
 ]

@@ -515,6 +515,16 @@ def test_a_profile_with_a_mistake_is_refused_with_its_place(tmp_path: Path) -> N
     assert "data" in told
 
 
+def test_doctor_says_which_rocksdb_would_judge(
+    fake: FakeCore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for library, state in (("librocksdb.so.7.8", "ok"), (None, "note")):
+        monkeypatch.setattr("ctypes.util.find_library", lambda name, found=library: found)
+        found = {one["what"]: one for one in document("doctor")["findings"]}["librocksdb"]
+        assert found["state"] == state
+        assert (library or "--rocksdb PATH") in found["text"]
+
+
 def test_doctor_describes_the_machine(fake: FakeCore) -> None:
     found = {one["what"]: one for one in document("doctor")["findings"]}
     assert found["core"]["state"] == "ok"

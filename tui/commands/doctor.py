@@ -205,6 +205,21 @@ def _real_engines() -> Iterator[Finding]:
     plugins = [folder for folder in PLUGIN_FOLDERS if (Path(folder) / "ha_rocksdb.so").exists()]
     text = plugins[0] if plugins else "not found (MyRocks plugin of MariaDB)"
     yield Finding("ha_rocksdb", "ok" if plugins else "note", text)
+    yield _rocksdb()
     has_rocksdict = find_spec("rocksdict") is not None
     text = "installed" if has_rocksdict else "not found (RocksDB for Python)"
     yield Finding("rocksdict", "ok" if has_rocksdict else "note", text)
+
+
+def _rocksdb() -> Finding:
+    """The library that `run --engine rocksdb` and `verify` open."""
+    from advisor.errors import InputError
+    from advisor.real import find
+
+    try:
+        return Finding(
+            "librocksdb", "ok", f"{find().path}, for `run --engine rocksdb` and `verify`"
+        )
+    except InputError:
+        text = "not found: `verify` needs it, or --rocksdb PATH"
+        return Finding("librocksdb", "note", text)
