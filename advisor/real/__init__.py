@@ -2,6 +2,6 @@
 
 from advisor.real.disk import check_disk
 from advisor.real.library import Library, find
-from advisor.real.rocksdb import DIALECT, DIRECT_IO, real_spec
+from advisor.real.rocksdb import DIALECT, DIRECT_IO, ENGINE, real_spec
 
-__all__ = ["DIALECT", "DIRECT_IO", "Library", "check_disk", "find", "real_spec"]
+__all__ = ["DIALECT", "DIRECT_IO", "ENGINE", "Library", "check_disk", "find", "real_spec"]

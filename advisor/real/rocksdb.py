@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import cast
 
-from advisor import knobs
+from advisor import dialects, knobs
 from advisor.dialects.line import About, Line, plan
 from advisor.dialects.rocksdb import write_options
 from advisor.errors import InputError
-from advisor.knobs import Settings
+from advisor.knobs import Engine, Settings
 from advisor.real.library import Library
 from advisor.spec import Spec
 
 DIALECT = "rocksdb-10.4"
 """In whose words settings go out. Older libraries know its names, or say which one they lack."""
+ENGINE: Engine = dialects.engine_of(DIALECT)
+"""Whose settings RocksDB takes."""
 DIRECT_IO: Settings = {"use_direct_reads": True, "use_direct_io_for_flush_and_compaction": True}
 """What keeps the page cache of a machine that has more memory than the profile out of a run."""
 _BESIDE_THE_FILE = ("block_cache", "sync", "disable_wal")
@@ -37,7 +39,7 @@ def real_spec(spec: Spec, library: Library) -> Spec:
 
 def options_file(settings: Settings) -> str:
     """An OPTIONS file with what differs from RocksDB's defaults."""
-    known = knobs.catalogue("lsm")
+    known = knobs.catalogue(ENGINE)
     lines = []
     for name, value in settings.items():
         default = known[name].spellings[DIALECT].default
@@ -45,8 +47,8 @@ def options_file(settings: Settings) -> str:
         if value != default:
             lines.append(Line(name, value, default, evidence="rule: as this run asks"))
     # A database that is made anew waits for nothing that one with data would.
-    entries = plan(DIALECT, "lsm", lines)
+    entries = plan(DIALECT, ENGINE, lines)
     for entry in entries:
         if entry.refusal:
             raise InputError("settings", entry.knob.name, str(entry.value), entry.refusal)
-    return write_options(knobs.dialects("lsm")[DIALECT], entries, About())
+    return write_options(knobs.dialects(ENGINE)[DIALECT], entries, About())

@@ -16,6 +16,7 @@ from advisor.evaluate import needed_memory
 from advisor.hardware import hardware
 from advisor.knobs import Settings
 from advisor.profile import Profile
+from advisor.real import ENGINE
 from advisor.scale import Scale
 from advisor.search import Bounds, Question
 from advisor.search.fit import space_of
@@ -26,7 +27,6 @@ MIB = 1 << 20
 CONFIGURATIONS = 24
 SEED = 17
 """Of the drawn settings: a table goes on where it was left."""
-ENGINE: knobs.Engine = "lsm"
 DATA_BYTES = 256 * MIB
 MEMORY_BYTES = 64 * MIB
 FITTING_BYTES = 40 * MIB

@@ -14,10 +14,10 @@ from advisor.core import Core
 from advisor.errors import InputError
 from advisor.evaluate import Setup, evaluate
 from advisor.hardware import processor
-from advisor.real import Library
+from advisor.real import ENGINE, Library
 from advisor.scale import Scale
 from advisor.trial import THIS_MACHINE, Trial
-from advisor.validation.cases import ENGINE, Case, Configuration
+from advisor.validation.cases import Case, Configuration
 from advisor.validation.dataset import Row, add, read
 
 SECONDS = 4.0

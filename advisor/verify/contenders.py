@@ -8,15 +8,14 @@ from dataclasses import dataclass
 
 from advisor import knobs
 from advisor.errors import InputError
-from advisor.knobs import Engine, Settings
+from advisor.knobs import Settings
+from advisor.real import ENGINE
 from advisor.recommend import Recommendation
 from advisor.search import Study
 from advisor.search.ranking import candidates, ranked
 from advisor.search.seeds import seeds
 from advisor.trial import settings_key
 
-ENGINE: Engine = "lsm"
-"""Whose settings RocksDB takes."""
 BASE = "defaults"
 """What all are compared with where the user gave no settings of their own."""
 CURRENT = "current"

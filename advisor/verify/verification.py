@@ -23,13 +23,13 @@ from advisor.errors import InputError
 from advisor.evaluate import Setup, evaluate
 from advisor.goal import Goal
 from advisor.profile import Profile
-from advisor.real import Library
+from advisor.real import ENGINE, Library
 from advisor.real.disk import SPACE
 from advisor.scale import MIB, Scale
 from advisor.spec import Interval
 from advisor.store import Store
 from advisor.trial import Trial
-from advisor.verify.contenders import ENGINE, Contender
+from advisor.verify.contenders import Contender
 from advisor.verify.paired import Difference
 
 LEAST_ROUNDS = 3

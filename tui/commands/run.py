@@ -52,6 +52,7 @@ def run(
     """Run one workload on one engine and report it."""
     from advisor.errors import InputError
     from advisor.evaluate import Setup, choose_scale
+    from advisor.real import ENGINE
     from advisor.store import Store
     from tui import problem
     from tui.output import narrate
@@ -60,7 +61,7 @@ def run(
     chosen = problem.changed_profile(profile, changes)
     library = problem.real_library(engine, rocksdb, simulate)
     clock = "real" if library else problem.clock_of(simulate, chosen, hardware)
-    one = problem.chosen_engines("lsm" if library else engine, chosen)[0]
+    one = problem.chosen_engines(ENGINE if library else engine, chosen)[0]
     if force and current is None:
         raise InputError("--force", None, "no --from", "a file of settings to take all the same")
     tried = problem.current_by_engine(current, settings or (), (one,), force=force).get(one, {})

@@ -46,7 +46,7 @@ def verify(
 
     Ctrl-C ends it with what was measured.
     """
-    from advisor.real import find
+    from advisor.real import ENGINE, find
     from advisor.recommend import recommend
     from advisor.search import Study
     from advisor.store import Store
@@ -61,7 +61,7 @@ def verify(
     store.check()
     library = find(rocksdb)
     study = Study.load(name or problem.newest_study(store), store)
-    advice = recommend(study, measure=False, engine="lsm")
+    advice = recommend(study, measure=False, engine=ENGINE)
     found = contenders(study, advice, runners_up=runners_up, lines=lines)
     profile = problem.predictable(study.profile, hardware)
     size = None if data is None else problem.size_of("--data", data)
