@@ -40,6 +40,8 @@ METRICS: Mapping[str, Metric] = {
         Metric("reads_per_op", "reads", "lower", "Storage reads per operation."),
         Metric("read_kb_per_op", "KB", "lower", "KB read from storage per operation."),
         Metric("write_kb_per_op", "KB", "lower", "KB written to storage per operation."),
+        Metric("kernel_read_kb_per_op", "KB", "lower", "Of a real engine: what devices gave."),
+        Metric("kernel_write_kb_per_op", "KB", "lower", "Of a real engine: what devices get."),
         Metric("write_amp", "ratio", "lower", "Bytes written to storage per user byte written."),
         Metric("read_amp", "ratio", "lower", "Blocks or pages asked for per operation."),
         Metric("space_amp", "ratio", "lower", "Bytes on disk per live user byte."),

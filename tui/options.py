@@ -121,9 +121,7 @@ TRIALS = Annotated[
 ]
 MINUTES = Annotated[
     float | None,
-    typer.Option(
-        "--minutes", min=0.01, max=YEAR_MINUTES, help="Stop the search after this many minutes."
-    ),
+    typer.Option("--minutes", min=0.01, max=YEAR_MINUTES, help="Stop after this many minutes."),
 ]
 SIMULATE = Annotated[
     bool | None,

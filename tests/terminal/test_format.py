@@ -26,8 +26,10 @@ def test_a_metric_is_written_with_its_unit(name: str, number: float | None, writ
 
 
 def test_a_run_says_how_much_smaller_it_was() -> None:
-    assert fmt.scale(1 / 2048) == "at 1/2,048 of the full size; sizes are multiplied back"
-    assert fmt.scale(1.0) == "at full size"
+    told = "at 1/2,048 of the full size; sizes are multiplied back"
+    assert fmt.scale(1 / 2048, "simulated") == told
+    assert "sizes are those of the run" in fmt.scale(1 / 2048, "real")
+    assert fmt.scale(1.0, "real") == "at full size"
 
 
 def test_every_metric_of_the_library_has_a_label_and_a_way_of_writing() -> None:

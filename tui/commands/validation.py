@@ -114,7 +114,7 @@ def _print(rows: "list[Row]") -> None:
     from tui.output import Column, print_table
 
     if not rows:
-        typer.echo("no runs yet: tunebench validation --fill --file FILE")
+        typer.echo("no runs yet: `tunebench validation --fill --file FILE` makes them")
         return
     products = sorted({row.product for row in rows if row.product})
     hosts = sorted({row.host for row in rows})

@@ -5,10 +5,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tui import completions
-from tui.options import DATA, HARDWARE, JSON, RESULTS, ROCKSDB, SEED, YEAR_MINUTES
+from tui.options import DATA, HARDWARE, JSON, MINUTES, RESULTS, ROCKSDB, SEED
 
 if TYPE_CHECKING:
     from advisor.verify import Event
+
+MINUTES_OF_A_VERDICT = 15.0
 
 
 def verify(
@@ -22,10 +24,7 @@ def verify(
         ),
     ] = None,
     rocksdb: ROCKSDB = None,
-    minutes: Annotated[
-        float,
-        typer.Option("--minutes", min=0.1, max=YEAR_MINUTES, help="How long it may take."),
-    ] = 15.0,
+    minutes: MINUTES = MINUTES_OF_A_VERDICT,
     runners_up: Annotated[
         int,
         typer.Option(
@@ -79,7 +78,7 @@ def verify(
             found,
             library,
             store,
-            Limits(minutes, size),
+            Limits(minutes or MINUTES_OF_A_VERDICT, size),
             seed=seed,
             on_event=told,
             on_interval=lambda interval: line.show(f"{now} · {interval_words(interval)}"),
