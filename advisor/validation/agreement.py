@@ -51,6 +51,15 @@ class Winner:
         """Whether the loss is one."""
         return self.loss > max(LEAST_DIFFERENCE, self.noise)
 
+    @property
+    def verdict(self) -> str:
+        """In words."""
+        if self.is_wrong:
+            return "wrong winner"
+        if self.loss > LEAST_DIFFERENCE:
+            return "not told from the noise"
+        return "right" if self.loss == 0 else "right within 10%"
+
 
 _Values = dict[str, dict[str, float]]
 

@@ -7,7 +7,7 @@ from advisor.validation.dataset import shipped
 
 _ALSO = "write_amp"
 """What is told besides the metric that decides a case."""
-_HEAD = ("workload", "settings", "metric", "Spearman", "predicted/real", "worst", "best loses")
+_HEAD = ("workload", "settings", "metric", "Spearman", "predicted/real", "worst", "winner")
 
 
 def shipped_summary() -> str:
@@ -20,7 +20,8 @@ def shipped_summary() -> str:
             one = found.get((winner.case, metric))
             if one is None:
                 continue
-            loss = f"{100 * winner.loss:.0f}%" if metric == winner.metric else ""
+            told = f"{winner.verdict}: loses {100 * winner.loss:.0f}%"
+            loss = told if metric == winner.metric else ""
             ranks = "-" if one.spearman is None else f"{one.spearman:.2f}"
             ratios = (f"{one.median_ratio:.2f}x", f"{one.worst_ratio:.2f}x")
             table.append((winner.case, str(one.configurations), metric, ranks, *ratios, loss))

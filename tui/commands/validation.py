@@ -135,7 +135,7 @@ def _print(rows: "list[Row]") -> None:
                 one.real,
                 f"{100 * one.loss:.1f} %",
                 f"{100 * one.noise:.1f} %",
-                "wrong winner" if one.is_wrong else "right, within 10% or the noise",
+                one.verdict,
             ]
             for one in wrong_winners(rows)
         ],
