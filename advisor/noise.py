@@ -23,11 +23,6 @@ _T95 = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18,
 _T95_MANY = 2.0
 
 
-def t95(degrees: int) -> float:
-    """The two-sided 95% quantile of Student's t for at least one degree of freedom."""
-    return _T95[degrees - 1] if degrees <= len(_T95) else _T95_MANY
-
-
 @dataclass(frozen=True)
 class Spread:
     """One metric over repetitions of the same settings."""
@@ -70,4 +65,6 @@ class Noise:
         return self._t() * self.relative_sd * math.sqrt(1.0 / runs + 1.0 / other_runs)
 
     def _t(self) -> float:
-        return t95(self.degrees) if self.degrees else _T95_MANY
+        if self.degrees == 0 or self.degrees > len(_T95):
+            return _T95_MANY
+        return _T95[self.degrees - 1]

@@ -175,6 +175,7 @@ def _verified(r: Recommendation, verified: Sequence[Verified]) -> str:
         return ""
     product = next((row.product for row in verified if row.product), "a real engine")
     names = list(dict.fromkeys(row.contender for row in verified))
+    of_this = any(dict(row.settings) == dict(r.settings) for row in verified)
     by_place = {(row.metric, row.contender): row for row in verified}
     metrics = [
         metric
@@ -195,6 +196,7 @@ def _verified(r: Recommendation, verified: Sequence[Verified]) -> str:
     return (
         f"## On {_cell(product)} itself\n\n{_table(head, rows)}\n\nRatios are to {names[0]}, "
         "geometric means over runs in turns with the same keys (`tunebench verify`)."
+        + ("" if of_this else " They are of an earlier recommendation of this study.")
     )
 
 

@@ -201,13 +201,14 @@ class Metrics(Latencies, total=False):
     bloom_false_positive_ratio: float
     """Share of the questions about absent keys that a filter did not deny."""
     stall_s: float
-    """Seconds that the average client waited for admission."""
+    """Seconds that the average client waited for admission; of a real engine, in which it held
+    writers up."""
     disk_bytes: int
     """Bytes on disk at the end."""
     kernel_read_kb_per_op: float
     """Real: KiB that the kernel fetched from devices for this process, per operation."""
     kernel_write_kb_per_op: float
-    """Real: KiB that it sends to devices, less those of files removed before."""
+    """Real: KiB that it sends to devices, those of files included that are removed before."""
     memory_bytes: int
     """The most memory that the engine used."""
     device_bytes: float
@@ -312,8 +313,8 @@ class Interval(TypedDict):
     """KiB written per operation."""
     cache_hit_ratio: NotRequired[float]
     """Of the engine's cache."""
-    stall_s: float
-    """Seconds that the average client waited for admission."""
+    stall_s: NotRequired[float]
+    """Seconds that the average client waited for admission; absent where a real engine ran."""
     disk_bytes: int
     """Bytes on disk at its end."""
     memory_bytes: int

@@ -71,6 +71,16 @@ ROCKSDB = Annotated[
         show_default=False,
     ),
 ]
+DIRECTORY = Annotated[
+    Path | None,
+    typer.Option(
+        "--directory",
+        metavar="DIR",
+        help="Where the files of real runs go, on the disk to be judged; the system's folder for "
+        "temporary files without it.",
+        show_default=False,
+    ),
+]
 ENGINES = Annotated[
     EngineChoice | None,
     typer.Option("--engine", help="The engines to search; the profile says which without it."),

@@ -71,7 +71,9 @@ def clock_of(simulate: bool | None, profile: Profile, hardware: str | None = Non
     return "simulated" if simulate else "measured"
 
 
-def real_library(engine: str | None, named: Path | None, simulate: bool | None) -> Library | None:
+def real_library(
+    engine: str | None, named: Path | None, simulate: bool | None, hardware: str | None
+) -> Library | None:
     """The RocksDB that `--engine rocksdb` runs, `--rocksdb` or the system's; None for an engine of
     ours."""
     if engine != "rocksdb":
@@ -82,6 +84,9 @@ def real_library(engine: str | None, named: Path | None, simulate: bool | None) 
         raise InputError(
             "--simulate", None, "--engine rocksdb", "a real engine runs by the wall clock"
         )
+    if hardware is not None:
+        accepted = "a real engine runs on this machine"
+        raise InputError("--hardware", None, f"{hardware!r} with --engine rocksdb", accepted)
     return find(named)
 
 

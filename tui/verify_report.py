@@ -57,7 +57,7 @@ def _interval(difference: Difference) -> str:
 
 def _verdict(found: Verification, one: Compared, difference: Difference | None) -> str:
     if one.error:
-        return f"did not run: {one.error}"
+        return f"failed in {one.error}" if one.real else f"did not run: {one.error}"
     if one is found.base:
         return "the base of comparison"
     if difference is None or difference.pairs < 2:

@@ -69,6 +69,10 @@ class Verified:
     real_ratio: float | None
     real: float | None
     """Geometric mean over rounds."""
+    place: int
+    """Of the contender; the first, with which all are compared, has 0."""
+    settings: Mapping[str, Any]
+    """Of the contender, at full size."""
 
 
 @dataclass(frozen=True)
@@ -196,15 +200,20 @@ class Store:
         return trial
 
     def verified(self, study: str) -> list[Verified]:
-        """The newest verification of a study, contenders in their order; empty if there is none."""
+        """The newest verification of a study in which the real engine finished a run of the base of
+        comparison, contenders in their order; empty if there is none."""
         rows = self._read(
-            "SELECT contender, metric, product, rounds, predicted_ratio, real_ratio, real "
-            "FROM verified WHERE session = (SELECT session FROM verification JOIN trial "
-            "ON trial.id = verification.trial WHERE verification.study = ? "
+            "SELECT contender, metric, product, rounds, predicted_ratio, real_ratio, real, place, "
+            "(SELECT any_value(trial.settings) FROM verification JOIN trial "
+            "ON trial.id = verification.trial WHERE verification.session = verified.session "
+            "AND verification.place = verified.place) "
+            "FROM verified WHERE session = (SELECT verification.session FROM verification "
+            "JOIN trial ON trial.id = verification.trial WHERE verification.study = ? "
+            "AND verification.place = 0 AND verification.round > 0 AND trial.outcome = 'finished' "
             "ORDER BY trial.started DESC LIMIT 1) ORDER BY place, metric",
             [study],
         )
-        return [Verified(*row) for row in rows]
+        return [Verified(*(*row[:-1], json.loads(row[-1]))) for row in rows]
 
     def verified_ratios(self, product: str) -> list[tuple[str, float, float]]:
         """Metric, predicted and real ratio to the base of comparison, of every contender of every

@@ -8,6 +8,7 @@ import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from advisor.goal import METRICS
 from advisor.noise import Noise
@@ -61,7 +62,14 @@ class Winner:
         return "right" if self.loss == 0 else "right within 10%"
 
 
-_Values = dict[str, dict[str, float]]
+class _Name(NamedTuple):
+    """A configuration: the same name may stand for other settings in an older table."""
+
+    configuration: str
+    settings: str
+
+
+_Values = dict[str, dict[_Name, float]]
 
 
 def agreement(rows: Iterable[Row]) -> list[Agreement]:
@@ -111,16 +119,17 @@ def _ranks(values: Sequence[float]) -> list[float]:
 
 def _by_metric(rows: Iterable[Row]) -> dict[tuple[str, str], _Values]:
     """Geometric means over repeats, by case and metric, then by source and configuration."""
-    logs: dict[tuple[str, str], dict[tuple[str, str], list[float]]] = defaultdict(dict)
+    logs: dict[tuple[str, str], dict[tuple[str, _Name], list[float]]] = defaultdict(dict)
     for row in rows:
         if row.value > 0:
             where = logs[row.case, row.metric]
-            where.setdefault((row.source, row.configuration), []).append(math.log(row.value))
+            name = _Name(row.configuration, row.settings)
+            where.setdefault((row.source, name), []).append(math.log(row.value))
     found: dict[tuple[str, str], _Values] = {}
     for key, where in logs.items():
         values: _Values = {"real": {}, "predicted": {}}
-        for (source, configuration), several in where.items():
-            values[source][configuration] = math.exp(statistics.fmean(several))
+        for (source, name), several in where.items():
+            values[source][name] = math.exp(statistics.fmean(several))
         found[key] = values
     return found
 
@@ -128,12 +137,12 @@ def _by_metric(rows: Iterable[Row]) -> dict[tuple[str, str], _Values]:
 def _pairs(values: _Values) -> list[tuple[str, float, float]]:
     """Configuration, predicted, real."""
     predicted, real = values.get("predicted", {}), values.get("real", {})
-    return [(name, predicted[name], real[name]) for name in predicted if name in real]
+    return [(name.configuration, predicted[name], real[name]) for name in predicted if name in real]
 
 
 def _noise(rows: Iterable[Row], case: str, metric: str) -> float:
-    groups: dict[str, list[float]] = defaultdict(list)
+    groups: dict[_Name, list[float]] = defaultdict(list)
     for row in rows:
         if (row.case, row.metric, row.source) == (case, metric, "real"):
-            groups[row.configuration].append(row.value)
+            groups[_Name(row.configuration, row.settings)].append(row.value)
     return Noise.pooled(groups.values()).bound(1, 1)

@@ -6,6 +6,8 @@ a search walks, so that they are what it has to tell apart, after those that peo
 
 from __future__ import annotations
 
+import hashlib
+import json
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -84,6 +86,12 @@ class Configuration:
     name: str
     settings: Settings
     """Complete."""
+
+    @property
+    def digest(self) -> str:
+        """Of the settings: a name may come to stand for others."""
+        text = json.dumps(dict(self.settings), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 _OVERWRITE = {"reads": 0, "overwrites": 1}

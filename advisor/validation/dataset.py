@@ -19,6 +19,8 @@ class Row:
 
     case: str
     configuration: str
+    settings: str
+    """Digest of the configuration's settings."""
     source: str
     """`real` or `predicted`."""
     repeat: int
@@ -31,9 +33,9 @@ class Row:
     """Processor of the machine that ran, or that was predicted."""
 
     @property
-    def run(self) -> tuple[str, str, str, int]:
+    def run(self) -> tuple[str, str, str, str, int]:
         """Which run it is of."""
-        return self.case, self.configuration, self.source, self.repeat
+        return self.case, self.configuration, self.settings, self.source, self.repeat
 
 
 _COLUMNS = [field.name for field in fields(Row)]
@@ -49,17 +51,20 @@ def read(path: Path) -> list[Row]:
     """The rows of a table. Raises `InputError` for a file that is none."""
     with path.open(encoding="utf-8", newline="") as file:
         reader = csv.DictReader(file)
-        if reader.fieldnames != _COLUMNS:
-            raise InputError(path, 1, ", ".join(reader.fieldnames or ()), ", ".join(_COLUMNS))
         try:
-            return [
-                Row(**{**row, "repeat": int(row["repeat"]), "value": float(row["value"])})  # type: ignore[arg-type]
-                for row in reader
-            ]
-        except (TypeError, ValueError) as error:
-            raise InputError(
-                path, reader.line_num, str(error), "numbers in their columns"
-            ) from error
+            if reader.fieldnames != _COLUMNS:
+                found = ", ".join(reader.fieldnames or ())
+                raise InputError(path, 1, found, ", ".join(_COLUMNS))
+            return [_row(row) for row in reader]
+        except (TypeError, ValueError, csv.Error) as error:
+            accepted = "a table of `tunebench validation`"
+            raise InputError(path, reader.line_num, str(error), accepted) from error
+
+
+def _row(row: dict[str, str]) -> Row:
+    if row["source"] not in ("real", "predicted"):
+        raise ValueError(f"the source {row['source']!r}")
+    return Row(**{**row, "repeat": int(row["repeat"]), "value": float(row["value"])})  # type: ignore[arg-type]
 
 
 def add(path: Path, rows: Iterable[Row]) -> None:

@@ -54,8 +54,9 @@ class _Wanted:
     repeat: int
 
     @property
-    def run(self) -> tuple[str, str, str, int]:
-        return self.case.name, self.configuration.name, self.source, self.repeat
+    def run(self) -> tuple[str, str, str, str, int]:
+        settings = self.configuration.digest
+        return self.case.name, self.configuration.name, settings, self.source, self.repeat
 
 
 def fill(
@@ -67,17 +68,46 @@ def fill(
     seconds: float = SECONDS,
     minutes: float | None = None,
     machine: str = THIS_MACHINE,
+    directory: Path | None = None,
     on_progress: Callable[[Progress], None] = lambda progress: None,
+    on_failure: Callable[[Progress, str], None] = lambda progress, why: None,
     core: Core | None = None,
 ) -> int:
     """Makes the runs that the table lacks, as far as the time goes, and returns how many it made.
 
-    A run that fails leaves no row. Raises `InputError` for what the library refuses.
+    A run that fails leaves no row, and is told. Raises `InputError` for what the library refuses,
+    and for a table of another machine or another version of the product.
     """
+    ends = None if minutes is None else time.monotonic() + 60 * minutes
     with _alone(path):
-        return _fill(
-            path, library, cases, configurations, seconds, minutes, machine, on_progress, core
-        )
+        known = read(path) if path.stat().st_size else []
+        _refuse_other("machine", path, {row.host for row in known}, processor())
+        products = {row.product for row in known if row.product}
+        runs = {row.run for row in known}
+        wanted = [one for one in _wanted(cases, configurations) if one.run not in runs]
+        made = 0
+        for one in wanted:
+            if ends is not None and time.monotonic() >= ends:
+                break
+            made += 1
+            progress = Progress(
+                made, len(wanted), one.case.name, one.configuration.name, one.source
+            )
+            on_progress(progress)
+            trial = _run(one, library, seconds, machine, directory, core)
+            if not trial.finished:
+                on_failure(progress, trial.error or trial.outcome)
+                continue
+            if trial.product:
+                _refuse_other("product", path, products, trial.product)
+                products.add(trial.product)
+            add(path, _rows(one, trial))
+    return made
+
+
+def _refuse_other(what: str, path: Path, known: set[str], found: str) -> None:
+    if known and found not in known:
+        raise InputError(path, what, found, f"{', '.join(sorted(known))} as in the table")
 
 
 @contextmanager
@@ -93,32 +123,6 @@ def _alone(path: Path) -> Iterator[None]:
         yield
 
 
-def _fill(
-    path: Path,
-    library: Library,
-    cases: Sequence[Case],
-    configurations: Sequence[Configuration],
-    seconds: float,
-    minutes: float | None,
-    machine: str,
-    on_progress: Callable[[Progress], None],
-    core: Core | None,
-) -> int:
-    known = {row.run for row in read(path)} if path.stat().st_size else set()
-    wanted = [one for one in _wanted(cases, configurations) if one.run not in known]
-    ends = None if minutes is None else time.monotonic() + 60 * minutes
-    made = 0
-    for one in wanted:
-        if ends is not None and time.monotonic() >= ends:
-            break
-        made += 1
-        progress = Progress(made, len(wanted), one.case.name, one.configuration.name, one.source)
-        on_progress(progress)
-        trial = _run(one, library, seconds, machine, core)
-        add(path, _rows(one, trial))
-    return made
-
-
 def _wanted(cases: Sequence[Case], configurations: Sequence[Configuration]) -> Iterator[_Wanted]:
     """Every run, those of one configuration in all cases together: a table that is broken off holds
     whole configurations."""
@@ -129,13 +133,21 @@ def _wanted(cases: Sequence[Case], configurations: Sequence[Configuration]) -> I
                 yield _Wanted(case, configuration, "real", repeat)
 
 
-def _run(one: _Wanted, library: Library, seconds: float, machine: str, core: Core | None) -> Trial:
+def _run(
+    one: _Wanted,
+    library: Library,
+    seconds: float,
+    machine: str,
+    directory: Path | None,
+    core: Core | None,
+) -> Trial:
     profile = one.case.profile(machine)
     setup = Setup(
         profile,
         Scale(1.0),
         seconds,
         "real" if one.source == "real" else "simulated",
+        directory,
         core=core,
         library=library,
         direct_io=True,
@@ -149,6 +161,7 @@ def _rows(one: _Wanted, trial: Trial) -> Iterator[Row]:
             yield Row(
                 case=one.case.name,
                 configuration=one.configuration.name,
+                settings=one.configuration.digest,
                 source=one.source,
                 repeat=one.repeat,
                 metric=metric,

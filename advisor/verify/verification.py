@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Literal
 
 from advisor.core import Core
-from advisor.errors import InputError
-from advisor.evaluate import Setup, evaluate
+from advisor.errors import WorkError
+from advisor.evaluate import Refused, Setup, evaluate
 from advisor.goal import Goal
 from advisor.profile import Profile
 from advisor.real import ENGINE, Library
@@ -30,9 +30,9 @@ from advisor.spec import Interval
 from advisor.store import Store
 from advisor.trial import Trial
 from advisor.verify.contenders import Contender
-from advisor.verify.paired import Difference
+from advisor.verify.paired import LOOKS, Difference
 
-LEAST_ROUNDS = 3
+LEAST_ROUNDS = LOOKS[0]
 INDIFFERENT = 0.03
 """A difference that is smaller than this, for certain, is none."""
 PILOT_BYTES = 48 * MIB
@@ -56,7 +56,7 @@ METRICS = (
     "memory_bytes",
 )
 """What is compared besides the goal's own metrics."""
-Ending = Literal["settled", "out of time", "interrupted"]
+Ending = Literal["settled", "out of time", "interrupted", "nothing to compare"]
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class Compared:
     differences: dict[str, Difference]
     """By metric, to the base of comparison; empty for that itself."""
     error: str | None
-    """Why it has no real run."""
+    """Why it ran no longer, or never."""
 
     def predicted_ratio(self, metric: str, base: Compared) -> float | None:
         """What was predicted of a metric, over what was predicted of the base."""
@@ -167,7 +167,7 @@ def verify(
     """Runs the contenders, the base of comparison first, on the real engine.
 
     Every run is stored when it ends; an interrupt ends the verification with what there is. Raises
-    `InputError` for what the library refuses, and `DiskFull`.
+    `WorkError` where the base of comparison does not run or the disk is too small, and `DiskFull`.
     """
     runs = _Runs(study, profile, tuple(contenders), library, store, limits, seed, directory, core)
     runs.on_event, runs.on_interval = on_event, on_interval
@@ -211,12 +211,15 @@ class _Runs:
             while self._may_go_on(number):
                 number += 1
                 for place, one in enumerate(self._in_turn(number)):
-                    if place and number > 1 and not self._has_time():
+                    # Two contenders run whatever it takes: one alone says nothing.
+                    if (number > 1 or place > 1) and not self._has_time():
                         break
                     self._run(one, number, sizing)
-                if self._is_settled():
+                if number in LOOKS and self._is_settled():
                     ending = "settled"
                     break
+            if not self._is_comparing:
+                ending = "nothing to compare"
         except KeyboardInterrupt:
             ending = "interrupted"
         return self._verification(sizing, ending)
@@ -228,7 +231,12 @@ class _Runs:
         return able[first:] + able[:first]
 
     def _may_go_on(self, rounds: int) -> bool:
-        return rounds == 0 or (self._has_time() and len(self._in_turn(1)) > 1)
+        return rounds == 0 or (self._is_comparing and self._has_time())
+
+    @property
+    def _is_comparing(self) -> bool:
+        able = [one.name for one in self._in_turn(1)]
+        return self._contenders[0].name in able and len(able) > 1
 
     def _has_time(self) -> bool:
         return time.monotonic() + self._longest <= self._ends
@@ -261,27 +269,31 @@ class _Runs:
         low, high = SECONDS
         # A warm-up may last twice as long as what is measured after it.
         seconds = limits.seconds or min(high, max(low, (1 - LOAD_PART) * each / 3))
-        direct = profile.data_bytes > profile.memory_bytes
         memory = scale.size(profile.memory_bytes)
-        return Sizing(scale, data, memory, seconds, direct, str(folder))
+        return Sizing(scale, data, memory, seconds, self._direct_io, str(folder))
+
+    @property
+    def _direct_io(self) -> bool:
+        return self._profile.data_bytes > self._profile.memory_bytes
 
     def _pilot(self) -> float:
         """Seconds that a byte of data takes to be loaded and settled."""
         self._say("pilot", self._contenders[0].name, 0)
         data = min(PILOT_BYTES, self._profile.data_bytes)
-        small = Sizing(Scale.at_most(data, self._profile.data_bytes), data, 0, 0.5, False, "")
-        began = time.monotonic()
+        scale = Scale.at_most(data, self._profile.data_bytes)
+        small = Sizing(scale, data, 0, 0.5, self._direct_io, "")
         trial = self._evaluate(self._contenders[0], small, self._seed)
-        if trial.outcome == "failed":
-            raise InputError(
-                self._library.path, None, trial.error or "a run that failed", "a RocksDB"
-            )
-        return max(0.1, time.monotonic() - began - 3 * small.seconds) / data
+        if not trial.finished:
+            raise WorkError(f"{self._contenders[0].name}: {trial.error or trial.outcome}")
+        after = math.fsum(
+            interval["seconds"] for interval in trial.intervals if interval["phase"] != "load"
+        )
+        return max(0.1, trial.wall_seconds - after) / data
 
     def _predict(self, sizing: Sizing) -> None:
         for place, one in enumerate(self._contenders):
             self._say("prediction", one.name, 0)
-            trial = self._evaluate(one, sizing, self._seed, simulated=True)
+            trial = self._tried(one, sizing, self._seed, simulated=True)
             self._keep(trial, place, one, 0)
             if trial.finished:
                 self._predicted[one.name] = trial
@@ -289,13 +301,22 @@ class _Runs:
     def _run(self, one: Contender, number: int, sizing: Sizing) -> None:
         self._say("real", one.name, number)
         began = time.monotonic()
-        trial = self._evaluate(one, sizing, self._seed + number)
+        trial = self._tried(one, sizing, self._seed + number)
         self._longest = max(self._longest, time.monotonic() - began)
         self._keep(trial, self._contenders.index(one), one, number)
         if trial.finished:
             self._real[one.name].append(trial)
         else:
-            self._errors[one.name] = trial.error or trial.outcome
+            self._errors[one.name] = f"round {number}: {trial.error or trial.outcome}"
+
+    def _tried(
+        self, one: Contender, sizing: Sizing, seed: int, *, simulated: bool = False
+    ) -> Trial:
+        """A trial, also of settings that an engine refuses: the others go on."""
+        try:
+            return self._evaluate(one, sizing, seed, simulated=simulated)
+        except Refused as refused:
+            return refused.trial
 
     def _evaluate(
         self, one: Contender, sizing: Sizing, seed: int, *, simulated: bool = False

@@ -60,6 +60,14 @@ def test_a_workload_runs_on_it_and_is_stored(tmp_path: Path) -> None:
     assert " real " in listed
 
 
+def test_the_memory_that_is_told_is_that_of_the_settings(tmp_path: Path) -> None:
+    words = ("run", "ycsb-b", "--engine", "rocksdb", *SMALL, "--seconds", 0.5)
+    given = ("--set", "block_cache=1MiB", "--set", "write_buffer_size=1MiB")
+    first, again = (answered(tmp_path, *words, *given)["metrics"]["memory_bytes"] for _ in "12")
+    assert 1 << 20 <= first <= 6 << 20
+    assert abs(first - again) < 1 << 20
+
+
 def test_settings_reach_it(tmp_path: Path) -> None:
     def level0(trigger: int) -> float:
         settings = {
@@ -93,6 +101,7 @@ def test_a_verification_says_predicted_and_real(tmp_path: Path) -> None:
     assert base["predicted"]["clock"] == "simulated"
     assert {trial["clock"] for one in found["compared"] for trial in one["real"]} == {"real"}
     ran = [one for one in others if one["real"]]
+    assert ran, "a contender that ran"
     assert all("ops_per_s" in one["differences"] for one in ran)
     shown = tunebench(tmp_path, *words[:-2], "--runners-up", 0).stdout
     assert "the base of comparison" in shown
@@ -110,6 +119,7 @@ def test_a_verification_says_predicted_and_real(tmp_path: Path) -> None:
         (("--rocksdb", "/etc/passwd"), "invalid ELF header"),
         (("--set", "level_compaction_dynamic_file_size=false"), "always on since RocksDB 9.0"),
         (("--simulate",), "by the wall clock"),
+        (("--hardware", "nvme-2024"), "runs on this machine"),
     ],
 )
 def test_what_cannot_run_is_one_line(tmp_path: Path, words: tuple[str, ...], says: str) -> None:

@@ -27,7 +27,7 @@ def row(configuration: str, source: str, value: float, repeat: int = 1, **other:
     product = "RocksDB 10.4.2" if source == "real" else ""
     given = {"case": "overwrite", "metric": "ops_per_s", **other}
     return Row(
-        given["case"], configuration, source, repeat, given["metric"], value, product, "a machine"
+        given["case"], configuration, "a1", source, repeat, given["metric"], value, product, "m"
     )
 
 
@@ -76,8 +76,12 @@ def test_rows_survive_the_file_and_a_strange_file_is_refused(tmp_path: Path) -> 
     add(path, [row("a", "real", 1234.5)])
     add(path, [row("a", "predicted", 0.25)])
     assert read(path) == [row("a", "real", 1234.5), row("a", "predicted", 0.25)]
-    path.write_text(path.read_text() + "overwrite,a,real,x,ops_per_s,1,,m\n")
+    head = path.read_text().splitlines(keepends=True)[0]
+    path.write_text(path.read_text() + "overwrite,a,a1,real,x,ops_per_s,1,,m\n")
     with pytest.raises(InputError, match=":4: found"):
+        read(path)
+    path.write_text(head + "overwrite,a,a1,guessed,1,ops_per_s,1,,m\n")
+    with pytest.raises(InputError, match="guessed"):
         read(path)
     path.write_text("a,b\n1,2\n")
     with pytest.raises(InputError, match="accepted: case, configuration"):
@@ -90,6 +94,13 @@ def test_two_processes_do_not_fill_one_table(tmp_path: Path) -> None:
         fcntl.flock(held, fcntl.LOCK_EX)
         with pytest.raises(InputError, match="another process that fills it"):
             fill(path, Library("lib.so"), cases=CASES, configurations=configurations())
+
+
+def test_a_table_of_another_machine_is_not_gone_on_with(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    add(path, [row("a", "real", 1.0)])
+    with pytest.raises(InputError, match=r"machine: found .* accepted: m as in the table"):
+        fill(path, Library("lib.so"), cases=CASES, configurations=configurations())
 
 
 def test_every_configuration_fits_the_memory_of_every_case() -> None:

@@ -27,7 +27,7 @@ def test_pairs_that_all_gain_show_a_difference() -> None:
 
 
 def test_what_the_machine_did_to_both_of_a_pair_is_no_difference() -> None:
-    found = Difference.of([100.0, 300.0, 200.0], [101.0, 297.0, 201.0])
+    found = Difference.of([100.0, 300.0, 200.0], [100.2, 299.4, 200.2])
     assert found is not None
     assert not found.is_detectable
     assert found.is_settled(0.03), "nothing larger than 3% can be"

@@ -59,7 +59,7 @@ def run(
 
     changes = {"data": data, "memory": memory, "clients": clients, "hardware": hardware}
     chosen = problem.changed_profile(profile, changes)
-    library = problem.real_library(engine, rocksdb, simulate)
+    library = problem.real_library(engine, rocksdb, simulate, hardware)
     clock = "real" if library else problem.clock_of(simulate, chosen, hardware)
     one = problem.chosen_engines(ENGINE if library else engine, chosen)[0]
     if force and current is None:

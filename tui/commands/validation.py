@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tui.options import JSON, MINUTES, ROCKSDB
+from tui.options import DIRECTORY, JSON, MINUTES, ROCKSDB
 
 if TYPE_CHECKING:
     from advisor.validation import Progress, Row
@@ -38,6 +38,7 @@ def validation(
         typer.Option("--configurations", min=1, help="Only so many settings."),
     ] = None,
     minutes: MINUTES = None,
+    directory: DIRECTORY = None,
     as_json: JSON = False,
 ) -> None:
     """Compare predicted with real over many settings of RocksDB.
@@ -51,9 +52,16 @@ def validation(
     if fill:
         if file is None:
             raise InputError("--fill", None, "no --file", "the table to fill")
-        _fill(file, rocksdb, cases, configurations, minutes)
-    elif rocksdb is not None:
-        raise InputError("--rocksdb", None, str(rocksdb), "with --fill alone")
+        _fill(file, rocksdb, cases, configurations, minutes, directory)
+    else:
+        for option, given in (
+            ("--rocksdb", rocksdb),
+            ("--minutes", minutes),
+            ("--configurations", configurations),
+            ("--directory", directory),
+        ):
+            if given is not None:
+                raise InputError(option, None, str(given), "with --fill alone")
     if file is not None and not file.is_file():
         raise InputError("--file", None, f"{file}: no such file", "a table, or --fill to make it")
     rows = shipped() if file is None else read(file)
@@ -75,6 +83,7 @@ def _fill(
     names: list[str] | None,
     most: int | None,
     minutes: float | None,
+    directory: Path | None,
 ) -> None:
     from advisor.errors import InputError
     from advisor.hardware import hardware
@@ -82,6 +91,7 @@ def _fill(
     from advisor.trial import THIS_MACHINE
     from advisor.validation import CASES, configurations, fill
     from tui.narration import LiveLine
+    from tui.output import narrate
 
     unknown = [name for name in names or () if name not in {case.name for case in CASES}]
     if unknown:
@@ -98,13 +108,19 @@ def _fill(
                 f"{progress.configuration}, {progress.source}"
             )
 
+        def line_of_failure(progress: "Progress", why: str) -> None:
+            line.clear()
+            narrate(f"{progress.case}, {progress.configuration}, {progress.source}: {why}")
+
         fill(
             file,
             find(rocksdb),
             cases=chosen,
             configurations=configurations()[:most],
             minutes=minutes,
+            directory=directory,
             on_progress=told,
+            on_failure=line_of_failure,
         )
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tui import completions
-from tui.options import DATA, HARDWARE, JSON, MINUTES, RESULTS, ROCKSDB, SEED
+from tui.options import DATA, DIRECTORY, HARDWARE, JSON, MINUTES, RESULTS, ROCKSDB, SEED
 
 if TYPE_CHECKING:
     from advisor.verify import Event
@@ -36,6 +36,7 @@ def verify(
         typer.Option("--lines", help="Also take each recommended line back on the real engine."),
     ] = False,
     data: DATA = None,
+    directory: DIRECTORY = None,
     hardware: HARDWARE = None,
     seed: SEED = 1,
     results: RESULTS = None,
@@ -64,7 +65,7 @@ def verify(
     found = contenders(study, advice, runners_up=runners_up, lines=lines)
     profile = problem.predictable(study.profile, hardware)
     size = None if data is None else problem.size_of("--data", data)
-    with LiveLine() as line:
+    with study.alone(), LiveLine() as line:
         now = ""
 
         def told(event: "Event") -> None:
@@ -80,6 +81,7 @@ def verify(
             store,
             Limits(minutes or MINUTES_OF_A_VERDICT, size),
             seed=seed,
+            directory=directory,
             on_event=told,
             on_interval=lambda interval: line.show(f"{now} · {interval_words(interval)}"),
         )

@@ -34,27 +34,26 @@ SELECT trial.study, trial.engine, trial.clock, trial.hardware, part.*
 FROM trial_interval AS part
 JOIN trial ON trial.id = part.trial;
 
--- Predicted beside real, by session of `tunebench verify`, contender and metric; ratios to the session's
--- base of comparison. Geometric means over rounds.
+-- Predicted beside real, by session of `tunebench verify`, contender and metric. Ratios are to the session's base
+-- of comparison: geometric means over the rounds that both finished.
 CREATE OR REPLACE VIEW verified AS
-WITH contender AS (
-    SELECT
-        verification.session, verification.study, verification.place, verification.contender,
-        trial_metric.metric,
-        max(trial.product) AS product,
-        exp(avg(ln(trial_metric.value)) FILTER (verification.round = 0)) AS predicted,
-        exp(avg(ln(trial_metric.value)) FILTER (verification.round > 0)) AS real,
-        count(*) FILTER (verification.round > 0) AS rounds
+WITH value AS (
+    SELECT verification.*, trial.product, trial_metric.metric, trial_metric.value
     FROM verification
     JOIN trial ON trial.id = verification.trial
     JOIN trial_metric ON trial_metric.trial = trial.id
     WHERE trial_metric.value > 0
-    GROUP BY ALL
 )
 SELECT
-    contender.*,
-    contender.predicted / base.predicted AS predicted_ratio,
-    contender.real / base.real AS real_ratio
-FROM contender
-LEFT JOIN contender AS base
-    ON base.session = contender.session AND base.metric = contender.metric AND base.place = 0;
+    value.session, value.study, value.place, value.contender, value.metric,
+    max(value.product) AS product,
+    exp(avg(ln(value.value)) FILTER (value.round = 0)) AS predicted,
+    exp(avg(ln(value.value)) FILTER (value.round > 0)) AS real,
+    count(*) FILTER (value.round > 0) AS rounds,
+    exp(avg(ln(value.value / base.value)) FILTER (value.round = 0)) AS predicted_ratio,
+    exp(avg(ln(value.value / base.value)) FILTER (value.round > 0)) AS real_ratio
+FROM value
+LEFT JOIN value AS base
+    ON base.session = value.session AND base.metric = value.metric AND base.round = value.round
+    AND base.place = 0
+GROUP BY ALL;

@@ -17,8 +17,10 @@ pub enum Purpose {
         /// Output level.
         level: u8,
     },
-    /// Tables written, or read, by compactions of a product that does not count by level.
+    /// Tables written by compactions of a product that does not count by level.
     AllCompactions,
+    /// Whatever a product reads that does not count by purpose.
+    AllReads,
     /// The log of table-file changes.
     Manifest,
     /// The redo log of the B-tree.
@@ -43,7 +45,7 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    const FIXED: usize = 13;
+    const FIXED: usize = 14;
     /// Number of distinct meters.
     pub const COUNT: usize = Self::FIXED + MAX_LEVELS as usize + 1;
 
@@ -63,6 +65,7 @@ impl Purpose {
             Self::FileSystem => 10,
             Self::Undo => 11,
             Self::AllCompactions => 12,
+            Self::AllReads => 13,
             Self::Compaction { level } => Self::FIXED + level.min(MAX_LEVELS) as usize,
         }
     }
@@ -83,6 +86,7 @@ impl Purpose {
             Self::FileSystem,
             Self::Undo,
             Self::AllCompactions,
+            Self::AllReads,
         ]
         .into_iter()
         .chain((0..=MAX_LEVELS).map(|level| Self::Compaction { level }))
@@ -104,6 +108,7 @@ impl Purpose {
             Self::BinaryLog => "binary_log".into(),
             Self::FileSystem => "file_system".into(),
             Self::AllCompactions => "compaction".into(),
+            Self::AllReads => "read".into(),
             Self::Compaction { level } => format!("compaction_l{level}"),
         }
     }

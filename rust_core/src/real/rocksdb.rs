@@ -2,7 +2,6 @@
 //! Threads, stalls and files are its own, so that nothing here is admitted, delayed or run as a job.
 
 use super::c_api::{self, Api, ErrorText, c_string};
-use super::kernel::Kernel;
 use super::statistics::Tickers;
 use crate::engine::{Commit, Engine, EngineIterator, EngineStats, Poison, WriteBatch};
 use crate::engine_options;
@@ -57,7 +56,6 @@ pub struct RocksDb {
     version: String,
     compacts: bool,
     user_bytes: AtomicU64,
-    resident_before: u64,
     poison: Poison,
 }
 
@@ -138,7 +136,6 @@ impl RocksDb {
         let text = if options.options_file.is_empty() { NO_OPTIONS } else { &options.options_file };
         write_file(&directory.join(OPTIONS_FILE), text)?;
         let path = c_string(&shown)?;
-        let resident_before = Kernel::now()?.resident_bytes;
         let loaded = Loaded::read(api, &path, options.block_cache)?;
         let mut family = ptr::null_mut();
         // SAFETY: options and names are live; the single family's options and handle are arrays of one.
@@ -167,7 +164,7 @@ impl RocksDb {
             (api.writeoptions_disable_WAL)(made, options.disable_wal.into());
             made
         };
-        Ok(Self {
+        let mut opened = Self {
             api,
             db,
             family,
@@ -178,12 +175,13 @@ impl RocksDb {
             synced: write_options(true),
             open: write_options(false),
             directory: directory.to_owned(),
-            version: version_in(directory)?,
+            version: String::new(),
             compacts,
             user_bytes: AtomicU64::new(0),
-            resident_before,
             poison: Poison::default(),
-        })
+        };
+        opened.version = version_in(directory)?;
+        Ok(opened)
     }
 
     /// RocksDB's own word on its version, such as `10.4.2`.
@@ -230,7 +228,7 @@ impl RocksDb {
         })
     }
 
-    /// Nanoseconds that RocksDB held writers up. A stalled leader holds up all who write.
+    /// Nanoseconds that RocksDB held writers up.
     pub fn stalled_ns(&self) -> u64 {
         self.tickers().get("stall.micros") * 1000
     }
@@ -240,23 +238,13 @@ impl RocksDb {
         let tickers = self.tickers();
         let read_bytes = tickers.get("last.level.read.bytes") + tickers.get("non.last.level.read.bytes");
         let reads = tickers.get("last.level.read.count") + tickers.get("non.last.level.read.count");
-        let compaction_read = tickers.get("compact.read.bytes");
         let written = |written_bytes| PurposeCounts { written_bytes, ..PurposeCounts::default() };
         MetersSnapshot::of_counts([
             (Purpose::Wal, PurposeCounts { syncs: tickers.get("wal.synced"), ..written(tickers.get("wal.bytes")) }),
             (Purpose::Flush, written(tickers.get("flush.write.bytes"))),
-            (
-                Purpose::AllCompactions,
-                PurposeCounts { read_bytes: compaction_read, ..written(tickers.get("compact.write.bytes")) },
-            ),
-            (
-                Purpose::UserRead,
-                PurposeCounts {
-                    read_bytes: read_bytes.saturating_sub(compaction_read),
-                    reads,
-                    ..PurposeCounts::default()
-                },
-            ),
+            (Purpose::AllCompactions, written(tickers.get("compact.write.bytes"))),
+            // What compactions read is known only when they end, too late to be told from the rest.
+            (Purpose::AllReads, PurposeCounts { read_bytes, reads, ..PurposeCounts::default() }),
         ])
     }
 
@@ -379,12 +367,12 @@ impl Engine for RocksDb {
         0
     }
 
-    /// Waits for the memtable; compactions go on.
+    /// Begins to flush the memtable; compactions go on.
     fn begin_settle(&self, _task: &mut Task) -> Result<()> {
         // SAFETY: creates and gives back an object of its own.
         unsafe {
             let options = (self.api.flushoptions_create)();
-            (self.api.flushoptions_set_wait)(options, 1);
+            (self.api.flushoptions_set_wait)(options, 0);
             let flushed = self.call(|error| (self.api.flush)(self.db, options, error));
             (self.api.flushoptions_destroy)(options);
             flushed
@@ -407,12 +395,16 @@ impl Engine for RocksDb {
     /// Ends what RocksDB does, so that a stalled writer does not wait for it.
     fn poison(&self, error: &Error) {
         self.poison.set(error);
-        // SAFETY: may be called at any time; it waits for nothing.
+        // SAFETY: may be called at any time. Without a log it flushes first.
         unsafe { (self.api.cancel_all_background_work)(self.db, 0) };
     }
 
     fn check(&self) -> Result<()> {
-        self.poison.check()
+        self.poison.check()?;
+        match self.property(c"rocksdb.background-errors") {
+            Some(errors) if errors > 0 => Err(Error::poisoned("RocksDB: a flush or a compaction failed")),
+            _ => Ok(()),
+        }
     }
 
     fn stats(&self) -> EngineStats {
@@ -437,7 +429,8 @@ impl Engine for RocksDb {
         .filter_map(|(name, value)| Some((name.to_owned(), value?)))
         .collect();
         details.extend(levels.iter().map(|(level, (_, bytes))| (format!("level_{level}_bytes"), *bytes as f64)));
-        let resident = Kernel::now().map_or(self.resident_before, |now| now.resident_bytes);
+        let memory = ["block_cache_bytes", "memtable_bytes", "index_and_filter_bytes"];
+        let memory_bytes = memory.iter().filter_map(|name| details.get(*name)).sum::<f64>() as u64;
         EngineStats {
             user_bytes_written: self.user_bytes.load(Ordering::Relaxed),
             cache_hits: tickers.get("block.cache.hit"),
@@ -445,7 +438,7 @@ impl Engine for RocksDb {
             bloom_useful: tickers.get("bloom.filter.useful"),
             bloom_positive: tickers.get("bloom.filter.full.positive"),
             bloom_true_positive: tickers.get("bloom.filter.full.true.positive"),
-            memory_bytes: resident.saturating_sub(self.resident_before),
+            memory_bytes,
             disk_bytes: self.used_bytes().unwrap_or_default(),
             details,
         }

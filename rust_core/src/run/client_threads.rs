@@ -121,11 +121,8 @@ pub fn run_phase(
         on_interval,
     };
     let watched = watcher.watch(&shared, &limits);
-    if stage.halt.is_asked() {
-        // A real engine may hold a writer up for long.
-        stage.engine.poison(&Error::Cancelled);
-    }
     shared.stop.store(true, Ordering::Release);
+    wait_for_clients(&shared);
     let done: Vec<_> = threads.into_iter().map(std::thread::JoinHandle::join).collect();
     stage.halt.check()?;
     if let Some(error) = shared.error.lock().take() {
@@ -153,6 +150,22 @@ pub fn run_phase(
         steadiness: watcher.judge,
         clients: done.into_iter().map(|done| done.client).collect(),
     })
+}
+
+/// Waits until all clients have ended. A real engine may hold a writer up for long: a cancelled run poisons it.
+fn wait_for_clients(shared: &PhaseThreads) {
+    let Stage { engine, halt, .. } = &shared.stage;
+    let mut is_poisoned = false;
+    loop {
+        let heard = halt.rings();
+        if shared.running.load(Ordering::Acquire) == 0 {
+            return;
+        }
+        if halt.is_asked() && !std::mem::replace(&mut is_poisoned, true) {
+            engine.poison(&Error::Cancelled);
+        }
+        halt.listen(heard, NAP);
+    }
 }
 
 /// Samples a phase from outside.

@@ -85,12 +85,17 @@ impl Driver for RealDriver {
         on_interval: &mut dyn FnMut(Value),
     ) -> Result<Outcome> {
         let (kernel, stalled_ns, count) = (Kernel::now()?, self.engine.stalled_ns(), clients.len() as u64);
-        let mut outcome = run_phase(&self.stage, phase, self.kinds, clients, limits, on_interval)?;
+        // Only whole phases know how long RocksDB held writers up.
+        let mut without_stalls = |mut interval: Value| {
+            interval.as_object_mut().into_iter().for_each(|interval| drop(interval.remove("stall_s")));
+            on_interval(interval);
+        };
+        let mut outcome = run_phase(&self.stage, phase, self.kinds, clients, limits, &mut without_stalls)?;
         let operations = outcome.recorder.by_kind.iter().map(Latencies::count).sum::<u64>();
         self.kernel = kernel_metrics(&kernel, &Kernel::now()?, operations);
         self.clients_cpu_ns += outcome.cpu.ns;
-        // RocksDB holds all writers up at once.
-        outcome.recorder.stall_ns = (self.engine.stalled_ns() - stalled_ns) * count;
+        // The report divides by the clients: what is left is the time in which writers were held up.
+        outcome.recorder.stall_ns = self.engine.stalled_ns().saturating_sub(stalled_ns) * count;
         let asked = |snapshot: &Snapshot| snapshot.engine.cache_hits + snapshot.engine.cache_misses;
         outcome.blocks_asked = asked(&outcome.after) - asked(&outcome.before);
         Ok(outcome)
@@ -121,19 +126,22 @@ impl Driver for RealDriver {
 
 /// RocksDB counts bytes by purpose, but not the calls of every purpose: what it does not count is absent, not zero.
 fn leave_out_uncounted(bytes: &mut Value) {
-    for counts in bytes.as_object_mut().into_iter().flat_map(|purposes| purposes.values_mut()) {
-        counts.as_object_mut().into_iter().for_each(|counts| counts.retain(|_, count| *count != json!(0)));
+    for (purpose, counts) in bytes.as_object_mut().into_iter().flatten() {
+        let counted: &[&str] = match purpose.as_str() {
+            "wal" => &["written_bytes", "syncs"],
+            "read" => &["read_bytes", "reads"],
+            _ => &["written_bytes"],
+        };
+        counts.as_object_mut().into_iter().for_each(|counts| counts.retain(|name, _| counted.contains(&name.as_str())));
     }
 }
 
-/// What the kernel counted between two moments, per operation. What was written to files that were removed before it
-/// was sent to a device is not in it.
+/// What the kernel counted between two moments, per operation.
 fn kernel_metrics(before: &Kernel, after: &Kernel, operations: u64) -> Vec<(&'static str, f64)> {
-    let written = |kernel: &Kernel| kernel.written_bytes.saturating_sub(kernel.cancelled_bytes);
     let kb_per_op = |after: u64, before: u64| ratio(after.saturating_sub(before) as f64 / 1024.0, operations as f64);
     [
         ("kernel_read_kb_per_op", kb_per_op(after.read_bytes, before.read_bytes)),
-        ("kernel_write_kb_per_op", kb_per_op(written(after), written(before))),
+        ("kernel_write_kb_per_op", kb_per_op(after.written_bytes, before.written_bytes)),
     ]
     .into_iter()
     .filter_map(|(name, value)| Some((name, value?)))

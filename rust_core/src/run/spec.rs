@@ -305,7 +305,7 @@ mod tests {
                 "warmup.most_operations: found 0, accepted: a whole number from 1",
             ),
             ("interval_ms", json!(5), "interval_ms: found 5, accepted: a whole number from 10 to 3600000"),
-            ("clock", json!("sundial"), "clock: found \"sundial\", accepted: measured or simulated"),
+            ("clock", json!("sundial"), "clock: found \"sundial\", accepted: measured or real or simulated"),
             ("clock", json!("simulated"), "hardware: found nothing, accepted: a machine to simulate"),
             ("directory", json!(null), "directory: found nothing, accepted: a path for the run's files"),
             ("keep", json!("yes"), "keep: found \"yes\", accepted: true or false"),
