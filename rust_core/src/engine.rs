@@ -18,12 +18,21 @@ pub enum EngineKind {
     Btree,
     /// RocksDB itself, which keeps its own time.
     Rocksdb,
+    /// InnoDB itself, in a SQL server.
+    Innodb,
+    /// RocksDB itself, in a SQL server.
+    Myrocks,
 }
 
 impl EngineKind {
     /// Its name in specs and reports.
     pub fn name(self) -> &'static str {
         self.into()
+    }
+
+    /// Whether it is a product itself, with its own threads, stalls and files.
+    pub fn is_real(self) -> bool {
+        !matches!(self, Self::Lsm | Self::Btree)
     }
 }
 

@@ -19,6 +19,7 @@ mod python;
 pub mod real;
 pub mod run;
 pub mod scale;
+pub mod session;
 pub mod storage;
 pub mod table;
 pub mod task;

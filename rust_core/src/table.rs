@@ -5,8 +5,9 @@
 pub mod keys;
 pub mod locks;
 
-use crate::engine::{Commit, Engine, RowImages, WriteBatch};
+use crate::engine::{Change, Commit, Engine, RowImages, WriteBatch};
 use crate::error::{Error, Result};
+use crate::session::{Session, StoredRow};
 use crate::task::Task;
 use crate::transaction;
 
@@ -133,6 +134,22 @@ impl Transaction {
             transaction::write(engine, task, &mut self.batch, Commit::Configured)?;
             self.batch.clear();
         }
+        Ok(std::mem::take(&mut self.live_bytes))
+    }
+
+    /// Adds its rows, which are all new, on a server instead, and returns by how many bytes the live data grew. After an
+    /// error they are all still there.
+    pub fn commit_by_statements(
+        &mut self,
+        session: &mut dyn Session,
+        row_of: fn(&[u8], &[u8]) -> Option<StoredRow>,
+    ) -> Result<i64> {
+        let rows = self.batch.changes().filter_map(|change| match change {
+            Change::Put { key, value } => row_of(key, value),
+            Change::Delete { .. } => None,
+        });
+        session.insert(&rows.collect::<Vec<_>>())?;
+        self.batch.clear();
         Ok(std::mem::take(&mut self.live_bytes))
     }
 

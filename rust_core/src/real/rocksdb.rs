@@ -2,6 +2,7 @@
 //! Threads, stalls and files are its own, so that nothing here is admitted, delayed or run as a job.
 
 use super::c_api::{self, Api, ErrorText, c_string};
+use super::files::bytes_below;
 use super::statistics::Tickers;
 use crate::engine::{Commit, Engine, EngineIterator, EngineStats, Poison, WriteBatch};
 use crate::engine_options;
@@ -249,15 +250,8 @@ impl RocksDb {
     }
 
     /// Bytes of its files.
-    #[expect(clippy::disallowed_methods, reason = "RocksDB writes its files itself, past our storage")]
     pub fn used_bytes(&self) -> Result<u64> {
-        let failed = |e| Error::io(self.directory.display().to_string(), "list", e);
-        let mut bytes = 0;
-        for entry in std::fs::read_dir(&self.directory).map_err(failed)? {
-            // A file may go away between its name and its size.
-            bytes += entry.map_err(failed)?.metadata().map_or(0, |about| if about.is_file() { about.len() } else { 0 });
-        }
-        Ok(bytes)
+        bytes_below(&self.directory)
     }
 }
 

@@ -5,7 +5,7 @@ use crate::btree::{self, Btree};
 use crate::engine::{Engine, EngineKind};
 use crate::error::{Error, Result};
 use crate::lsm::{self, Lsm};
-use crate::real::RocksDbOptions;
+use crate::real::{RocksDbOptions, ServerOptions};
 use crate::storage::Storage;
 use crate::task::{Signal, Task};
 use serde_json::{Map, Value};
@@ -20,6 +20,7 @@ impl Opener for Engines {
             EngineKind::Lsm => lsm::Options::from_json(given)?.to_json(),
             EngineKind::Btree => btree::Options::from_json(given)?.to_json(),
             EngineKind::Rocksdb => RocksDbOptions::from_json(given)?.to_json(),
+            EngineKind::Innodb | EngineKind::Myrocks => ServerOptions::from_json(given)?.to_json(),
         })
     }
 
@@ -37,7 +38,7 @@ impl Opener for Engines {
                 let options = btree::Options::from_json(options)?.at_scale(scale);
                 Btree::open(storage, options, layout, signal, task)?
             }
-            EngineKind::Rocksdb => {
+            EngineKind::Rocksdb | EngineKind::Innodb | EngineKind::Myrocks => {
                 return Err(Error::invalid("engine", kind.name(), "an engine that keeps the run's time"));
             }
         })

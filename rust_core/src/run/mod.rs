@@ -17,6 +17,7 @@ mod recorder;
 mod report;
 #[expect(clippy::module_inception, reason = "a run, in the room of runs")]
 mod run;
+mod served;
 pub mod server;
 pub mod simulated;
 pub mod simulation;

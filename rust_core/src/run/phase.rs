@@ -5,7 +5,7 @@ use crate::cost::CpuUse;
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::metrics::{Length, MetersSnapshot, Snapshot, Steadiness};
-use crate::real::RocksDb;
+use crate::real::{RocksDb, SqlServer};
 use crate::storage::Storage;
 use crate::workload::Client;
 use std::time::Duration;
@@ -36,6 +36,16 @@ impl Counted for RocksDb {
 
     fn used_bytes(&self) -> Result<u64> {
         RocksDb::used_bytes(self)
+    }
+}
+
+impl Counted for SqlServer {
+    fn meters(&self) -> MetersSnapshot {
+        SqlServer::meters(self)
+    }
+
+    fn used_bytes(&self) -> Result<u64> {
+        SqlServer::used_bytes(self)
     }
 }
 

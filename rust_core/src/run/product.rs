@@ -13,8 +13,8 @@ use std::sync::Arc;
 pub fn product_of(engine: EngineKind, layout: KeyLayout) -> Product {
     match (engine, layout) {
         (EngineKind::Rocksdb, _) | (EngineKind::Lsm, KeyLayout::Plain) => Product::RocksDb,
-        (EngineKind::Lsm, KeyLayout::Indexed) => Product::MyRocks,
-        (EngineKind::Btree, _) => Product::InnoDb,
+        (EngineKind::Lsm, KeyLayout::Indexed) | (EngineKind::Myrocks, _) => Product::MyRocks,
+        (EngineKind::Btree | EngineKind::Innodb, _) => Product::InnoDb,
     }
 }
 

@@ -137,7 +137,7 @@ fn leave_out_uncounted(bytes: &mut Value) {
 }
 
 /// What the kernel counted between two moments, per operation.
-fn kernel_metrics(before: &Kernel, after: &Kernel, operations: u64) -> Vec<(&'static str, f64)> {
+pub fn kernel_metrics(before: &Kernel, after: &Kernel, operations: u64) -> Vec<(&'static str, f64)> {
     let kb_per_op = |after: u64, before: u64| ratio(after.saturating_sub(before) as f64 / 1024.0, operations as f64);
     [
         ("kernel_read_kb_per_op", kb_per_op(after.read_bytes, before.read_bytes)),

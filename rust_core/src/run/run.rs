@@ -5,7 +5,8 @@ use super::checked_spec::{CheckedSpec, Opener};
 use super::engines::Engines;
 use super::halt::Halt;
 use super::spec::Clock;
-use super::{measured, real, simulated};
+use super::{measured, real, served, simulated};
+use crate::engine::EngineKind;
 use crate::error::{Error, Result};
 use crate::task::panics;
 use crate::task::wall::spawn;
@@ -110,7 +111,10 @@ impl Drop for Run {
 fn run(spec: &CheckedSpec, halt: &Arc<Halt>, on_interval: &mut dyn FnMut(Value)) -> Result<Value> {
     match &spec.spec.clock {
         Clock::Measured { directory } => measured::run(spec, directory, halt, on_interval),
-        Clock::Real { directory } => real::run(spec, directory, halt, on_interval),
+        Clock::Real { directory } if spec.spec.engine == EngineKind::Rocksdb => {
+            real::run(spec, directory, halt, on_interval)
+        }
+        Clock::Real { directory } => served::run(spec, directory, halt, on_interval),
         Clock::Simulated(hardware) => simulated::run(spec, hardware, halt, on_interval).map(|end| end.report),
     }
 }

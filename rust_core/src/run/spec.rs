@@ -178,8 +178,9 @@ fn only_under<T>(clock: &str, field: &str, value: Option<&T>) -> Result<()> {
 /// is as real as it is.
 fn check_pair(engine: EngineKind, clock: &Clock, binary_log: Option<&BinaryLogSpec>) -> Result<()> {
     let is_real = matches!(clock, Clock::Real { .. });
-    if is_real != (engine == EngineKind::Rocksdb) {
-        let accepted = if is_real { "rocksdb under the real clock" } else { "lsm or btree under this clock" };
+    if is_real != engine.is_real() {
+        let accepted =
+            if is_real { "rocksdb, innodb or myrocks under the real clock" } else { "lsm or btree under this clock" };
         return Err(Error::invalid("engine", format!("\"{}\"", engine.name()), accepted));
     }
     if is_real { only_under("measured or simulated", "binary_log", binary_log) } else { Ok(()) }
@@ -283,10 +284,18 @@ mod tests {
     #[test]
     fn every_error_names_its_field() {
         for (field, value, says) in [
-            ("engine", json!("tokudb"), "engine: found \"tokudb\", accepted: lsm or btree or rocksdb"),
+            (
+                "engine",
+                json!("tokudb"),
+                "engine: found \"tokudb\", accepted: lsm or btree or rocksdb or innodb or myrocks",
+            ),
             ("engine", json!("rocksdb"), "engine: found \"rocksdb\", accepted: lsm or btree under this clock"),
-            ("clock", json!("real"), "engine: found \"lsm\", accepted: rocksdb under the real clock"),
-            ("engine", json!(null), "engine: found nothing, accepted: lsm or btree or rocksdb"),
+            (
+                "clock",
+                json!("real"),
+                "engine: found \"lsm\", accepted: rocksdb, innodb or myrocks under the real clock",
+            ),
+            ("engine", json!(null), "engine: found nothing, accepted: lsm or btree or rocksdb or innodb or myrocks"),
             ("options", json!([1]), "options: found [1], accepted: an object"),
             ("workload", json!("ycsb"), "workload: found \"ycsb\", accepted: an object"),
             ("clients", json!(0), "clients: found 0, accepted: a whole number from 1 to 1024"),

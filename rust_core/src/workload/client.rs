@@ -2,6 +2,7 @@
 
 use crate::engine::{Engine, KeyLayout};
 use crate::error::Result;
+use crate::session::{Session, Tables, no_statements};
 use crate::task::Task;
 use serde_json::{Map, Value};
 
@@ -38,6 +39,12 @@ pub trait Client: Send {
     /// Carries the planned operation out. Called once after each plan, when the engine has admitted its bytes.
     fn execute(&mut self, engine: &dyn Engine, task: &mut Task) -> Result<()>;
 
+    /// Carries the planned operation out in the statements of the benchmark's own script. Called once after each plan,
+    /// and again for the same plan where another transaction was in the way and this one was given up.
+    fn speak(&mut self, _session: &mut dyn Session) -> Result<()> {
+        Err(no_statements())
+    }
+
     /// The random number that it would draw next, if it draws any.
     #[cfg(test)]
     fn next_random(&self) -> Option<u64> {
@@ -61,6 +68,11 @@ pub trait Workload: Send + Sync {
 
     /// One of the clients.
     fn client(&self, index: u32) -> Box<dyn Client>;
+
+    /// Its tables on a SQL server; `None` for a workload of plain keys.
+    fn tables(&self) -> Option<Tables> {
+        None
+    }
 
     /// Key and value bytes that a user could read back now, index entries included.
     fn live_bytes(&self) -> u64;

@@ -5,12 +5,14 @@ pub mod client;
 pub mod ids;
 pub mod load;
 pub mod schema;
+mod statements;
 
 use super::{Client, Workload, with_kind};
 use crate::engine::KeyLayout;
 use crate::engine_options;
 use crate::error::Result;
 use crate::options::Accepts;
+use crate::session::Tables;
 use crate::table::RowLocks;
 use client::Thread;
 use ids::{DISTRIBUTIONS, Ids};
@@ -141,6 +143,10 @@ impl Workload for Sysbench {
 
     fn client(&self, index: u32) -> Box<dyn Client> {
         Box::new(Thread::new(self.shared.clone(), index))
+    }
+
+    fn tables(&self) -> Option<Tables> {
+        Some(statements::tables(self.shared.parameters.tables))
     }
 
     fn live_bytes(&self) -> u64 {

@@ -1,10 +1,11 @@
 //! One thread of sysbench: the statements of one script, again and again, each time as one transaction.
 
 use super::schema::{ENTRY_BYTES, KEY_BYTES, ROW_BYTES, Row, SbTest, draw_c, draw_pad, id_key};
-use super::{Script, Shared};
+use super::{Script, Shared, statements};
 use crate::cost::Work;
 use crate::engine::Engine;
 use crate::error::Result;
+use crate::session::Session;
 use crate::table::Transaction;
 use crate::task::Task;
 use crate::workload::random::{Random, Stream};
@@ -17,7 +18,7 @@ const POINT_SELECTS: usize = 10;
 const RANGES: usize = 4;
 
 /// A reading statement with its random choices.
-enum Read {
+pub(super) enum Read {
     /// By id.
     Point { table: u32, id: u32 },
     /// Simple, sum, order or distinct: the engine does the same for all four.
@@ -25,7 +26,7 @@ enum Read {
 }
 
 /// A writing statement with its random choices.
-enum Write {
+pub(super) enum Write {
     /// Adds 1 to the indexed column.
     UpdateIndex { table: u32, id: u32 },
     /// Replaces `c`.
@@ -219,6 +220,28 @@ impl Client for Thread {
         task.charge(Work::Statement, if statements == 1 { 1 } else { statements + 2 });
         reads.iter().try_for_each(|statement| self.read(engine, task, statement))?;
         if writes.is_empty() { Ok(()) } else { self.write(engine, task, writes) }
+    }
+
+    fn speak(&mut self, session: &mut dyn Session) -> Result<()> {
+        let is_framed = self.reads.len() + self.writes.len() > 1;
+        if is_framed {
+            session.begin()?;
+        }
+        let range_size = self.shared.parameters.range_size as u32;
+        let mut ranges = 0;
+        for statement in &self.reads {
+            statements::read(session, statement, ranges, range_size)?;
+            ranges += usize::from(matches!(statement, Read::Range { .. }));
+        }
+        let mut rows = 0;
+        for statement in &self.writes {
+            rows += statements::write(session, statement)?;
+        }
+        if is_framed {
+            session.commit()?;
+        }
+        self.shared.live_bytes.fetch_add(rows * (ROW_BYTES + ENTRY_BYTES) as i64, Ordering::Relaxed);
+        Ok(())
     }
 
     #[cfg(test)]

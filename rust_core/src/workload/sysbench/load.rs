@@ -3,8 +3,10 @@
 
 use super::Shared;
 use super::schema::{Row, SbTest, draw_c, draw_pad};
+use super::statements::row_of;
 use crate::engine::Engine;
 use crate::error::Result;
+use crate::session::Session;
 use crate::table::Transaction;
 use crate::task::Task;
 use crate::workload::random::{Random, Stream};
@@ -47,6 +49,12 @@ impl Client for Loader {
 
     fn execute(&mut self, engine: &dyn Engine, task: &mut Task) -> Result<()> {
         let grown = self.change.commit(engine, task)?;
+        self.shared.live_bytes.fetch_add(grown, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn speak(&mut self, session: &mut dyn Session) -> Result<()> {
+        let grown = self.change.commit_by_statements(session, row_of)?;
         self.shared.live_bytes.fetch_add(grown, Ordering::Relaxed);
         Ok(())
     }

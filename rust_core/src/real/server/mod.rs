@@ -1,0 +1,307 @@
+//! A private SQL server as an engine: MariaDB or MySQL with InnoDB, or with MyRocks. Its rows are reached by sessions
+//! alone; what is an engine of it is its end, its counters and its background work.
+
+mod options;
+mod process;
+mod session;
+mod status;
+
+pub use options::ServerOptions;
+pub use session::LatenciesByName;
+
+use super::kernel::Kernel;
+use crate::engine::{Commit, Engine, EngineIterator, EngineStats, Poison, WriteBatch};
+use crate::error::{Error, Result};
+use crate::metrics::MetersSnapshot;
+use crate::session::Session;
+use crate::task::wall::sleep;
+use crate::task::{Admission, Job, Task};
+use mysql::Conn;
+use mysql::prelude::Queryable;
+use parking_lot::Mutex;
+use process::{Family, Process};
+use session::{ByStatement, DATABASE, SqlSession, connect, failed};
+use status::Status;
+use std::path::Path;
+use std::time::Duration;
+
+/// Connections besides those of clients.
+const OWN_CONNECTIONS: u32 = 20;
+/// Background work is over when it is asked so often and nothing happened in between.
+const QUIET_LOOK: Duration = Duration::from_millis(300);
+const QUIET_LOOKS: u32 = 2;
+/// CPU time of a server that rests, of each look.
+const QUIET_CPU_NS: u64 = 20_000_000;
+/// Dirty pages that are always there: those of the server's own tables.
+const FEW_PAGES: u64 = 16;
+/// While a load settles, InnoDB may write as fast as it can.
+const SETTLING_IO_CAPACITY: u64 = 100_000;
+
+/// The engine behind the tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StorageEngine {
+    /// InnoDB.
+    InnoDb,
+    /// RocksDB, as MyRocks.
+    MyRocks,
+}
+
+impl StorageEngine {
+    /// The product's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::InnoDb => "InnoDB",
+            Self::MyRocks => "MyRocks",
+        }
+    }
+
+    /// What makes tables tables of this engine, whatever the file says.
+    fn flags(self) -> Vec<String> {
+        match self {
+            Self::InnoDb => vec!["--default-storage-engine=InnoDB".to_owned()],
+            // Without FORCE a server runs on without MyRocks if a line is wrong.
+            Self::MyRocks => ["--plugin-load-add=ha_rocksdb", "--rocksdb=FORCE", "--default-storage-engine=RocksDB"]
+                .map(str::to_owned)
+                .to_vec(),
+        }
+    }
+}
+
+/// A running server.
+pub struct SqlServer {
+    engine: StorageEngine,
+    process: Mutex<Process>,
+    socket: String,
+    id: u32,
+    product: String,
+    version: String,
+    control: Mutex<Conn>,
+    /// The last answer to all questions about counters.
+    status: Mutex<Status>,
+    /// Bytes of the files of a server without tables.
+    bare_bytes: u64,
+    latencies: Mutex<Vec<ByStatement>>,
+    poison: Poison,
+}
+
+impl SqlServer {
+    /// Starts a server in an empty directory and creates an empty database.
+    pub fn start(
+        directory: &Path,
+        engine: StorageEngine,
+        options: &ServerOptions,
+        clients: u32,
+        give_up: &dyn Fn() -> bool,
+    ) -> Result<Self> {
+        let mut flags = engine.flags();
+        flags.push(format!("--max-connections={}", clients + OWN_CONNECTIONS));
+        let process = Process::start(directory, options, &flags, give_up)?;
+        let socket = process.socket();
+        let mut control = connect(&socket, None)?;
+        control.query_drop(format!("CREATE DATABASE {DATABASE}")).map_err(failed)?;
+        control.query_drop(format!("USE {DATABASE}")).map_err(failed)?;
+        let family = match process.program.family {
+            Family::MariaDb => "MariaDB",
+            Family::MySql => "MySQL",
+        };
+        let server = Self {
+            engine,
+            socket,
+            id: process.id(),
+            product: format!("{} of {family}", engine.name()),
+            version: process.program.version.clone(),
+            process: Mutex::new(process),
+            control: Mutex::new(control),
+            status: Mutex::default(),
+            bare_bytes: 0,
+            latencies: Mutex::default(),
+            poison: Poison::default(),
+        };
+        let bare_bytes = server.file_bytes()?;
+        server.look()?;
+        Ok(Self { bare_bytes, ..server })
+    }
+
+    /// Such as `InnoDB of MariaDB`.
+    pub fn product(&self) -> &str {
+        &self.product
+    }
+
+    /// The server's own word on its version.
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// Runs statements without values, one after the other.
+    pub fn run(&self, statements: &[String]) -> Result<()> {
+        let mut control = self.control.lock();
+        statements.iter().try_for_each(|statement| control.query_drop(statement).map_err(failed))
+    }
+
+    /// Texts of a query's rows.
+    fn texts(&self, query: &str) -> Result<Vec<(String, String)>> {
+        self.control.lock().query::<(String, String), _>(query).map_err(failed)
+    }
+
+    /// A new connection.
+    pub fn session(&self) -> Result<Box<dyn Session>> {
+        let latencies = ByStatement::default();
+        self.latencies.lock().push(latencies.clone());
+        Ok(Box::new(SqlSession::open(&self.socket, latencies)?))
+    }
+
+    /// Latencies of all sessions' statements, which start anew.
+    pub fn take_latencies(&self) -> LatenciesByName {
+        let mut all = LatenciesByName::new();
+        for session in &*self.latencies.lock() {
+            for (name, latencies) in std::mem::take(&mut *session.lock()) {
+                all.entry(name).or_default().merge(&latencies);
+            }
+        }
+        all
+    }
+
+    /// What the kernel counts of the server.
+    pub fn kernel(&self) -> Result<Kernel> {
+        Kernel::of(self.id)
+    }
+
+    /// Asks for all counters.
+    fn look(&self) -> Result<()> {
+        let rows = self.texts("SHOW GLOBAL STATUS")?;
+        *self.status.lock() = Status::new(rows, self.kernel()?);
+        Ok(())
+    }
+
+    /// Bytes by purpose since the server began, as of now; what else is counted is as of the same moment.
+    pub fn meters(&self) -> MetersSnapshot {
+        if let Err(error) = self.look() {
+            self.poison.set(&error);
+        }
+        self.status.lock().meters(self.engine)
+    }
+
+    /// Bytes of its files, less those of a server without tables.
+    pub fn used_bytes(&self) -> Result<u64> {
+        Ok(self.file_bytes()?.saturating_sub(self.bare_bytes))
+    }
+
+    fn file_bytes(&self) -> Result<u64> {
+        super::files::bytes_below(&self.process.lock().data())
+    }
+
+    /// Waits until what was written is where it belongs and background work rests, then lets the planner see it.
+    pub fn settle(&self, give_up: &dyn Fn() -> bool) -> Result<()> {
+        match self.engine {
+            StorageEngine::InnoDb => self.settle_innodb(give_up)?,
+            StorageEngine::MyRocks => {
+                self.run(&["SET GLOBAL rocksdb_force_flush_memtable_now = 1".to_owned()])?;
+                self.rest(give_up, &|_| true)?;
+            }
+        }
+        let tables: Vec<String> = self.control.lock().query("SHOW TABLES").map_err(failed)?;
+        for table in tables {
+            self.control.lock().query::<mysql::Row, _>(format!("ANALYZE TABLE {table}")).map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    fn settle_innodb(&self, give_up: &dyn Fn() -> bool) -> Result<()> {
+        const FLUSHING: [&str; 3] = ["innodb_max_dirty_pages_pct", "innodb_io_capacity", "innodb_io_capacity_max"];
+        let before = self.texts("SHOW GLOBAL VARIABLES LIKE 'innodb%'")?;
+        let value = |name: &str| before.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
+        // The larger of the two capacities moves first, up as down.
+        let set = |name: &str, value: String| format!("SET GLOBAL {name} = {value}");
+        let fast = SETTLING_IO_CAPACITY.to_string();
+        self.run(&[
+            set("innodb_io_capacity_max", fast.clone()),
+            set("innodb_io_capacity", fast),
+            set("innodb_max_dirty_pages_pct", "0".to_owned()),
+        ])?;
+        let settled = self.rest(give_up, &|status| status.get("innodb_buffer_pool_pages_dirty") <= FEW_PAGES);
+        let back: Vec<_> = FLUSHING.iter().filter_map(|name| Some(set(name, value(name)?))).collect();
+        settled.and_then(|()| self.run(&back))
+    }
+
+    /// Waits until the server does nothing and `is_done`.
+    fn rest(&self, give_up: &dyn Fn() -> bool, is_done: &dyn Fn(&Status) -> bool) -> Result<()> {
+        let mut quiet = 0;
+        let mut last = self.kernel()?.cpu_ns;
+        while quiet < QUIET_LOOKS {
+            if give_up() {
+                return Err(Error::Cancelled);
+            }
+            sleep(QUIET_LOOK);
+            self.check()?;
+            self.look()?;
+            let now = self.kernel()?.cpu_ns;
+            let is_quiet = now.saturating_sub(last) < QUIET_CPU_NS && is_done(&self.status.lock());
+            quiet = if is_quiet { quiet + 1 } else { 0 };
+            last = now;
+        }
+        Ok(())
+    }
+}
+
+fn only_statements<T>() -> Result<T> {
+    Err(Error::poisoned("a server takes statements, not keys"))
+}
+
+impl Engine for SqlServer {
+    fn get(&self, _task: &mut Task, _key: &[u8], _value: &mut Vec<u8>) -> Result<bool> {
+        only_statements()
+    }
+
+    fn write(&self, _task: &mut Task, _batch: &mut WriteBatch, _commit: Commit) -> Result<()> {
+        only_statements()
+    }
+
+    fn iterator<'a>(&'a self, _task: &mut Task) -> Result<Box<dyn EngineIterator + 'a>> {
+        only_statements()
+    }
+
+    /// A server makes its clients wait itself.
+    fn admit(&self, _task: &mut Task, _bytes: u64) -> Result<Admission> {
+        Ok(Admission::Go)
+    }
+
+    fn next_job(&self, _now_ns: u64) -> Option<Box<dyn Job>> {
+        None
+    }
+
+    fn next_timer(&self, _now_ns: u64) -> Option<u64> {
+        None
+    }
+
+    fn background_threads(&self) -> usize {
+        0
+    }
+
+    fn begin_settle(&self, _task: &mut Task) -> Result<()> {
+        Ok(())
+    }
+
+    fn is_settled(&self) -> bool {
+        true
+    }
+
+    fn close(&self, _task: &mut Task) -> Result<()> {
+        Ok(())
+    }
+
+    /// Ends the server, so that no client waits for an answer.
+    fn poison(&self, error: &Error) {
+        self.poison.set(error);
+        self.process.lock().kill();
+    }
+
+    fn check(&self) -> Result<()> {
+        self.poison.check()?;
+        self.process.lock().check()
+    }
+
+    fn stats(&self) -> EngineStats {
+        let disk_bytes = self.used_bytes().unwrap_or_default();
+        self.status.lock().engine_stats(self.engine, disk_bytes)
+    }
+}

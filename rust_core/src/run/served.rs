@@ -1,0 +1,213 @@
+//! One run of a SQL server: a private one, whose tables the workload reaches by the statements of its own script.
+
+use super::checked_spec::CheckedSpec;
+use super::client_threads::{Stage, run_phase};
+use super::halt::Halt;
+use super::measured::in_directory;
+use super::phase::{Limits, Outcome};
+use super::phases::{self, Driver};
+use super::real::kernel_metrics;
+use crate::cost::{CpuUse, WorkCounts};
+use crate::device::DeviceStats;
+use crate::engine::{Engine, EngineKind, KeyLayout};
+use crate::error::Result;
+use crate::metrics::{Latencies, Phase, Snapshot};
+use crate::real::server::LatenciesByName;
+use crate::real::{ServerOptions, SqlServer, StorageEngine};
+use crate::session::{Session, Tables, no_statements};
+use crate::storage::RunDirectory;
+use crate::task::wall::WallClock;
+use crate::task::{Signal, Task};
+use crate::workload::{Client, Plan, Workload};
+use serde_json::{Map, Value, json};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Runs the spec in `directory` to its report. Intervals go to `on_interval` as they end.
+pub fn run(run: &CheckedSpec, directory: &Path, halt: &Arc<Halt>, on_interval: &mut dyn FnMut(Value)) -> Result<Value> {
+    in_directory(run, directory, |directory| run_in(directory, run, halt, on_interval))
+}
+
+fn run_in(
+    directory: &RunDirectory,
+    run: &CheckedSpec,
+    halt: &Arc<Halt>,
+    on_interval: &mut dyn FnMut(Value),
+) -> Result<Value> {
+    let tables = run.workload.tables().ok_or_else(no_statements)?;
+    let engine = if run.spec.engine == EngineKind::Myrocks { StorageEngine::MyRocks } else { StorageEngine::InnoDb };
+    let options = ServerOptions::from_json(&run.options)?;
+    let server = SqlServer::start(directory.path(), engine, &options, run.spec.clients, &|| halt.is_asked());
+    let server = Arc::new(server.or_else(|error| halt.check().and(Err(error)))?);
+    server.run(&tables.create)?;
+    let served = CheckedSpec {
+        spec: run.spec.clone(),
+        options: run.options.clone(),
+        workload: Arc::new(Served { workload: run.workload.clone(), server: server.clone() }),
+        opener: run.opener.clone(),
+    };
+    let stage = Stage {
+        engine: server.clone(),
+        signal: Arc::new(Signal::default()),
+        counted: server.clone(),
+        clock: WallClock::default(),
+        halt: halt.clone(),
+    };
+    let kinds = run.workload.operations().len();
+    let mut driver = ServerDriver { stage, server, tables, kinds, kernel: Vec::new() };
+    let result = phases::run(&served, &mut driver, on_interval);
+    halt.check()?;
+    let (mut report, _) = result?;
+    report["product"] = json!({"name": driver.server.product(), "version": driver.server.version()});
+    report["statements"] = by_statement(&driver.server.take_latencies());
+    for (name, value) in driver.kernel {
+        report["metrics"][name] = json!(value);
+    }
+    leave_out_unmeasured(&mut report, driver.tables.knows_growth);
+    Ok(report)
+}
+
+struct ServerDriver {
+    stage: Stage,
+    server: Arc<SqlServer>,
+    tables: Tables,
+    kinds: usize,
+    /// What the kernel counted in the measured phase.
+    kernel: Vec<(&'static str, f64)>,
+}
+
+impl Driver for ServerDriver {
+    fn clock(&self) -> &'static str {
+        "real"
+    }
+
+    fn phase(
+        &mut self,
+        phase: Phase,
+        clients: Vec<Box<dyn Client>>,
+        limits: Limits,
+        on_interval: &mut dyn FnMut(Value),
+    ) -> Result<Outcome> {
+        let mut without_stalls = |mut interval: Value| {
+            interval.as_object_mut().into_iter().for_each(|interval| drop(interval.remove("stall_s")));
+            on_interval(interval);
+        };
+        self.server.take_latencies();
+        let before = self.server.kernel()?;
+        let mut outcome = run_phase(&self.stage, phase, self.kinds, clients, limits, &mut without_stalls)?;
+        let after = self.server.kernel()?;
+        let operations = outcome.recorder.by_kind.iter().map(Latencies::count).sum::<u64>();
+        self.kernel = kernel_metrics(&before, &after, operations);
+        // The clients' own time is not the server's.
+        outcome.cpu = CpuUse { ns: after.cpu_ns.saturating_sub(before.cpu_ns), work: WorkCounts::default() };
+        let asked = |snapshot: &Snapshot| snapshot.engine.cache_hits + snapshot.engine.cache_misses;
+        outcome.blocks_asked = asked(&outcome.after) - asked(&outcome.before);
+        Ok(outcome)
+    }
+
+    fn settle(&mut self) -> Result<()> {
+        let halt = &self.stage.halt;
+        let settled = self.server.run(&self.tables.finish).and_then(|()| self.server.settle(&|| halt.is_asked()));
+        halt.check()?;
+        settled
+    }
+
+    fn snapshot(&self) -> Result<Snapshot> {
+        self.stage.snapshot()
+    }
+
+    /// A server's threads are not told apart: all its time stands with the clients'.
+    fn background_cpu(&self) -> Option<CpuUse> {
+        None
+    }
+
+    fn device(&self) -> Option<DeviceStats> {
+        None
+    }
+}
+
+fn by_statement(latencies: &LatenciesByName) -> Value {
+    let rows = latencies.iter().map(|(name, latencies)| {
+        let mut row = latencies.to_json();
+        row.insert("count".to_owned(), json!(latencies.count()));
+        ((*name).to_owned(), Value::Object(row))
+    });
+    Value::Object(rows.collect())
+}
+
+/// A server counts no bytes of its users, nor how long it held them up; what it does not count is absent, not zero.
+fn leave_out_unmeasured(report: &mut Value, knows_growth: bool) {
+    let mut leave_out = |section: &str, name: &str| {
+        report[section].as_object_mut().into_iter().for_each(|section| drop(section.remove(name)));
+    };
+    leave_out("metrics", "stall_s");
+    leave_out("load", "user_bytes");
+    if !knows_growth {
+        leave_out("metrics", "space_amp");
+    }
+}
+
+/// A workload whose clients speak to a server.
+struct Served {
+    workload: Arc<dyn Workload>,
+    server: Arc<SqlServer>,
+}
+
+impl Served {
+    fn spoken(&self, client: Box<dyn Client>) -> Box<dyn Client> {
+        Box::new(Spoken { client, server: self.server.clone(), session: None })
+    }
+}
+
+impl Workload for Served {
+    fn layout(&self) -> KeyLayout {
+        self.workload.layout()
+    }
+
+    fn operations(&self) -> &'static [&'static str] {
+        self.workload.operations()
+    }
+
+    fn parameters(&self) -> Map<String, Value> {
+        self.workload.parameters()
+    }
+
+    fn loader(&self, index: u32) -> Box<dyn Client> {
+        self.spoken(self.workload.loader(index))
+    }
+
+    fn client(&self, index: u32) -> Box<dyn Client> {
+        self.spoken(self.workload.client(index))
+    }
+
+    fn live_bytes(&self) -> u64 {
+        self.workload.live_bytes()
+    }
+}
+
+/// A client with its connection, which its own thread opens.
+struct Spoken {
+    client: Box<dyn Client>,
+    server: Arc<SqlServer>,
+    session: Option<Box<dyn Session>>,
+}
+
+impl Client for Spoken {
+    fn plan(&mut self, now_ns: u64) -> Option<Plan> {
+        self.client.plan(now_ns)
+    }
+
+    /// A transaction that the server gave up for another one's sake is tried again, as the scripts do.
+    fn execute(&mut self, _engine: &dyn Engine, _task: &mut Task) -> Result<()> {
+        let session = match &mut self.session {
+            Some(session) => session,
+            none => none.insert(self.server.session()?),
+        };
+        loop {
+            match self.client.speak(&mut **session) {
+                Err(_) if session.take_conflict() => session.rollback()?,
+                done => return done,
+            }
+        }
+    }
+}
