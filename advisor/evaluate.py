@@ -24,7 +24,7 @@ from advisor.errors import InputError, WorkError
 from advisor.knobs import Engine, Settings
 from advisor.memory_need import needed_parts, shortage
 from advisor.profile import Profile
-from advisor.real import DIRECT_IO, Library, check_disk, real_spec
+from advisor.real import RealEngine, check_disk, direct_io, real_spec
 from advisor.scale import (
     MIB,
     FullRun,
@@ -78,8 +78,8 @@ class Setup:
     """Where scratch folders are made; the system's folder for temporary files if absent."""
     core: Core | None = None
     """The compiled core if absent."""
-    library: Library | None = None
-    """The RocksDB of the real clock."""
+    real: RealEngine | None = None
+    """What runs under the real clock."""
     direct_io: bool = False
     """Whether files pass the page cache by, whatever the settings say: what keeps the memory of a
     larger machine out of a run, and is no part of what is tried."""
@@ -210,7 +210,7 @@ def _scaled(trial: Trial, setup: Setup, directory: Path | None) -> ScaledRun:
     scaled = scaled_run(
         FullRun(
             engine=trial.engine,
-            settings={**trial.settings, **(DIRECT_IO if setup.direct_io else {})},
+            settings={**trial.settings, **(direct_io(trial.engine) if setup.direct_io else {})},
             workload=InBytes(profile.workload, profile.data_bytes),
             clients=profile.clients,
             seed=trial.seed,
@@ -221,9 +221,10 @@ def _scaled(trial: Trial, setup: Setup, directory: Path | None) -> ScaledRun:
         scale,
     )
     if setup.clock == "real":
-        assert directory is not None and setup.library is not None
+        assert directory is not None and setup.real is not None
         check_disk(directory, scale.size(profile.data_bytes))
-        return ScaledRun(real_spec(scaled.spec, setup.library), scaled.notes)
+        spec, notes = real_spec(scaled.spec, setup.real)
+        return ScaledRun(spec, (*scaled.notes, *notes))
     scaled.spec["memory_limit"] = _memory_limit(trial, setup, scaled.spec["options"])
     return scaled
 
@@ -260,8 +261,9 @@ def _measured(
         trial,
         product=f"{product['name']} {product['version']}" if product else "",
         metrics=scale.carry_back(metrics),
-        by_operation={name: _numbers(row) for name, row in report.get("by_operation", {}).items()},
-        bytes_by_purpose={name: _numbers(row) for name, row in report.get("bytes", {}).items()},
+        by_operation=_rows(report.get("by_operation", {})),
+        by_statement=_rows(report.get("statements", {})),
+        bytes_by_purpose=_rows(report.get("bytes", {})),
         intervals=tuple(_interval(row, scale) for row in report.get("intervals", ())),
         steady=report.get("steady"),
         notes=trial.notes + tuple(unsteady_notes(report)),
@@ -276,6 +278,10 @@ def _interval(row: Interval, scale: Scale) -> dict[str, Any]:
         name: round(value) if name.endswith("_bytes") else value
         for name, value in scale.carry_back(sizes).items()
     }
+
+
+def _rows(table: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+    return {name: _numbers(row) for name, row in table.items()}
 
 
 def _numbers(row: Mapping[str, Any]) -> dict[str, float]:

@@ -373,6 +373,8 @@ class Report(TypedDict):
     """The run, piece by piece."""
     product: NotRequired[ProductRun]
     """Real: which product it was."""
+    statements: NotRequired[dict[str, OperationLatencies]]
+    """On a server: latencies by statement of the workload's script, BEGIN and COMMIT among them."""
     hardware: NotRequired[HardwareSpec]
     """Simulated: the machine, with all that the spec left out."""
     device: NotRequired[DeviceUse]

@@ -47,6 +47,8 @@ class Trial:
     """Data of the run / data of the profile; 1 is full size."""
     metrics: Mapping[str, float] = field(default_factory=dict)
     by_operation: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    by_statement: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """Latencies of the statements on a SQL server; empty on other engines."""
     bytes_by_purpose: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     intervals: tuple[Mapping[str, Any], ...] = ()
     steady: bool | None = None

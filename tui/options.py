@@ -37,6 +37,8 @@ class RunEngine(StrEnum):
     lsm = "lsm"
     btree = "btree"
     rocksdb = "rocksdb"
+    innodb = "innodb"
+    myrocks = "myrocks"
 
 
 PROFILE = Annotated[
@@ -58,7 +60,8 @@ RUN_ENGINE = Annotated[
     RunEngine | None,
     typer.Option(
         "--engine",
-        help="The engine to run, of ours or the real RocksDB; without it the profile's own.",
+        help="The engine to run: one of ours, the real RocksDB, or a server's real InnoDB or "
+        "MyRocks; without it the profile's own.",
         show_default=False,
     ),
 ]
@@ -68,6 +71,15 @@ ROCKSDB = Annotated[
         "--rocksdb",
         metavar="PATH",
         help="The real RocksDB: a librocksdb.so, or a rocksdbjni .jar; the system's without it.",
+        show_default=False,
+    ),
+]
+SERVER = Annotated[
+    Path | None,
+    typer.Option(
+        "--server",
+        metavar="PATH",
+        help="The real server: a mariadbd or mysqld; the system's without it.",
         show_default=False,
     ),
 ]

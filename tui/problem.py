@@ -14,7 +14,8 @@ from advisor import dialects, imports, knobs
 from advisor.errors import InputError
 from advisor.knobs import ENGINES, Engine, Setting
 from advisor.profile import Profile, load
-from advisor.real import Library, find
+from advisor.real import RealEngine, find, find_server
+from advisor.real.server import Storage
 from advisor.sizes import ACCEPTED, parse_size
 from advisor.store import Store
 from advisor.trial import Clock
@@ -71,23 +72,35 @@ def clock_of(simulate: bool | None, profile: Profile, hardware: str | None = Non
     return "simulated" if simulate else "measured"
 
 
-def real_library(
-    engine: str | None, named: Path | None, simulate: bool | None, hardware: str | None
-) -> Library | None:
-    """The RocksDB that `--engine rocksdb` runs, `--rocksdb` or the system's; None for an engine of
-    ours."""
-    if engine != "rocksdb":
-        if named is not None:
-            raise InputError("--rocksdb", None, str(named), "with --engine rocksdb alone")
+def real_engine(
+    engine: str | None,
+    rocksdb: Path | None,
+    server: Path | None,
+    simulate: bool | None,
+    hardware: str | None,
+) -> RealEngine | None:
+    """What `--engine` names where that is a real engine: the one that --rocksdb or --server names,
+    or the system's; None for an engine of ours."""
+    storage = _STORAGES.get(engine or "")
+    for option, named, wanted in (
+        ("--rocksdb", rocksdb, engine == "rocksdb"),
+        ("--server", server, storage is not None),
+    ):
+        if named is not None and not wanted:
+            owners = "rocksdb" if option == "--rocksdb" else "innodb or myrocks"
+            raise InputError(option, None, str(named), f"with --engine {owners} alone")
+    if engine != "rocksdb" and storage is None:
         return None
     if simulate:
-        raise InputError(
-            "--simulate", None, "--engine rocksdb", "a real engine runs by the wall clock"
-        )
+        accepted = "a real engine runs by the wall clock"
+        raise InputError("--simulate", None, f"--engine {engine}", accepted)
     if hardware is not None:
         accepted = "a real engine runs on this machine"
-        raise InputError("--hardware", None, f"{hardware!r} with --engine rocksdb", accepted)
-    return find(named)
+        raise InputError("--hardware", None, f"{hardware!r} with --engine {engine}", accepted)
+    return find(rocksdb) if storage is None else find_server(storage, server)
+
+
+_STORAGES: dict[str, Storage] = {"innodb": "innodb", "myrocks": "myrocks"}
 
 
 def current_by_engine(

@@ -30,7 +30,10 @@ def print_trial(trial: Trial) -> None:
     )
     if trial.by_operation:
         typer.echo()
-        _print_operations(trial.by_operation)
+        _print_latencies("operation", trial.by_operation)
+    if trial.by_statement:
+        typer.echo()
+        _print_latencies("statement", trial.by_statement)
     if trial.bytes_by_purpose:
         typer.echo()
         _print_bytes(trial.bytes_by_purpose)
@@ -43,16 +46,16 @@ def _known_order(item: tuple[str, float]) -> int:
     return names.index(item[0]) if item[0] in fmt.METRICS else len(names)
 
 
-def _print_operations(operations: Mapping[str, Mapping[str, float]]) -> None:
+def _print_latencies(what: str, rows: Mapping[str, Mapping[str, float]]) -> None:
     latencies = ("p50_us", "p95_us", "p99_us", "max_us")
-    columns = [Column("operation"), Column("count", right=True)]
+    columns = [Column(what), Column("count", right=True)]
     columns += [Column(fmt.label(name), right=True) for name in latencies]
     print_table(
         columns,
         [
             [name, _whole(row.get("count"))]
             + [fmt.value(latency, row.get(latency)) for latency in latencies]
-            for name, row in operations.items()
+            for name, row in rows.items()
         ],
     )
 

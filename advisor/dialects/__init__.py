@@ -17,16 +17,18 @@ from advisor.dialects.line import About, Entry, Line, Waits, plan, unsupported
 from advisor.dialects.myrocks import PLUGIN, write_myrocks
 from advisor.engines import ENGINES, Engine, Product
 from advisor.errors import InputError
-from advisor.knobs import Dialect, Setting, catalogue
+from advisor.knobs import Dialect, Setting, Settings, catalogue
 
 __all__ = [
     "About",
     "Entry",
+    "Fresh",
     "Line",
     "applied",
     "engine_of",
     "file_name",
     "for_engine",
+    "fresh",
     "left_out",
     "names",
     "planned",
@@ -156,6 +158,35 @@ def write(dialect: str, lines: Sequence[Line], about: About | None = None) -> st
         if line.evidence.startswith("measured") and about.clock == "simulated":
             raise ValueError(f"{line.knob}: a simulated trial is no evidence of {line.evidence!r}")
     return _writer(dialect).write(_known(dialect), planned(dialect, lines), about)
+
+
+@dataclass(frozen=True)
+class Fresh:
+    """The file of a product that is made anew."""
+
+    text: str
+    notes: tuple[str, ...]
+    """What it says otherwise than the settings, and what it cannot say."""
+
+
+def fresh(dialect: str, settings: Settings) -> Fresh:
+    """The file with which a product starts without data: what differs from its defaults. Nothing
+    waits for a rebuild; what is below the product's least value becomes that."""
+    known, defaults, notes = catalogue(engine_of(dialect)), product_defaults(dialect), []
+    lines = []
+    for name, asked in settings.items():
+        knob, value = known[name], asked
+        low = knob.spellings[dialect].low
+        if low is not None and isinstance(asked, int | float) and asked < low:
+            value = type(asked)(low)
+            notes.append(
+                f"{name} {knob.show(asked)} ran as {knob.show(value)}: the product's least"
+            )
+        if value != defaults[name]:
+            lines.append(Line(name, value, defaults[name], evidence="rule: as this run asks"))
+    entries = plan(dialect, engine_of(dialect), lines)
+    notes += [f"{one.knob.name}: {one.refusal}" for one in entries if one.refusal]
+    return Fresh(_writer(dialect).write(_known(dialect), entries, About()), tuple(notes))
 
 
 def _all() -> Mapping[str, Dialect]:

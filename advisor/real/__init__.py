@@ -1,7 +1,43 @@
 """Real engines: what is found on this machine, and how a run of the core is one of theirs."""
 
+from advisor.engines import Engine
+from advisor.knobs import Settings
 from advisor.real.disk import check_disk
 from advisor.real.library import Library, find
-from advisor.real.rocksdb import DIALECT, DIRECT_IO, ENGINE, real_spec
+from advisor.real.rocksdb import DIALECT, DIRECT_IO, ENGINE, library_spec
+from advisor.real.server import Server, find_server, server_spec
+from advisor.spec import Spec
 
-__all__ = ["DIALECT", "DIRECT_IO", "ENGINE", "Library", "check_disk", "find", "real_spec"]
+__all__ = [
+    "DIALECT",
+    "ENGINE",
+    "Library",
+    "RealEngine",
+    "Server",
+    "check_disk",
+    "direct_io",
+    "engine_of",
+    "find",
+    "find_server",
+    "real_spec",
+]
+
+RealEngine = Library | Server
+"""What a real run runs."""
+
+
+def engine_of(real: RealEngine) -> Engine:
+    """Whose settings it takes."""
+    return real.engine if isinstance(real, Server) else ENGINE
+
+
+def direct_io(engine: Engine) -> Settings:
+    """The settings that keep the page cache out of a run; InnoDB's files pass it by anyway."""
+    return DIRECT_IO if engine == ENGINE else {}
+
+
+def real_spec(spec: Spec, real: RealEngine) -> tuple[Spec, list[str]]:
+    """The measured run of one of our engines as a real one, and notes on what runs otherwise."""
+    if isinstance(real, Server):
+        return server_spec(spec, real)
+    return library_spec(spec, real), []

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from advisor import dialects, knobs
-from advisor.dialects.line import About, Line, plan
-from advisor.dialects.rocksdb import write_options
+from advisor import dialects
 from advisor.errors import InputError
 from advisor.knobs import Engine, Settings
 from advisor.real.library import Library
@@ -22,7 +20,7 @@ _BESIDE_THE_FILE = ("block_cache", "sync", "disable_wal")
 """What a program says when it opens a database or writes, and no OPTIONS file can state."""
 
 
-def real_spec(spec: Spec, library: Library) -> Spec:
+def library_spec(spec: Spec, library: Library) -> Spec:
     """The measured run of an LSM as a real one. Raises `InputError` for what RocksDB has not."""
     options = spec["options"]
     real = {name: options[name] for name in _BESIDE_THE_FILE if name in options}
@@ -39,16 +37,7 @@ def real_spec(spec: Spec, library: Library) -> Spec:
 
 def options_file(settings: Settings) -> str:
     """An OPTIONS file with what differs from RocksDB's defaults."""
-    known = knobs.catalogue(ENGINE)
-    lines = []
-    for name, value in settings.items():
-        default = known[name].spellings[DIALECT].default
-        default = known[name].default if default is None else default
-        if value != default:
-            lines.append(Line(name, value, default, evidence="rule: as this run asks"))
-    # A database that is made anew waits for nothing that one with data would.
-    entries = plan(DIALECT, ENGINE, lines)
-    for entry in entries:
-        if entry.refusal:
-            raise InputError("settings", entry.knob.name, str(entry.value), entry.refusal)
-    return write_options(knobs.dialects(ENGINE)[DIALECT], entries, About())
+    fresh = dialects.fresh(DIALECT, settings)
+    if fresh.notes:
+        raise InputError("settings", None, "; ".join(fresh.notes), f"settings of {DIALECT}")
+    return fresh.text

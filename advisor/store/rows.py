@@ -20,6 +20,10 @@ TRIAL_COLUMNS = (
     "notes", "hardware", "steady", "product",
 )  # fmt: skip
 
+_OF_TRIALS = (
+    "trial_metric", "trial_operation", "trial_statement", "trial_bytes", "trial_interval",
+)  # fmt: skip
+
 
 def fetch(
     connection: duckdb.DuckDBPyConnection, which: str, parameters: Sequence[object]
@@ -61,6 +65,7 @@ def append(connection: duckdb.DuckDBPyConnection, trial: Trial, study: str | Non
         )
     _append(connection, "trial_metric", ((trial.id, *pair) for pair in trial.metrics.items()))
     _append(connection, "trial_operation", _long_form(trial.id, trial.by_operation))
+    _append(connection, "trial_statement", _long_form(trial.id, trial.by_statement))
     _append(connection, "trial_bytes", _long_form(trial.id, trial.bytes_by_purpose))
     _append(
         connection,
@@ -77,7 +82,7 @@ def delete(connection: duckdb.DuckDBPyConnection, study: str) -> int:
     there were."""
     verified = "SELECT trial FROM verification WHERE study = ?"
     of_study = f"SELECT id FROM trial WHERE study = ? OR id IN ({verified})"
-    for table in ("trial_metric", "trial_operation", "trial_bytes", "trial_interval"):
+    for table in _OF_TRIALS:
         connection.execute(f"DELETE FROM {table} WHERE trial IN ({of_study})", [study, study])
     connection.execute(f"DELETE FROM trial WHERE id IN ({verified})", [study])
     connection.execute("DELETE FROM verification WHERE study = ?", [study])
@@ -107,6 +112,7 @@ class _Measured:
     def __init__(self, connection: duckdb.DuckDBPyConnection, ids: list[object]) -> None:
         self.metrics: dict[object, dict[str, float]] = defaultdict(dict)
         self.operations: dict[object, dict[str, dict[str, float]]] = defaultdict(dict)
+        self.statements: dict[object, dict[str, dict[str, float]]] = defaultdict(dict)
         self.bytes: dict[object, dict[str, dict[str, float]]] = defaultdict(dict)
         self.intervals: dict[object, list[dict[str, Any]]] = defaultdict(list)
         wanted = "WHERE trial IN (SELECT unnest(?::UUID[]))"
@@ -114,7 +120,11 @@ class _Measured:
             f"SELECT trial, metric, value FROM trial_metric {wanted}", [ids]
         ).fetchall():
             self.metrics[trial][metric] = value
-        for table, into in (("trial_operation", self.operations), ("trial_bytes", self.bytes)):
+        for table, into in (
+            ("trial_operation", self.operations),
+            ("trial_statement", self.statements),
+            ("trial_bytes", self.bytes),
+        ):
             for trial, name, metric, value in connection.execute(
                 f"SELECT * FROM {table} {wanted}", [ids]
             ).fetchall():
@@ -142,6 +152,7 @@ def _trial(row: Mapping[str, Any], measured: _Measured) -> Trial:
         scale=row["scale"],
         metrics=measured.metrics[key],
         by_operation=measured.operations[key],
+        by_statement=measured.statements[key],
         bytes_by_purpose=measured.bytes[key],
         intervals=tuple(measured.intervals[key]),
         notes=tuple(row["notes"]),

@@ -149,7 +149,7 @@ def _run(
         "real" if one.source == "real" else "simulated",
         directory,
         core=core,
-        library=library,
+        real=library,
         direct_io=True,
     )
     return evaluate(setup, ENGINE, one.configuration.settings, seed=one.repeat)

@@ -18,6 +18,7 @@ from tui.options import (
     ROCKSDB,
     RUN_ENGINE,
     SEED,
+    SERVER,
     SET,
     SIMULATE,
 )
@@ -44,6 +45,7 @@ def run(
     ] = 5.0,
     simulate: SIMULATE = None,
     rocksdb: ROCKSDB = None,
+    server: SERVER = None,
     seed: SEED = 1,
     force: FORCE = False,
     results: RESULTS = None,
@@ -52,16 +54,16 @@ def run(
     """Run one workload on one engine and report it."""
     from advisor.errors import InputError
     from advisor.evaluate import Setup, choose_scale
-    from advisor.real import ENGINE
+    from advisor.real import engine_of
     from advisor.store import Store
     from tui import problem
     from tui.output import narrate
 
     changes = {"data": data, "memory": memory, "clients": clients, "hardware": hardware}
     chosen = problem.changed_profile(profile, changes)
-    library = problem.real_library(engine, rocksdb, simulate, hardware)
-    clock = "real" if library else problem.clock_of(simulate, chosen, hardware)
-    one = problem.chosen_engines(ENGINE if library else engine, chosen)[0]
+    real = problem.real_engine(engine, rocksdb, server, simulate, hardware)
+    clock = "real" if real else problem.clock_of(simulate, chosen, hardware)
+    one = problem.chosen_engines(engine_of(real) if real else engine, chosen)[0]
     if force and current is None:
         raise InputError("--force", None, "no --from", "a file of settings to take all the same")
     tried = problem.current_by_engine(current, settings or (), (one,), force=force).get(one, {})
@@ -70,7 +72,7 @@ def run(
     if engine is None and len(chosen.engines) > 1:
         narrate(f"running the {one} engine; --engine chooses another")
     scale = choose_scale(chosen, clock)
-    setup = Setup(chosen, scale, seconds, clock, library=library)
+    setup = Setup(chosen, scale, seconds, clock, real=real)
     trial = store.add_trial(_watched(setup, one, tried, seed))
     _report(trial, chosen, as_json)
 

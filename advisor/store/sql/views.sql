@@ -24,6 +24,11 @@ SELECT trial.study, trial.engine, trial.clock, trial.hardware, part.*
 FROM trial_operation AS part
 JOIN trial ON trial.id = part.trial;
 
+CREATE OR REPLACE VIEW run_statement AS
+SELECT trial.study, trial.engine, trial.clock, trial.product, part.*
+FROM trial_statement AS part
+JOIN trial ON trial.id = part.trial;
+
 CREATE OR REPLACE VIEW run_bytes AS
 SELECT trial.study, trial.engine, trial.clock, trial.hardware, part.*
 FROM trial_bytes AS part

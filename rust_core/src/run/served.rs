@@ -39,7 +39,8 @@ fn run_in(
     let options = ServerOptions::from_json(&run.options)?;
     let server = SqlServer::start(directory.path(), engine, &options, run.spec.clients, &|| halt.is_asked());
     let server = Arc::new(server.or_else(|error| halt.check().and(Err(error)))?);
-    server.run(&tables.create)?;
+    let create: Vec<_> = tables.create.iter().map(|table| format!("{table} {}", options.table_options)).collect();
+    server.run(&create)?;
     let served = CheckedSpec {
         spec: run.spec.clone(),
         options: run.options.clone(),

@@ -55,6 +55,14 @@ impl StorageEngine {
         }
     }
 
+    /// What the names of its status variables begin with, in lower case.
+    fn prefix(self) -> &'static str {
+        match self {
+            Self::InnoDb => "innodb_",
+            Self::MyRocks => "rocksdb_",
+        }
+    }
+
     /// What makes tables tables of this engine, whatever the file says.
     fn flags(self) -> Vec<String> {
         match self {

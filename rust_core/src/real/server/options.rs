@@ -11,6 +11,8 @@ engine_options! {
             "The server to run.";
         options_file: String = "", Accepts::Text("the text of a my.cnf", "[\\s\\S]*"),
             "Its settings; the server's defaults if empty.";
+        table_options: String = "", Accepts::Text("table options of SQL", "[\\s\\S]*"),
+            "What follows each CREATE TABLE, such as ROW_FORMAT=COMPRESSED.";
     }
 }
 

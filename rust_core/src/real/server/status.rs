@@ -100,7 +100,8 @@ impl Status {
             }
             StorageEngine::MyRocks => (self.get("rocksdb_block_cache_hit"), self.get("rocksdb_block_cache_miss")),
         };
-        let known = DETAILS.iter().filter_map(|name| Some((name.to_string(), *self.variables.get(*name)? as f64)));
+        let own = DETAILS.iter().filter(|name| name.starts_with(engine.prefix()));
+        let known = own.filter_map(|name| Some((name.to_string(), *self.variables.get(*name)? as f64)));
         EngineStats {
             cache_hits: hits,
             cache_misses: misses,
