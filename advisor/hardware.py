@@ -25,6 +25,7 @@ from advisor.workload import refused
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 Call = Literal[
+    "statement",
     "point_read",
     "range_start",
     "range_step",
@@ -36,7 +37,8 @@ Call = Literal[
     "zipped_byte",
     "unzipped_byte",
 ]
-"""Pieces of CPU work that are calls of a product."""
+"""Pieces of CPU work that are calls of a product; a statement, where machines do not say what it
+takes on all servers."""
 
 Work = Literal[
     "call",
@@ -70,7 +72,6 @@ Work = Literal[
     "storage_read_byte",
     "storage_write_byte",
     "operation",
-    "statement",
     Call,
 ]
 """Named pieces of CPU work, as the core counts them."""
@@ -168,14 +169,14 @@ class Calls(Table):
 
     source: str
     """How they were measured."""
-    rocksdb: Costs
-    myrocks: Costs
-    innodb: Costs
+    rocksdb: Costs | None = None
+    myrocks: Costs | None = None
+    innodb: Costs | None = None
 
     @property
     def by_product(self) -> dict[str, dict[str, float]]:
-        """As the core takes them: product, call, nanoseconds."""
-        return self.model_dump(exclude={"source"})
+        """As the core takes them: product, call, nanoseconds; those that were measured."""
+        return self.model_dump(exclude={"source"}, exclude_none=True)
 
 
 class Hardware(Table):
@@ -207,9 +208,9 @@ class Hardware(Table):
     statement_wait_us: Annotated[float, Field(ge=0, le=1e6)] = 0.0
     """What passes in each SQL statement while neither client nor server computes, because the one
     that is spoken to has to be woken first."""
-    calls: str = ""
-    """The products that the machine speaks for, as a file of `profiles/calls/`; empty where it
-    speaks for the core's own engines. The slowdown counts for them too."""
+    calls: str | Calls = ""
+    """The products that the machine speaks for, by themselves or as a file of `profiles/calls/`;
+    empty where it speaks for the core's own engines. The slowdown counts for them too."""
     device: Device
 
     @model_validator(mode="before")
@@ -222,8 +223,8 @@ class Hardware(Table):
 
     @field_validator("calls", mode="after")
     @classmethod
-    def _known_calls(cls, value: str) -> str:
-        if value:
+    def _known_calls(cls, value: str | Calls) -> str | Calls:
+        if isinstance(value, str) and value:
             try:
                 _calls_path(value)
             except InputError as error:
@@ -243,6 +244,11 @@ class Hardware(Table):
             return "this machine, calibrated by another version of this program"
         return ""
 
+    @property
+    def products(self) -> tuple[str, ...]:
+        """The products whose calls the machine knows."""
+        return tuple(calls(self.calls).by_product) if self.calls else ()
+
     def filled(self, fullness: float) -> Hardware:
         """The same machine with this share of its flash taken by data of others; a device that does
         not wear is the same however full."""
@@ -252,9 +258,12 @@ class Hardware(Table):
         return self.model_copy(update={"device": device})
 
 
-def calls(name: str) -> Calls:
-    """The calls of products by the name of their file. Raises `InputError`."""
-    path = _calls_path(name)
+def calls(known: str | Calls) -> Calls:
+    """The calls of products, by the name of their file unless they are there. Raises
+    `InputError`."""
+    if isinstance(known, Calls):
+        return known
+    path = _calls_path(known)
     return validated(Calls, read(path), str(path))
 
 

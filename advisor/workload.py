@@ -38,6 +38,8 @@ class WorkloadKind:
     """Keys of one unit in the engine, index entries included."""
     clients: int
     """How many clients are usual."""
+    has_tables: bool
+    """Whether it is of rows and statements, which servers take, and not of plain keys."""
     parameters: Mapping[str, Option]
     divided: tuple[str, ...] = ()
     """Counts that make up a unit: they shrink where there is less data than one."""
@@ -60,6 +62,7 @@ def _kind(name: str, declared: DeclaredWorkload) -> WorkloadKind:
         unit_bytes=tuple(map(tuple, table["unit_bytes"])),
         unit_keys=tuple(map(tuple, table["unit_keys"])),
         clients=table["clients"],
+        has_tables=table.get("tables", False),
         parameters={
             known: option for known, option in declared.parameters.items() if known != sized_by
         },

@@ -43,7 +43,7 @@ class Observation:
     """One run: its name, what it did, and the CPU time that it took."""
 
     name: str
-    work: Mapping[str, int]
+    work: Mapping[str, float]
     cpu_ns: float
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 
 import tomlkit
@@ -14,11 +16,13 @@ from tomlkit.items import Table
 from advisor import core as bridge
 from advisor import scratch
 from advisor.calibration import figures
+from advisor.calibration.calls import Calls, loads, measure
 from advisor.calibration.device import Storage, probe
 from advisor.calibration.fit import Fit, Observation, fit
 from advisor.calibration.runs import RUNS, Run, observed
 from advisor.core import Cancelled, Core
 from advisor.hardware import FIGURES_VERSION, processor
+from advisor.real import RealEngine
 
 PROGRESS = Callable[[int, int, str], None]
 
@@ -32,6 +36,8 @@ class Calibration:
     """The day."""
     fit: Fit
     storage: Storage
+    calls: tuple[Calls, ...]
+    """Of the real engines that ran."""
     busy_ratio: float
     """CPU time over wall time of the runs that only compute: 1 on an idle machine."""
 
@@ -48,8 +54,10 @@ def calibrate(
     cancelled: Callable[[], bool] | None = None,
     core: Core | None = None,
     runs: tuple[Run, ...] = RUNS,
+    real: Sequence[RealEngine] = (),
 ) -> Calibration:
-    """Measures the costs of work on this CPU, and the drive under `directory`.
+    """Measures the costs of work on this CPU, the drive under `directory`, and what calls of these
+    real engines cost here.
 
     `on_run` hears the number of each step, how many there are, and its name. Raises `InputError`
     for a folder that cannot be used, `WorkError` for a run that failed, and `Cancelled`.
@@ -58,28 +66,48 @@ def calibrate(
     defaults = {kind["name"]: float(kind["ns"]) for kind in core.work_kinds()}
     observations: list[Observation] = []
     busy: list[float] = []
-    for number, run in enumerate(runs, 1):
+    steps = len(runs) + 1 + sum(len(loads(one)) for one in real)
+    numbers = count(1)
+
+    def begin(name: str) -> None:
         if on_run is not None:
-            on_run(number, len(runs) + 1, f"{run.engine}: {run.name}")
+            on_run(next(numbers), steps, name)
+
+    for run in runs:
+        begin(f"{run.engine}: {run.name}")
         with scratch.folder(directory) as folder:
             report = bridge.run(run.spec(str(folder)), cancelled=cancelled, core=core)
         found = list(observed(run, report))
         observations.extend(found)
         if run.only_computes:
             busy.append(found[0].cpu_ns / 1e9 / report["seconds"])
-    if on_run is not None:
-        on_run(len(runs) + 1, len(runs) + 1, "the drive")
+    begin("the drive")
 
     def pause() -> None:
         if cancelled is not None and cancelled():
             raise Cancelled("the calibration was cancelled")
 
     storage = probe(directory, pause)
+    fitted = fit(observations, defaults)
+    cores = os.cpu_count() or 1
+    measured = [
+        measure(
+            one,
+            fitted.work_ns,
+            cores=cores,
+            directory=directory,
+            on_run=begin,
+            cancelled=cancelled,
+            core=core,
+        )
+        for one in real
+    ]
     return Calibration(
         processor=processor(),
         measured=datetime.now(UTC).date().isoformat(),
-        fit=fit(observations, defaults),
+        fit=fitted,
         storage=storage,
+        calls=tuple(measured),
         busy_ratio=sum(busy) / len(busy) if busy else 1.0,
     )
 
@@ -96,6 +124,8 @@ def to_toml(calibration: Calibration) -> str:
     if calibration.storage.drive is not None:
         document["drive"] = calibration.storage.place.words
     document["work_ns"] = _costs(calibration.fit)
+    if calibration.calls:
+        document["calls"] = _calls(calibration.calls)
     device = tomlkit.table()
     for name, figure in figures.figures(calibration.storage).items():
         is_text = name == "source"
@@ -111,6 +141,29 @@ def _costs(fitted: Fit) -> Table:
         if name not in fitted.determined:
             costs[name].comment("only with others")
     return costs
+
+
+def _calls(measured: Sequence[Calls]) -> Table:
+    document = tomlkit.table()
+    document["source"] = tomlkit.string(_source_of_calls(measured), multiline=True)
+    for one in measured:
+        document[one.product] = _costs(one.fit)
+    return document
+
+
+def _source_of_calls(measured: Sequence[Calls]) -> str:
+    lines = [
+        "CPU time of operations of the products on this machine, everything cached, with",
+        "as many clients as keep it busy, less that of the core's own work for the same",
+        "operations; shared among the calls by runs that make them in different proportions.",
+    ]
+    for one in measured:
+        name, ratio = max(one.fit.ratios.items(), key=lambda item: abs(item[1] - 1))
+        lines.append(
+            f"{one.product}: {one.version}, {len(one.fit.ratios)} loads; the one that these costs "
+            f"miss most is {name!r}, which they put at {ratio:.2f} of the measured."
+        )
+    return "\n".join(lines) + "\n"
 
 
 def _source(calibration: Calibration) -> str:

@@ -1,6 +1,9 @@
 """Real engines: what is found on this machine, and how a run of the core is one of theirs."""
 
+from contextlib import suppress
+
 from advisor.engines import Engine
+from advisor.errors import InputError
 from advisor.knobs import Settings
 from advisor.real.disk import check_disk
 from advisor.real.library import Library, find
@@ -19,6 +22,7 @@ __all__ = [
     "engine_of",
     "find",
     "find_server",
+    "on_this_machine",
     "real_spec",
 ]
 
@@ -34,6 +38,15 @@ def engine_of(real: RealEngine) -> Engine:
 def direct_io(engine: Engine) -> Settings:
     """The settings that keep the page cache out of a run; InnoDB's files pass it by anyway."""
     return DIRECT_IO if engine == ENGINE else {}
+
+
+def on_this_machine() -> list[RealEngine]:
+    """The real engines that are found without being named."""
+    found: list[RealEngine] = []
+    for look in (find, lambda: find_server("innodb"), lambda: find_server("myrocks")):
+        with suppress(InputError):
+            found.append(look())
+    return found
 
 
 def real_spec(spec: Spec, real: RealEngine) -> tuple[Spec, list[str]]:

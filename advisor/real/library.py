@@ -22,12 +22,27 @@ _LARGEST_BYTES = 256 << 20
 """Of a library in an archive: the largest there is has 18 MB."""
 
 
+_ASSERTED = b"!= nullptr\0"
+_MOST_IN_A_RELEASE = 20
+"""Such texts: Debian's 7.8.3, built with assertions, has 249, the release 10.4.2 has one."""
+_FOLDERS = ("/usr/lib", "/usr/lib64", "/usr/local/lib", "/lib")
+
+
 @dataclass(frozen=True)
 class Library:
     """A shared library with RocksDB's C API. Whether it is one shows when it is opened."""
 
     path: str
     """A path, or a name that the system's loader resolves."""
+
+    @property
+    def has_assertions(self) -> bool:
+        """Whether it was built with assertions, whose texts stand in it: its counters are right
+        then, its times are not."""
+        file = _file(self.path)
+        if file is None:
+            return False
+        return file.read_bytes().count(_ASSERTED) > _MOST_IN_A_RELEASE
 
 
 def find(named: Path | None = None) -> Library:
@@ -50,6 +65,15 @@ def find(named: Path | None = None) -> Library:
     if named.suffix == ".jar":
         return Library(str(_unpacked(named)))
     return Library(str(named.absolute()))
+
+
+def _file(path: str) -> Path | None:
+    """The file behind a path or a loader's name."""
+    if "/" in path:
+        return Path(path)
+    folders = (Path(folder) for folder in _FOLDERS)
+    found = (file for folder in folders for file in (folder / path, *folder.glob(f"*/{path}")))
+    return next((file for file in found if file.is_file()), None)
 
 
 def _unpacked(archive: Path) -> Path:

@@ -226,8 +226,11 @@ def _verdict(study: Study, best: Choice) -> EngineVerdict | None:
     order = ranked(map(as_decided, known), study.goal)
     noise = best.noises[study.goal.metric]
     found = engine_verdict(study.goal, noise, [best.winner, *order], study.engines, study.trials)
-    has_calls = study.question.clock == "simulated" and study.profile.hardware.calls
-    return found if found is None or has_calls else found.of_own_engines()
+    is_simulated = study.question.clock == "simulated"
+    spoken_for = study.profile.hardware.products if is_simulated else ()
+    lsm = "myrocks" if study.profile.workload.info.has_tables else "rocksdb"
+    is_of_products = {lsm, "innodb"} <= set(spoken_for)
+    return found if found is None or is_of_products else found.of_own_engines()
 
 
 def _explain(

@@ -8,13 +8,21 @@ import typer
 
 if TYPE_CHECKING:
     from advisor.calibration import Calibration
+    from advisor.calibration.calls import Calls
     from advisor.calibration.device import Drive, Storage
+    from advisor.real import RealEngine
 
 BUSY_RATIO = 0.9
 """A run that only computes has less of a core than this where other programs take their share."""
 
 
-def calibrate(path: Path | None, force: bool, as_json: bool) -> None:
+def calibrate(
+    path: Path | None,
+    force: bool,
+    as_json: bool,
+    rocksdb: Path | None,
+    server: Path | None,
+) -> None:
     """Measure, write the profile, and say what was found."""
     from advisor import calibration
     from advisor.atomic import check_target, write_text
@@ -25,10 +33,13 @@ def calibrate(path: Path | None, force: bool, as_json: bool) -> None:
 
     target = path or user_folder() / f"{THIS_MACHINE}.toml"
     check_target(target, force)
-    narrate("calibrating: a minute and a half; other programs should rest meanwhile")
+    real = _real_engines(rocksdb, server)
+    minutes = "a minute and a half" if not real else f"about {2 + 2 * len(real)} minutes"
+    narrate(f"calibrating: {minutes}; other programs should rest meanwhile")
     with LiveLine() as line:
         found = calibration.calibrate(
-            on_run=lambda number, count, name: line.show(f"{number} of {count} · {name}")
+            on_run=lambda number, count, name: line.show(f"{number} of {count} · {name}"),
+            real=real,
         )
     write_text(target, calibration.to_toml(found), force)
     if found.busy_ratio < BUSY_RATIO:
@@ -40,6 +51,26 @@ def calibrate(path: Path | None, force: bool, as_json: bool) -> None:
         print_json(_document(found, target))
     else:
         _print(found, target)
+
+
+def _real_engines(rocksdb: Path | None, server: Path | None) -> "list[RealEngine]":
+    """Those that are named, or found, and whose times mean something."""
+    from advisor.real import Library, find, find_server, on_this_machine
+    from tui.output import narrate
+
+    found = on_this_machine()
+    if rocksdb is not None:
+        found = [find(rocksdb), *(one for one in found if not isinstance(one, Library))]
+    if server is not None:
+        named = find_server("innodb", server), find_server("myrocks", server)
+        found = [*(one for one in found if isinstance(one, Library)), *named]
+    slow = [one for one in found if isinstance(one, Library) and one.has_assertions]
+    for one in slow:
+        narrate(
+            f"note: {one.path} is built with assertions, so that its times say nothing; "
+            "--rocksdb PATH names another"
+        )
+    return [one for one in found if one not in slow]
 
 
 def _document(found: "Calibration", target: Path) -> dict[str, object]:
@@ -54,6 +85,15 @@ def _document(found: "Calibration", target: Path) -> dict[str, object]:
         "open_ratio": found.fit.open_ratio,
         "runs": found.fit.ratios,
         "storage": _storage_document(found.storage),
+        "calls": {
+            one.product: {
+                "version": one.version,
+                "ns": one.fit.work_ns,
+                "determined": sorted(one.fit.determined),
+                "loads": one.fit.ratios,
+            }
+            for one in found.calls
+        },
     }
 
 
@@ -108,7 +148,36 @@ def _print(found: "Calibration", target: Path) -> None:
     )
     typer.echo()
     _print_storage(found.storage)
+    _print_calls(found.calls)
     typer.echo(f"wrote {target}; simulate this machine with --hardware this-machine --simulate")
+
+
+def _print_calls(measured: "tuple[Calls, ...]") -> None:
+    from tui.output import Column, print_table
+
+    if not measured:
+        typer.echo("no real engine was measured: this machine speaks for the engines here alone\n")
+        return
+    names = list(dict.fromkeys(name for one in measured for name in one.fit.work_ns))
+    columns = [Column("call, ns beyond our own work")]
+    columns += [Column(one.product, right=True) for one in measured]
+    rows = [[name, *(_cost(one, name) for one in measured)] for name in names]
+    typer.echo()
+    print_table(columns, rows)
+    for one in measured:
+        misses = sorted(abs(ratio - 1) for ratio in one.fit.ratios.values())
+        typer.echo(
+            f"{one.product}: {one.version}; its {len(misses)} loads by these costs within "
+            f"{misses[len(misses) // 2]:.0%} for half of them, {misses[-1]:.0%} for all"
+        )
+    typer.echo()
+
+
+def _cost(one: "Calls", name: str) -> str:
+    cost = one.fit.work_ns.get(name)
+    if cost is None:
+        return ""
+    return f"{cost:,.0f}" if name in one.fit.determined else f"({cost:,.0f})"
 
 
 def _print_storage(storage: "Storage") -> None:

@@ -15,7 +15,7 @@ from typing import Annotated, Literal
 import typer
 
 from tui import format as fmt
-from tui.options import FORCE, JSON, OUTPUT, RESULTS
+from tui.options import FORCE, JSON, OUTPUT, RESULTS, ROCKSDB, SERVER
 
 State = Literal["ok", "note", "missing"]
 MARKS: dict[State, tuple[str, str]] = {
@@ -53,11 +53,14 @@ def doctor(
         bool,
         typer.Option(
             "--calibrate",
-            help="Measure for a minute and a half what work costs on this CPU and what its drive "
-            "does, and keep it as the hardware this-machine, which can then be simulated. The "
-            "drive is that of the folder for temporary files (TMPDIR).",
+            help="Measure for some minutes what work costs on this CPU, what its drive does, and "
+            "what calls of the real engines that are found take here, and keep it as the hardware "
+            "this-machine, which can then be simulated. The drive is that of the folder for "
+            "temporary files (TMPDIR).",
         ),
     ] = False,
+    rocksdb: ROCKSDB = None,
+    server: SERVER = None,
     output: OUTPUT = None,
     force: FORCE = False,
     results: RESULTS = None,
@@ -72,13 +75,19 @@ def doctor(
     if calibrate:
         from tui.commands.calibrate import calibrate as measure
 
-        measure(output, force, as_json)
+        measure(output, force, as_json, rocksdb, server)
         return
-    for option, given in (("-o", output is not None), ("--force", force)):
+    given_options = {
+        "-o": output is not None,
+        "--force": force,
+        "--rocksdb": rocksdb is not None,
+        "--server": server is not None,
+    }
+    for option, given in given_options.items():
         if given:
             from advisor.errors import InputError
 
-            raise InputError(option, None, "no --calibrate", "--calibrate, which writes a file")
+            raise InputError(option, None, "no --calibrate", "--calibrate, which measures")
     findings = [_core(), _processors(), _calibration(), _memory(), *_disk(), _results(results)]
     findings += _real_engines()
     if as_json:
@@ -217,9 +226,11 @@ def _rocksdb() -> Finding:
     from advisor.real import find
 
     try:
-        return Finding(
-            "librocksdb", "ok", f"{find().path}, for `run --engine rocksdb` and `verify`"
-        )
+        library = find()
     except InputError:
         text = "not found: `verify` needs it, or --rocksdb PATH"
         return Finding("librocksdb", "note", text)
+    text = f"{library.path}, for `run --engine rocksdb` and `verify`"
+    if library.has_assertions:
+        text += "; built with assertions: its counters judge, its times do not"
+    return Finding("librocksdb", "ok", text)

@@ -97,7 +97,7 @@ kinds_of_work! {
     StorageWriteByte = "storage_write_byte", 0.5;
     /// One operation of a client, apart from the engine: drawing it, building its rows, timing it.
     Operation = "operation", 100.0;
-    /// One statement of a SQL layer (only where the profile is a server's).
+    /// One statement of a SQL layer (only where the profile is a server's): that of all servers, or that of a product.
     Statement = "statement", 0.0;
     /// One point read, as the product that the engine stands for carries it out beyond the engine's own work: see
     /// [`super::product`]. So are all kinds below.
@@ -126,6 +126,6 @@ impl Work {
     /// Number of kinds.
     pub const COUNT: usize = Self::ALL.len();
 
-    /// The calls of a product, and what only the engine itself can count: the last four.
-    pub const CALLS: &[Self] = Self::ALL.split_at(Self::PointRead as usize).1;
+    /// A statement, the calls of a product, and what only the engine itself can count: the last four.
+    pub const CALLS: &[Self] = Self::ALL.split_at(Self::Statement as usize).1;
 }

@@ -1,0 +1,192 @@
+"""What calls of the real engines of this machine cost beyond the core's own work: the same runs on
+the product and simulated, everything cached.
+
+A run of the product says how much CPU time an operation takes there, with as many clients as keep
+the machine busy. The same run, simulated at this machine's own costs, says how much of it is work
+that the core does too, and how often each call is made. What is left is the calls', and is shared
+among them by runs that make them in different proportions (`fit`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from advisor import core as bridge
+from advisor import scratch
+from advisor.calibration.fit import Fit, Observation, fit
+from advisor.core import Core
+from advisor.hardware import calls, hardware
+from advisor.knobs import Engine
+from advisor.real import RealEngine, Server, engine_of, real_spec
+from advisor.scale import machine_spec
+from advisor.spec import Spec
+
+SECONDS = 2.5
+CLIENTS_PER_CORE = 2
+SEED = 1
+ROWS = 50_000
+KEYS = 200_000
+SIMULATED_OPERATIONS = 20_000
+SHIPPED = "nvme-2024"
+"""The machine whose calls and statements a calibration starts from."""
+LEAST_NS = 50.0
+"""Where those have none: a fit in proportions cannot start from nothing."""
+LEAST_PART = 0.05
+"""Of an operation's CPU time that is the calls' in any case."""
+
+Parameters = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Load:
+    """One load on a product and in the simulation."""
+
+    name: str
+    workload: Parameters
+    operations: int = SIMULATED_OPERATIONS
+    """Simulated."""
+
+
+def _script(name: str, operations: int = SIMULATED_OPERATIONS, **parameters: Any) -> Load:
+    words = ", ".join(f"{key} {value}" for key, value in parameters.items())
+    workload = {"kind": "sysbench", "script": f"oltp_{name}", "table_size": ROWS, **parameters}
+    return Load(f"{name}{f', {words}' if words else ''}", workload, operations)
+
+
+def _benchmark(name: str, **parameters: Any) -> Load:
+    words = ", ".join(f"{key} {value}" for key, value in parameters.items())
+    workload = {"kind": "db_bench", "benchmark": name, "keys": KEYS, **parameters}
+    return Load(f"{name}{f', {words}' if words else ''}", workload)
+
+
+OF_SERVERS = (
+    _script("point_select"),
+    _script("read_only", 2_000, range_size=1),
+    _script("read_only", 2_000, range_size=30),
+    _script("read_only", 2_000, range_size=200),
+    _script("update_index"),
+    _script("update_non_index"),
+    _script("insert"),
+    _script("write_only", 5_000),
+)
+OF_LIBRARIES = (
+    _benchmark("readrandom"),
+    _benchmark("seekrandom", seek_nexts=0),
+    _benchmark("seekrandom", seek_nexts=50),
+    _benchmark("overwrite", batch=1),
+    _benchmark("overwrite", batch=10),
+    _benchmark("fillrandom", batch=1),
+)
+MIB = 1 << 20
+CACHED: Mapping[Engine, Mapping[str, Any]] = {
+    "lsm": {"block_cache": 512 * MIB, "filter_policy": "bloomfilter:10"},
+    "btree": {
+        "innodb_buffer_pool_size": 512 * MIB,
+        "innodb_redo_log_capacity": 512 * MIB,
+        "innodb_flush_log_at_trx_commit": 2,
+    },
+}
+PROGRESS = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Calls:
+    """What the calls of a product cost here."""
+
+    product: str
+    """`rocksdb`, `innodb` or `myrocks`."""
+    version: str
+    """Its name and version, as it says itself."""
+    fit: Fit
+
+
+def loads(real: RealEngine) -> tuple[Load, ...]:
+    """The loads of a product: statements where it serves SQL, keys where it is a library."""
+    return OF_SERVERS if isinstance(real, Server) else OF_LIBRARIES
+
+
+def measure(
+    real: RealEngine,
+    work_ns: Mapping[str, float],
+    *,
+    cores: int,
+    directory: Path | None = None,
+    on_run: PROGRESS = lambda name: None,
+    cancelled: Callable[[], bool] | None = None,
+    core: Core | None = None,
+) -> Calls:
+    """Measures a product's calls on this machine of so many cores, whose own work costs `work_ns`.
+
+    Raises `InputError` for an engine that cannot be opened, `WorkError` for a run that failed, and
+    `Cancelled`.
+    """
+    core = core or bridge.load()
+    product = real.storage if isinstance(real, Server) else "rocksdb"
+    known = known_calls(product)
+    own = {kind["name"]: float(kind["ns"]) for kind in core.work_kinds()} | dict(work_ns)
+    version, observations = "", []
+    for load in loads(real):
+        on_run(f"{product}: {load.name}")
+        with scratch.folder(directory) as folder:
+            spec = _measured(real, load, str(folder), cores)
+            report = bridge.run(spec, cancelled=cancelled, core=core)
+        version = "{name} {version}".format(**report["product"])
+        real_ns = 1e3 * report["metrics"]["cpu_us_per_op"]
+        work = _work(product, engine_of(real), load, work_ns, cores, core)
+        own_ns = sum(units * own[kind] for kind, units in work.items() if kind not in known)
+        counts = {kind: units for kind, units in work.items() if kind in known}
+        left_ns = max(real_ns - own_ns, LEAST_PART * real_ns)
+        observations.append(Observation(load.name, counts, left_ns))
+    return Calls(product, version, fit(observations, known))
+
+
+def known_calls(product: str) -> dict[str, float]:
+    """What the calls of a product, and a statement of a server, cost elsewhere, nanoseconds."""
+    machine = hardware(SHIPPED)
+    shipped = dict(calls(machine.calls).by_product[product])
+    if product != "rocksdb":
+        shipped["statement"] = machine.work_ns["statement"]
+    return {name: max(ns, LEAST_NS) for name, ns in shipped.items()}
+
+
+def _measured(real: RealEngine, load: Load, directory: str, cores: int) -> Spec:
+    spec = _spec(engine_of(real), load, cores) | {
+        "clock": "measured",
+        "directory": directory,
+        "seconds": SECONDS,
+        "warmup_seconds": SECONDS / 4,
+    }
+    return real_spec(cast(Spec, spec), real)[0]
+
+
+def _spec(engine: Engine, load: Load, cores: int) -> dict[str, Any]:
+    return {
+        "engine": engine,
+        "options": dict(CACHED[engine]),
+        "workload": dict(load.workload),
+        "clients": cores * CLIENTS_PER_CORE,
+        "seed": SEED,
+    }
+
+
+def _work(
+    product: str,
+    engine: Engine,
+    load: Load,
+    work_ns: Mapping[str, float],
+    cores: int,
+    core: Core,
+) -> dict[str, float]:
+    """Units of work of an operation, simulated on a machine that speaks for the product."""
+    machine = machine_spec(hardware(SHIPPED))
+    cost = {"work_ns": dict(work_ns), "calls": {product: known_calls(product)}}
+    spec = _spec(engine, load, cores) | {
+        "clock": "simulated",
+        "operations": load.operations,
+        "hardware": {**machine, "cores": cores, "cost": cost},
+    }
+    report = bridge.run(cast(Spec, spec), core=core)
+    return {kind: units / report["operations"] for kind, units in report["work"].items()}
