@@ -82,7 +82,7 @@ OF_LIBRARIES = (
 )
 MIB = 1 << 20
 CACHED: Mapping[Engine, Mapping[str, Any]] = {
-    "lsm": {"block_cache": 512 * MIB, "filter_policy": "bloomfilter:10"},
+    "lsm": {"block_cache": 512 * MIB, "filter_policy": "bloomfilter:10:false"},
     "btree": {
         "innodb_buffer_pool_size": 512 * MIB,
         "innodb_redo_log_capacity": 512 * MIB,
