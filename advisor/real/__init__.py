@@ -2,6 +2,19 @@
 
 from advisor.real.disk import check_disk
 from advisor.real.library import Library, find
-from advisor.real.rocksdb import DIALECT, DIRECT_IO, ENGINE, real_spec
+from advisor.real.process import ProcessCore
+from advisor.real.rocksdb import DIALECT, DIRECT_IO, ENGINE, check_settings, real_spec
+from advisor.real.trial_run import product_of
 
-__all__ = ["DIALECT", "DIRECT_IO", "ENGINE", "Library", "check_disk", "find", "real_spec"]
+__all__ = [
+    "DIALECT",
+    "DIRECT_IO",
+    "ENGINE",
+    "Library",
+    "ProcessCore",
+    "check_disk",
+    "check_settings",
+    "find",
+    "product_of",
+    "real_spec",
+]

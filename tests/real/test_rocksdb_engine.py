@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from ctypes.util import find_library
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,7 @@ def test_a_workload_runs_on_it_and_is_stored(tmp_path: Path) -> None:
     assert metrics["ops_per_s"] > 0
     assert metrics["write_amp"] > 0
     assert {"kernel_write_kb_per_op", "memory_bytes", "cpu_us_per_op"} <= metrics.keys()
+    assert metrics["process_memory_bytes"] > metrics["memory_bytes"]
     listed = tunebench(tmp_path, "results").stdout
     assert run["product"] in listed
     assert " real " in listed
@@ -130,18 +132,58 @@ def test_what_cannot_run_is_one_line(tmp_path: Path, words: tuple[str, ...], say
     assert says in line
 
 
-def test_ctrl_c_ends_a_run_at_once_and_leaves_nothing(tmp_path: Path) -> None:
-    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+def under_way(folder: Path) -> tuple[subprocess.Popen[str], int]:
+    """A long run that has begun, and the process of its engine."""
+    environment = {**os.environ, "TMPDIR": str(folder)}
     words = ("run", "fillrandom", "--engine", "rocksdb", *SMALL, "--seconds", 60)
     running = subprocess.Popen(
-        command(tmp_path, *words), env=environment, stderr=subprocess.PIPE, text=True
+        command(folder, *words), env=environment, stderr=subprocess.PIPE, text=True
     )
+    until(lambda: bool(list(folder.glob("tunebench-*/files/*.log"))), running)
+    tasks = Path(f"/proc/{running.pid}/task").glob("*/children")
+    (engine,) = [int(word) for task in tasks for word in task.read_text().split()]
+    return running, engine
+
+
+def until(holds: Callable[[], bool], running: subprocess.Popen[str] | None = None) -> None:
     began = time.monotonic()
-    while not list(tmp_path.glob("tunebench-*/files/*.log")):
-        assert running.poll() is None, running.communicate()[1]
+    while not holds():
+        assert running is None or running.poll() is None, running.communicate()[1]
         assert time.monotonic() - began < 60
         time.sleep(0.02)
+
+
+def is_alive(pid: int) -> bool:
+    """Whether there is a process of this id that can still do anything."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_an_engine_that_aborts_is_a_run_that_failed_in_one_line(tmp_path: Path) -> None:
+    running, engine = under_way(tmp_path)
+    os.kill(engine, signal.SIGABRT)
+    _, told = running.communicate(timeout=20)
+    assert running.returncode == 1
+    (line,) = told.strip().splitlines()
+    assert "the run failed: the process of the real engine died of SIGABRT" in line
+    assert not list(tmp_path.glob("tunebench-*"))
+    (stored,) = answered(tmp_path, "results")["runs"]
+    assert stored["outcome"] == "failed"
+
+
+def test_a_killed_tool_leaves_no_engine(tmp_path: Path) -> None:
+    running, engine = under_way(tmp_path)
+    running.kill()
+    running.communicate(timeout=20)
+    until(lambda: not is_alive(engine))
+
+
+def test_ctrl_c_ends_a_run_at_once_and_leaves_nothing(tmp_path: Path) -> None:
+    running, engine = under_way(tmp_path)
     running.send_signal(signal.SIGINT)
     running.communicate(timeout=20)
     assert running.returncode != 0
+    assert not is_alive(engine)
     assert not list(tmp_path.glob("tunebench-*"))
