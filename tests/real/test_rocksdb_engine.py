@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from advisor.store import Store
 
 pytestmark = [
     pytest.mark.real,
@@ -112,6 +115,39 @@ def test_a_verification_says_predicted_and_real(tmp_path: Path) -> None:
     assert {"defaults"} <= {row["contender"] for row in stored}
     assert tunebench(tmp_path, "results", "--delete", "s", "--force").returncode == 0
     assert answered(tmp_path, "results", "--sql", "SELECT * FROM verification") == []
+
+
+TUNE = (
+    "tune", "ycsb-a", "--engine", "lsm", "--hardware", "nvme-2024", *SMALL,
+    "--trials", 6, "--seconds", 0.05, "--study", "s", "--finalists", 2,
+)  # fmt: skip
+
+
+def test_a_search_ends_on_it_and_the_file_quotes_it(tmp_path: Path) -> None:
+    target = tmp_path / "tuned" / "OPTIONS"
+    told = tunebench(tmp_path, *TUNE, "--finalist-minutes", 0.3, "-o", target)
+    assert told.returncode == 0, told.stderr
+    assert "the finalists will run on RocksDB " in told.stderr
+    for text in (told.stdout, target.read_text(), (target.parent / "report.md").read_text()):
+        assert re.search(r"On RocksDB [0-9.]+ itself, with 24MiB of data .* ops_per_s", text)
+    (final,) = answered(tmp_path, "results", "--sql", "SELECT * FROM final")
+    assert final["study"] == "s"
+
+
+def test_an_interrupt_of_the_finalists_leaves_the_searchs_answer(tmp_path: Path) -> None:
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    target = tmp_path / "tuned" / "OPTIONS"
+    words = command(tmp_path, *TUNE, "--finalist-minutes", 2, "-o", target)
+    running = subprocess.Popen(words, env=environment, stderr=subprocess.PIPE, text=True)
+    store = Store(tmp_path / "results.duckdb")
+    until(lambda: store.verified_session("s") is not None, running)
+    running.send_signal(signal.SIGINT)
+    _, told = running.communicate(timeout=30)
+    assert running.returncode == 130, told
+    assert "the recommendation is that of the search" in told
+    assert "# The finalists decided nothing: they were interrupted." in target.read_text()
+    assert store.verified_session("s") is not None
+    assert store.final("s") is None
 
 
 @pytest.mark.parametrize(
