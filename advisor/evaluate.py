@@ -24,7 +24,7 @@ from advisor.errors import InputError, WorkError
 from advisor.knobs import Engine, Settings
 from advisor.memory_need import needed_parts, shortage
 from advisor.profile import Profile
-from advisor.real import RealEngine, check_disk, direct_io, real_spec
+from advisor.real import ProcessCore, RealEngine, check_disk, direct_io, real_spec
 from advisor.scale import (
     MIB,
     FullRun,
@@ -77,7 +77,7 @@ class Setup:
     directory: Path | None = None
     """Where scratch folders are made; the system's folder for temporary files if absent."""
     core: Core | None = None
-    """The compiled core if absent."""
+    """The compiled core if absent; under the real clock every run of it has its own process."""
     real: RealEngine | None = None
     """What runs under the real clock."""
     direct_io: bool = False
@@ -131,7 +131,7 @@ def evaluate(
     used, `Refused` for what the core does not accept, `DiskFull`, and `Cancelled`.
     """
     complete = {**knobs.defaults(engine), **knobs.check(engine, settings)}
-    core = setup.core or bridge.load()
+    core = setup.core or _core_of(setup.clock)
     need = needed_memory(setup.profile, engine, complete)
     trial = Trial(
         engine=engine,
@@ -153,6 +153,12 @@ def evaluate(
         error = shortage(setup.profile, engine, complete)
         return replace(trial, outcome="rejected", error=error)
     return _run(trial, setup, core, on_interval, cancelled)
+
+
+def _core_of(clock: Clock) -> Core:
+    """The compiled core, around a real engine in a process of its own."""
+    core = bridge.load()
+    return ProcessCore(core) if clock == "real" else core
 
 
 def _run(

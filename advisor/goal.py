@@ -63,7 +63,8 @@ METRICS: Mapping[str, Metric] = {
         ),
         Metric("stall_s", "s", "lower", "Seconds that writers waited for background work."),
         Metric("disk_bytes", "bytes", "lower", "Bytes on disk."),
-        Metric("memory_bytes", "bytes", "lower", "Memory of the engine."),
+        Metric("memory_bytes", "bytes", "lower", "Memory of the engine, by its own count."),
+        Metric("process_memory_bytes", "bytes", "lower", "Of a real engine: what its process has."),
     )
 }
 

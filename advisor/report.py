@@ -24,8 +24,8 @@ from advisor.recommend import (
 )
 from advisor.sizes import format_factor, format_size
 from advisor.steadiness import NOT_YET
-from advisor.store import Verified
 from advisor.trial import Trial
+from advisor.verify import Difference, Verification
 
 BARS = "▁▂▃▄▅▆▇█"
 SPARK_WIDTH = 40
@@ -46,7 +46,7 @@ def write(
     recommendation: Recommendation,
     path: Path | str,
     *,
-    verified: Sequence[Verified] = (),
+    verified: Verification | None = None,
     force: bool = False,
 ) -> None:
     """Writes the report, with what a real engine said of it. Raises `InputError` for an existing
@@ -54,7 +54,7 @@ def write(
     atomic.write_text(path, markdown(recommendation, verified), force)
 
 
-def markdown(recommendation: Recommendation, verified: Sequence[Verified] = ()) -> str:
+def markdown(recommendation: Recommendation, verified: Verification | None = None) -> str:
     """The report as text."""
     sections = (
         _answer(recommendation),
@@ -155,7 +155,7 @@ def _method(r: Recommendation) -> str:
 
 
 def _comparison(r: Recommendation) -> str:
-    head = ("", *(f"{column.title} ({_runs(column.runs)})" for column in r.columns))
+    head = ("", *(f"{column.title} ({_counted(column.runs, 'run')})" for column in r.columns))
     rows = [
         (f"{name} ({METRICS[name].unit})", *(_value(column, name) for column in r.columns))
         for name in dict.fromkeys((*r.goal.metrics, *COMPARED_METRICS, *FLASH_METRICS))
@@ -170,34 +170,46 @@ def _comparison(r: Recommendation) -> str:
     )
 
 
-def _verified(r: Recommendation, verified: Sequence[Verified]) -> str:
-    if not verified:
+def _verified(r: Recommendation, found: Verification | None) -> str:
+    if found is None:
         return ""
-    product = next((row.product for row in verified if row.product), "a real engine")
-    names = list(dict.fromkeys(row.contender for row in verified))
-    of_this = any(dict(row.settings) == dict(r.settings) for row in verified)
-    by_place = {(row.metric, row.contender): row for row in verified}
-    metrics = [
-        metric
-        for metric in dict.fromkeys((*r.goal.metrics, *COMPARED_METRICS))
-        if (metric, names[0]) in by_place
-    ]
-    sides = [f"{name}, {side}" for name in names[1:] for side in ("real", "predicted")]
-    head = ("", f"{names[0]}, real", *sides)
+    base, *others = found.compared
+    of_this = any(dict(one.contender.settings) == dict(r.settings) for one in found.compared)
+    sides = [f"{one.contender.name}, {side}" for one in others for side in ("real", "predicted")]
+    head = ("", f"{base.contender.name}, real", *sides)
     rows = []
-    for metric in metrics:
-        base = by_place[metric, names[0]]
-        cells = ["-" if base.real is None else f"{base.real:,.4g}"]
-        for name in names[1:]:
-            one = by_place.get((metric, name))
-            for ratio in (one.real_ratio, one.predicted_ratio) if one else (None, None):
-                cells.append("-" if ratio is None else f"{ratio:.2f}x")
-        rows.append((f"{metric} ({METRICS[metric].unit})", *cells))
-    return (
-        f"## On {_cell(product)} itself\n\n{_table(head, rows)}\n\nRatios are to {names[0]}, "
-        "geometric means over runs in turns with the same keys (`tunebench verify`)."
-        + ("" if of_this else " They are of an earlier recommendation of this study.")
+    for metric in dict.fromkeys((*r.goal.metrics, *COMPARED_METRICS)):
+        value = base.value(metric)
+        cells = ["-" if value is None else f"{value:,.4g}"]
+        for one in others:
+            predicted = one.predicted_ratio(metric, base)
+            cells.append(_with_interval(one.differences.get(metric)))
+            cells.append("-" if predicted is None else f"{predicted:.2f}x")
+        if value is not None:
+            rows.append((f"{metric} ({METRICS[metric].unit})", *cells))
+    verdicts = "\n".join(
+        f"- {_cell(one.contender.name)}: {_cell(found.verdict(one))}" for one in others
     )
+    sizing = found.sizing
+    how = (
+        f"{format_size(sizing.data_bytes)} of data ({format_factor(sizing.scale.factor)} of the "
+        f"profile's), {sizing.seconds:.3g} s measured, {_counted(found.rounds, 'round')} that all "
+        f"finished, predicted for {found.predicted_on}. Ratios are to {base.contender.name}, "
+        "geometric means over runs in turns with the same keys, with intervals of 98.75% confidence"
+    )
+    said = "".join(f"{sentence}\n\n" for sentence in r.real)
+    return (
+        f"## On {_cell(found.product)} itself\n\n{_table(head, rows)}\n\n{said}{how}."
+        + ("" if of_this else " They are of an earlier recommendation of this study.")
+        + f"\n\nBy {r.goal.metric}:\n\n{verdicts}"
+    )
+
+
+def _with_interval(found: Difference | None) -> str:
+    if found is None:
+        return "-"
+    interval = f" [{found.low:.2f} to {found.high:.2f}]" if found.pairs > 1 else ""
+    return f"{found.ratio:.2f}x{interval}"
 
 
 def _changes(r: Recommendation) -> str:
@@ -347,8 +359,8 @@ def _shown(engine: Engine, name: str, value: Setting) -> str:
     return knobs.catalogue(engine)[name].show(value)
 
 
-def _runs(count: int) -> str:
-    return f"{count} run" if count == 1 else f"{count} runs"
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -210,7 +210,11 @@ class Metrics(Latencies, total=False):
     kernel_write_kb_per_op: float
     """Real: KiB that it sends to devices, those of files included that are removed before."""
     memory_bytes: int
-    """The most memory that the engine used."""
+    """The most memory that the engine used, by its own count."""
+    process_memory_bytes: int
+    """Real: the most memory that the process of the run had resident in the measured phase, less
+    what it had before the engine was opened: the engine with all that its allocator keeps, its
+    library, and the clients. Absent where the kernel does not tell."""
     device_bytes: float
     """Flash: bytes that the host wrote to the device."""
     trimmed_bytes: float

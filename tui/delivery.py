@@ -26,6 +26,7 @@ from advisor.recommend import (
 from advisor.report import is_report_of, markdown
 from advisor.search import Study
 from advisor.store import Store
+from advisor.verify import decided, newest
 from tui import format as fmt
 from tui.output import Column, narrate, plain, print_json, print_table
 
@@ -85,9 +86,15 @@ def usual_dialect(engine: Engine, current: Path | None, path: Path | None) -> st
 def advice_for(
     study: Study, dialect: str | None, current: Path | None = None, *, measure: bool = True
 ) -> Recommendation:
-    """The recommendation of a study. A dialect of the engine that did not win gets the best of the
-    engine that it belongs to, and the loss is told. The dialect of the user's own file goes before
-    the engine's usual one."""
+    """The recommendation of a study, as a real engine left it where one was asked at its end. A
+    dialect of the engine that did not win gets the best of the engine that it belongs to, and the
+    loss is told. The dialect of the user's own file goes before the engine's usual one."""
+    return decided(study, _advice_of_trials(study, dialect, current, measure=measure))
+
+
+def _advice_of_trials(
+    study: Study, dialect: str | None, current: Path | None, *, measure: bool
+) -> Recommendation:
     asked = dialect or own_dialect(study, current)
     best = recommend(study, measure=False, dialect=asked)
     if dialect is None or dialects.engine_of(dialect) == best.engine:
@@ -136,8 +143,8 @@ def write_files(
     if current is not None and is_file(current):
         # It may hold the passwords of the file that it was made from.
         path.chmod(stat.S_IMODE(current.stat().st_mode) | stat.S_IWUSR)
-    verified = Store(advice.results).verified(advice.study)
-    write_text(report, markdown(advice, verified), force=force)
+    verification = newest(advice.study, advice.profile, Store(advice.results))
+    write_text(report, markdown(advice, verification), force=force)
     return [path, report]
 
 
@@ -174,6 +181,7 @@ def document(advice: Recommendation) -> dict[str, Any]:
         "warning": warning(advice) or None,
         "gain": plain(advice.gain),
         "file": plain(advice.standing),
+        "real": list(advice.real),
         "settings": dict(advice.settings),
         "changes": plain(advice.changes),
         "dropped": plain(advice.dropped),
@@ -205,6 +213,8 @@ def print_advice(advice: Recommendation) -> None:
         typer.echo(typer.style(f"warning: {loud}", bold=True))
     typer.echo(typer.style(about_engine(advice), bold=True))
     typer.echo(about_settings(advice))
+    for sentence in advice.real:
+        typer.echo(sentence)
     clock = fmt.CLOCK_TITLES[advice.clock]
     typer.echo(typer.style(f"{advice.goal}, {tried(advice)}, {clock}", dim=True))
     typer.echo()

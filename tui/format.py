@@ -132,6 +132,7 @@ METRICS: Mapping[str, Metric] = {
         Metric("stall_s", "stalled", _seconds),
         Metric("disk_bytes", "on disk", _bytes),
         Metric("memory_bytes", "memory", _bytes),
+        Metric("process_memory_bytes", "memory, process", _bytes),
     )
 }
 

@@ -13,6 +13,8 @@ from tui import completions
 
 DAY_SECONDS = 86400.0
 YEAR_MINUTES = 525600.0
+MINUTES_OF_A_VERDICT = 15.0
+"""What runs on a real engine take until a verdict stands, where nobody says."""
 LARGEST_SEED = 2**63 - 1
 
 
@@ -90,6 +92,27 @@ DIRECTORY = Annotated[
         metavar="DIR",
         help="Where the files of real runs go, on the disk to be judged; the system's folder for "
         "temporary files without it.",
+        show_default=False,
+    ),
+]
+FINALISTS = Annotated[
+    int | None,
+    typer.Option(
+        "--finalists",
+        min=1,
+        max=20,
+        help="End the search on the real RocksDB, which picks among this many of its best "
+        "settings; those found best stay unless others are detectably better there.",
+        show_default=False,
+    ),
+]
+FINALIST_MINUTES = Annotated[
+    float | None,
+    typer.Option(
+        "--finalist-minutes",
+        min=0.01,
+        max=YEAR_MINUTES,
+        help=f"What the finalists may take after the search; {MINUTES_OF_A_VERDICT:g} without it.",
         show_default=False,
     ),
 ]

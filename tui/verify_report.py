@@ -47,25 +47,12 @@ def _row(found: Verification, one: Compared) -> list[str]:
         "" if difference is None else fmt.times(difference.ratio),
         "" if difference is None or difference.pairs < 2 else _interval(difference),
         "" if predicted is None or one is found.base else fmt.times(predicted),
-        _verdict(found, one, difference),
+        found.verdict(one),
     ]
 
 
 def _interval(difference: Difference) -> str:
     return f"{difference.low:.2f} to {difference.high:.2f}"
-
-
-def _verdict(found: Verification, one: Compared, difference: Difference | None) -> str:
-    if one.error:
-        return f"failed in {one.error}" if one.real else f"did not run: {one.error}"
-    if one is found.base:
-        return "the base of comparison"
-    if difference is None or difference.pairs < 2:
-        return "too few pairs of runs for a verdict"
-    if not difference.is_detectable:
-        return "no difference detectable"
-    better = (difference.ratio > 1) == (found.goal.direction == "maximize")
-    return "better" if better else "worse"
 
 
 def _print_metrics(found: Verification) -> None:

@@ -43,7 +43,8 @@ class About:
     clock: Clock | None = None
     """The clock of the trials behind the lines; None if there were none."""
     gain: tuple[str, ...] = ()
-    """What the file does as it stands, and what more it does with all that waits."""
+    """What the file does as it stands, what more it does with all that waits, and what the product
+    itself did with the settings."""
 
 
 @dataclass(frozen=True)

@@ -7,22 +7,27 @@ from advisor.errors import InputError
 from advisor.knobs import Settings
 from advisor.real.disk import check_disk
 from advisor.real.library import Library, find
-from advisor.real.rocksdb import DIALECT, DIRECT_IO, ENGINE, library_spec
+from advisor.real.process import ProcessCore
+from advisor.real.rocksdb import DIALECT, DIRECT_IO, ENGINE, check_settings, library_spec
 from advisor.real.server import Server, find_server, server_spec
+from advisor.real.trial_run import product_of
 from advisor.spec import Spec
 
 __all__ = [
     "DIALECT",
     "ENGINE",
     "Library",
+    "ProcessCore",
     "RealEngine",
     "Server",
     "check_disk",
+    "check_settings",
     "direct_io",
     "engine_of",
     "find",
     "find_server",
     "on_this_machine",
+    "product_of",
     "real_spec",
 ]
 

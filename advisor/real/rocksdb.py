@@ -35,6 +35,11 @@ def library_spec(spec: Spec, library: Library) -> Spec:
     return cast(Spec, changed)
 
 
+def check_settings(settings: Settings) -> None:
+    """Raises `InputError` for what RocksDB has not."""
+    options_file({name: v for name, v in settings.items() if name not in _BESIDE_THE_FILE})
+
+
 def options_file(settings: Settings) -> str:
     """An OPTIONS file with what differs from RocksDB's defaults."""
     fresh = dialects.fresh(DIALECT, settings)

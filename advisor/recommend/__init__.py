@@ -12,6 +12,7 @@ from advisor.recommend.recommendation import (
     Dropped,
     Recommendation,
     recommend,
+    recommend_given,
 )
 from advisor.recommend.verdict import Comparison, EngineVerdict
 
@@ -26,6 +27,7 @@ __all__ = [
     "about_engine",
     "about_settings",
     "recommend",
+    "recommend_given",
     "tried",
     "warning",
 ]

@@ -61,6 +61,19 @@ def choose(study: Study, engine: Engine | None, *, may_run: bool) -> Choice:
     return Choice(order, winner, base, noises, pruned, bench)
 
 
+def given(study: Study, engine: Engine, settings: Settings) -> Choice:
+    """The choice of settings that were tried, as someone else made it: nothing is taken back.
+    Raises `WorkError` for settings that no trial measured."""
+    bench = StudyBench(study, engine, may_run=False)
+    winner = bench.known(settings)
+    if winner is None:
+        raise WorkError(f"study {study.name}: no trial has measured the settings that were picked")
+    searched = [trial for trial in study.trials if trial.role != "ablation"]
+    noises = _noises(study.goal, candidates(searched))
+    pruned = Pruned(winner.settings, ())
+    return Choice([winner], winner, study.question.base(engine), noises, pruned, bench)
+
+
 def settle(bench: StudyBench, wanted: list[Settings], runs: int, spare: int = 0) -> None:
     """Repeats settings in turns until each has so many runs besides the search, or none is left but
     those to `spare`."""

@@ -51,7 +51,12 @@ def tried(r: Recommendation) -> str:
 
 
 def warning(r: Recommendation) -> str:
-    """The limits that the recommended settings break, and by how much; empty if they keep all."""
+    """The limits that the recommended settings break, and by how much, and what the product itself
+    has against them; empty if they keep all and it has nothing."""
+    return "; ".join(filter(None, (_broken_limits(r), r.refuted)))
+
+
+def _broken_limits(r: Recommendation) -> str:
     broken = [limit for limit in r.goal.limits if str(limit) in r.broken]
     if not broken:
         return ""

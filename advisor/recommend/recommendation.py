@@ -20,7 +20,7 @@ from advisor.recommend import wording
 from advisor.recommend.ablation import Finding, as_decided
 from advisor.recommend.bench import StudyBench
 from advisor.recommend.budget import BudgetLine, budget_lines, crowded
-from advisor.recommend.choice import Choice, choose, settle
+from advisor.recommend.choice import Choice, choose, given, settle
 from advisor.recommend.leftover import Ruled, leftover
 from advisor.recommend.standing import Standing, standing
 from advisor.recommend.verdict import Comparison, EngineVerdict, compare, engine_verdict
@@ -110,6 +110,11 @@ class Recommendation:
     """The dialect whose file was measured first: what the headline is about."""
     connections: Connections | None = None
     """What the user's server admits, if its file says so."""
+    real: tuple[str, ...] = ()
+    """What the product itself did with these settings at the end of the search, in sentences; empty
+    if it was not asked."""
+    refuted: str = ""
+    """Why they should not be taken, by the product itself; empty if nothing speaks against them."""
 
     def lines(
         self, dialect: str | None = None, has: Mapping[str, Setting] | None = None
@@ -154,7 +159,7 @@ class Recommendation:
 
     def about(self, dialect: str) -> About:
         """What the head of a written file says."""
-        return About(self.profile.name, self.clock, tuple(self.file_words(dialect)))
+        return About(self.profile.name, self.clock, (*self.file_words(dialect), *self.real))
 
     def file_words(self, dialect: str) -> list[str]:
         """What the file does as it stands, and apart from it what all of it would do."""
@@ -199,6 +204,15 @@ def recommend(
     best = choose(study, None, may_run=False)
     chosen = best if engine is None else choose(study, engine, may_run=False)
     return _explain(study, chosen, _verdict(study, best), dialect)
+
+
+def recommend_given(
+    study: Study, engine: Engine, settings: Settings, *, dialect: str | None = None
+) -> Recommendation:
+    """The recommendation of settings that trials of the study measured and someone else picked.
+    Raises `WorkError` if none did."""
+    best = choose(study, None, may_run=False)
+    return _explain(study, given(study, engine, settings), _verdict(study, best), dialect)
 
 
 def _measure_files(chosen: Choice, drafted: Recommendation) -> None:

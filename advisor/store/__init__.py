@@ -5,6 +5,6 @@ No connection is kept between calls.
 """
 
 from advisor.store.file import default_path
-from advisor.store.results import Store, StudyRecord, StudySummary, Table, Verified
+from advisor.store.results import Store, StudyRecord, StudySummary, Table, VerifiedRun
 
-__all__ = ["Store", "StudyRecord", "StudySummary", "Table", "Verified", "default_path"]
+__all__ = ["Store", "StudyRecord", "StudySummary", "Table", "VerifiedRun", "default_path"]

@@ -54,25 +54,20 @@ class StudySummary:
     clock: str
     trials: int
     last_trial: str | None
+    verified: str | None = None
+    """The product that its advice ran on last; absent if none finished a run."""
 
 
 @dataclass(frozen=True)
-class Verified:
-    """One metric of one contender of a verification; ratios are to the first contender."""
+class VerifiedRun:
+    """A run of a contender of a verification."""
 
-    contender: str
-    metric: str
-    product: str
-    """Name and version of the real engine."""
-    rounds: int
-    predicted_ratio: float | None
-    real_ratio: float | None
-    real: float | None
-    """Geometric mean over rounds."""
     place: int
     """Of the contender; the first, with which all are compared, has 0."""
-    settings: Mapping[str, Any]
-    """Of the contender, at full size."""
+    contender: str
+    round: int
+    """From 1; 0 is what was predicted."""
+    trial: Trial
 
 
 @dataclass(frozen=True)
@@ -158,7 +153,10 @@ class Store:
         """All studies, the newest first."""
         found = self._read(
             "SELECT s.name, s.created, s.workload, s.goal, s.engines, s.clock, count(t.id), "
-            "max(t.started) FROM study s LEFT JOIN trial t ON t.study = s.name "
+            "max(t.started), (SELECT arg_max(trial.product, trial.started) FROM verification "
+            "JOIN trial ON trial.id = verification.trial WHERE verification.study = s.name "
+            "AND verification.round > 0 AND trial.outcome = 'finished') "
+            "FROM study s LEFT JOIN trial t ON t.study = s.name "
             "GROUP BY ALL ORDER BY s.created DESC",
             [],
         )
@@ -172,6 +170,7 @@ class Store:
                 clock=row[5],
                 trials=row[6],
                 last_trial=row[7].isoformat(timespec="seconds") if row[7] else None,
+                verified=row[8],
             )
             for row in found
         ]
@@ -199,21 +198,48 @@ class Store:
                 appender.append_row(session, study, place, contender, round_, trial.id)
         return trial
 
-    def verified(self, study: str) -> list[Verified]:
+    def verified_session(self, study: str) -> str | None:
         """The newest verification of a study in which the real engine finished a run of the base of
-        comparison, contenders in their order; empty if there is none."""
-        rows = self._read(
-            "SELECT contender, metric, product, rounds, predicted_ratio, real_ratio, real, place, "
-            "(SELECT any_value(trial.settings) FROM verification JOIN trial "
-            "ON trial.id = verification.trial WHERE verification.session = verified.session "
-            "AND verification.place = verified.place) "
-            "FROM verified WHERE session = (SELECT verification.session FROM verification "
+        comparison."""
+        found = self._read(
+            "SELECT verification.session FROM verification "
             "JOIN trial ON trial.id = verification.trial WHERE verification.study = ? "
             "AND verification.place = 0 AND verification.round > 0 AND trial.outcome = 'finished' "
-            "ORDER BY trial.started DESC LIMIT 1) ORDER BY place, metric",
+            "ORDER BY trial.started DESC LIMIT 1",
             [study],
         )
-        return [Verified(*(*row[:-1], json.loads(row[-1]))) for row in rows]
+        return str(found[0][0]) if found else None
+
+    def verified_runs(self, session: str) -> list[VerifiedRun]:
+        """The runs of a verification, by place and round."""
+        rows = self._read(
+            "SELECT trial, place, contender, round FROM verification WHERE session = ? "
+            "ORDER BY place, round",
+            [session],
+        )
+        trials = self._trials("id IN (SELECT trial FROM verification WHERE session = ?)", [session])
+        by_id = {trial.id: trial for trial in trials}
+        return [
+            VerifiedRun(place, contender, number, by_id[str(trial)])
+            for trial, place, contender, number in rows
+        ]
+
+    def add_final(self, session: str, study: str, place: int) -> None:
+        """Stores which contender of a verification the real engine picked for a study."""
+        with file.writing(self.path, self._patience_s) as connection:
+            connection.execute(
+                "INSERT INTO final VALUES (?, ?, ?, now()::TIMESTAMPTZ AT TIME ZONE 'UTC')",
+                [session, study, place],
+            )
+
+    def final(self, study: str) -> tuple[str, int] | None:
+        """The newest session in which a real engine picked for a study, and the place that it
+        picked."""
+        found = self._read(
+            "SELECT session, place FROM final WHERE study = ? ORDER BY decided DESC LIMIT 1",
+            [study],
+        )
+        return (str(found[0][0]), int(found[0][1])) if found else None
 
     def verified_ratios(self, product: str) -> list[tuple[str, float, float]]:
         """Metric, predicted and real ratio to the base of comparison, of every contender of every

@@ -86,6 +86,7 @@ def delete(connection: duckdb.DuckDBPyConnection, study: str) -> int:
         connection.execute(f"DELETE FROM {table} WHERE trial IN ({of_study})", [study, study])
     connection.execute(f"DELETE FROM trial WHERE id IN ({verified})", [study])
     connection.execute("DELETE FROM verification WHERE study = ?", [study])
+    connection.execute("DELETE FROM final WHERE study = ?", [study])
     trials = connection.execute("DELETE FROM trial WHERE study = ?", [study]).fetchall()
     connection.execute("DELETE FROM study WHERE name = ?", [study])
     return int(trials[0][0])

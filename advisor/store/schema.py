@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import duckdb
 
-MIGRATIONS = ("1.sql", "2.sql", "3.sql", "4.sql", "5.sql", "6.sql")
+MIGRATIONS = ("1.sql", "2.sql", "3.sql", "4.sql", "5.sql", "6.sql", "7.sql")
 VIEWS = "views.sql"
 
 _FIRST_TABLES = (

@@ -2,16 +2,12 @@
 was predicted of them."""
 
 from advisor.verify.contenders import BASE, Contender, contenders
+from advisor.verify.finals import decided, hold, undecided
+from advisor.verify.outcome import Compared, Sizing, Verification
 from advisor.verify.paired import Difference
 from advisor.verify.record import Errors, errors_so_far
-from advisor.verify.verification import (
-    Compared,
-    Event,
-    Limits,
-    Sizing,
-    Verification,
-    verify,
-)
+from advisor.verify.stored import newest
+from advisor.verify.verification import Event, Limits, verify
 
 __all__ = [
     "BASE",
@@ -24,6 +20,10 @@ __all__ = [
     "Sizing",
     "Verification",
     "contenders",
+    "decided",
     "errors_so_far",
+    "hold",
+    "newest",
+    "undecided",
     "verify",
 ]

@@ -3,13 +3,14 @@ rule of thumb, and the runners-up of the search."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from advisor import knobs
 from advisor.errors import InputError
 from advisor.evaluate import needed_memory
 from advisor.knobs import Settings
+from advisor.profile import Profile
 from advisor.real import ENGINE
 from advisor.recommend import Recommendation
 from advisor.search import Study
@@ -41,49 +42,76 @@ def contenders(
     """The contenders of a study, none twice and the base of comparison first: the user's settings,
     or the defaults, or the first that fit the memory; with `lines`, also what is recommended with
     each of its changes taken back. Raises `InputError` for advice about another engine."""
-    if advice.engine != ENGINE:
-        found = f"a study of {advice.engine} alone"
-        raise InputError("--study", None, found, "one with trials of the LSM, which RocksDB runs")
-    question = study.question
-    contending = [Contender(BASE, question.defaults(ENGINE))]
-    if ENGINE in question.current:
-        contending.insert(0, Contender(CURRENT, question.current[ENGINE]))
-    contending.append(Contender(RECOMMENDED, advice.settings))
-    rules = [seed for seed in seeds(question) if seed.engine == ENGINE and seed.role == "rule"]
-    contending += [Contender(RULE, seed.settings) for seed in rules[:1]]
-    order = ranked(candidates(study.trials), advice.goal)
-    others = [one for one in order if one.engine == ENGINE and one.feasible(advice.goal)]
-    known = {settings_key(ENGINE, _complete(one.settings)) for one in contending}
-    unseen = [one for one in others if settings_key(ENGINE, one.settings) not in known]
-    contending += [
-        Contender(f"runner-up {place}", one.settings)
-        for place, one in enumerate(unseen[:runners_up], 1)
-    ]
+    found = [*_bases(study, advice), Contender(RECOMMENDED, advice.settings)]
+    rules = [seed for seed in seeds(study.question) if seed.role == "rule"]
+    found += [Contender(RULE, seed.settings) for seed in rules if seed.engine == ENGINE][:1]
+    found += _runners_up(study, advice, found, runners_up)
     if lines:
-        contending += [
+        found += [
             Contender(
                 f"without {change.knob}",
                 {**advice.settings, change.knob: advice.current[change.knob]},
             )
             for change in advice.changes
         ]
-    profile = study.profile
+    return _in_order(study.profile, found)
 
+
+def finalists(study: Study, advice: Recommendation, count: int) -> list[Contender]:
+    """The base of comparison, then the best `count` settings of a search: what is recommended and
+    the runners-up. What is recommended is the base where there is nothing to change. Raises
+    `InputError` for advice about another engine."""
+    base = _in_order(study.profile, _bases(study, advice))[0]
+    found = [base, Contender(RECOMMENDED, advice.settings)]
+    return _distinct([*found, *_runners_up(study, advice, found, count - 1)])
+
+
+def _bases(study: Study, advice: Recommendation) -> list[Contender]:
+    """What the others may be compared with."""
+    if advice.engine != ENGINE:
+        alone = f"a study of {advice.engine} alone"
+        raise InputError("--study", None, alone, "one with trials of the LSM, which RocksDB runs")
+    question = study.question
+    found = [Contender(BASE, question.defaults(ENGINE))]
+    if ENGINE in question.current:
+        found.insert(0, Contender(CURRENT, question.current[ENGINE]))
+    return found
+
+
+def _runners_up(
+    study: Study, advice: Recommendation, known: Sequence[Contender], count: int
+) -> list[Contender]:
+    """The best of the search that keep the goal's limits and are not known already."""
+    seen = {settings_key(ENGINE, _complete(one.settings)) for one in known}
+    order = [
+        one
+        for one in ranked(candidates(study.trials), advice.goal)
+        if one.engine == ENGINE
+        and one.feasible(advice.goal)
+        and settings_key(ENGINE, one.settings) not in seen
+    ]
+    return [
+        Contender(f"runner-up {place}", one.settings) for place, one in enumerate(order[:count], 1)
+    ]
+
+
+def _in_order(profile: Profile, found: Sequence[Contender]) -> list[Contender]:
     def order_of(one: Contender) -> tuple[bool, int]:
         # What does not fit the memory does not run, and nothing could be compared with it.
         is_too_large = needed_memory(profile, ENGINE, one.settings) > profile.memory_bytes
         return is_too_large, _ORDER.index(one.name) if one.name in _ORDER else len(_ORDER)
 
-    distinct = _distinct(Contender(one.name, _complete(one.settings)) for one in contending)
-    return sorted(distinct, key=order_of)
+    return sorted(_distinct(found), key=order_of)
 
 
 def _complete(settings: Settings) -> Settings:
     return {**knobs.defaults(ENGINE), **settings}
 
 
-def _distinct(found: Iterable[Contender]) -> list[Contender]:
+def _distinct(found: Sequence[Contender]) -> list[Contender]:
+    """Complete settings, each under its first name."""
     first: dict[object, Contender] = {}
     for one in found:
-        first.setdefault(settings_key(ENGINE, one.settings), one)
+        settings = _complete(one.settings)
+        first.setdefault(settings_key(ENGINE, settings), Contender(one.name, settings))
     return list(first.values())

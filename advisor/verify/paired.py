@@ -13,6 +13,8 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from advisor.trial import Trial
+
 LOOKS = (3, 6, 12, 24)
 """Pairs after which a verdict may end a verification."""
 
@@ -57,3 +59,18 @@ class Difference:
         than `indifferent`, relatively, can be."""
         narrow = self.low > 1.0 - indifferent and self.high < 1.0 + indifferent
         return self.is_detectable or narrow
+
+
+def differences(before: Sequence[Trial], after: Sequence[Trial]) -> dict[str, Difference]:
+    """By metric, over the pairs of runs that share a seed."""
+    firsts = {trial.seed: trial for trial in before}
+    pairs = [(firsts[trial.seed], trial) for trial in after if trial.seed in firsts]
+    metrics = {name for pair in pairs for trial in pair for name in trial.metrics}
+    found = {
+        metric: Difference.of(
+            [one.metrics.get(metric, 0.0) for one, _ in pairs],
+            [other.metrics.get(metric, 0.0) for _, other in pairs],
+        )
+        for metric in metrics
+    }
+    return {metric: one for metric, one in found.items() if one is not None}

@@ -21,7 +21,6 @@ from typing import Literal
 from advisor.core import Core
 from advisor.errors import WorkError
 from advisor.evaluate import Refused, Setup, evaluate
-from advisor.goal import Goal
 from advisor.profile import Profile
 from advisor.real import ENGINE, Library
 from advisor.real.disk import SPACE
@@ -30,7 +29,8 @@ from advisor.spec import Interval
 from advisor.store import Store
 from advisor.trial import Trial
 from advisor.verify.contenders import Contender
-from advisor.verify.paired import LOOKS, Difference
+from advisor.verify.outcome import Compared, Ending, Sizing, Verification, failure
+from advisor.verify.paired import LOOKS, differences
 
 LEAST_ROUNDS = LOOKS[0]
 INDIFFERENT = 0.03
@@ -45,18 +45,6 @@ LOAD_PART = 0.6
 """Of the time of a run that may pass before it is measured."""
 SECONDS = (3.0, 30.0)
 """Shortest and longest measured phase."""
-METRICS = (
-    "ops_per_s",
-    "p99_us",
-    "write_kb_per_op",
-    "read_kb_per_op",
-    "reads_per_op",
-    "write_amp",
-    "space_amp",
-    "memory_bytes",
-)
-"""What is compared besides the goal's own metrics."""
-Ending = Literal["settled", "out of time", "interrupted", "nothing to compare"]
 
 
 @dataclass(frozen=True)
@@ -71,20 +59,6 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Sizing:
-    """What each run of a verification is."""
-
-    scale: Scale
-    data_bytes: int
-    memory_bytes: int
-    seconds: float
-    direct_io: bool
-    """Whether reads and writes pass the page cache by, which would hold all the data here."""
-    disk: str
-    """The folder of the runs."""
-
-
-@dataclass(frozen=True)
 class Event:
     """What is about to run."""
 
@@ -95,61 +69,6 @@ class Event:
     """Of the budget."""
 
 
-@dataclass(frozen=True)
-class Compared:
-    """One contender: what was predicted and what the real engine did."""
-
-    contender: Contender
-    predicted: Trial | None
-    """None if it did not finish."""
-    real: tuple[Trial, ...]
-    """Finished runs."""
-    differences: dict[str, Difference]
-    """By metric, to the base of comparison; empty for that itself."""
-    error: str | None
-    """Why it ran no longer, or never."""
-
-    def predicted_ratio(self, metric: str, base: Compared) -> float | None:
-        """What was predicted of a metric, over what was predicted of the base."""
-        if self.predicted is None or base.predicted is None:
-            return None
-        mine, other = (one.metrics.get(metric) for one in (self.predicted, base.predicted))
-        return mine / other if mine and other else None
-
-    def value(self, metric: str) -> float | None:
-        """The geometric mean of the real runs."""
-        values = [trial.metrics[metric] for trial in self.real if trial.metrics.get(metric, 0) > 0]
-        return math.exp(math.fsum(map(math.log, values)) / len(values)) if values else None
-
-
-@dataclass(frozen=True)
-class Verification:
-    """Predicted against real."""
-
-    study: str
-    session: str
-    goal: Goal
-    product: str
-    """Name and version of the real engine; empty if none of its runs finished."""
-    predicted_on: str
-    """The machine that the predictions are of."""
-    sizing: Sizing
-    rounds: int
-    """Rounds that all contenders finished."""
-    compared: tuple[Compared, ...]
-    """The base of comparison first."""
-    ending: Ending
-
-    @property
-    def base(self) -> Compared:
-        return self.compared[0]
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """What is compared: the goal's metrics first."""
-        return tuple(dict.fromkeys((*self.goal.metrics, *METRICS)))
-
-
 def verify(
     study: str,
     profile: Profile,
@@ -158,19 +77,21 @@ def verify(
     store: Store,
     limits: Limits,
     *,
+    rival: str | None = None,
     seed: int = 1,
     directory: Path | None = None,
     on_event: Callable[[Event], None] = lambda event: None,
     on_interval: Callable[[Interval], None] | None = None,
     core: Core | None = None,
 ) -> Verification:
-    """Runs the contenders, the base of comparison first, on the real engine.
+    """Runs the contenders, the base of comparison first, on the real engine, until each verdict
+    against the base, and against the contender called `rival` if there is one, stands.
 
     Every run is stored when it ends; an interrupt ends the verification with what there is. Raises
     `WorkError` where the base of comparison does not run or the disk is too small, and `DiskFull`.
     """
     runs = _Runs(study, profile, tuple(contenders), library, store, limits, seed, directory, core)
-    runs.on_event, runs.on_interval = on_event, on_interval
+    runs.on_event, runs.on_interval, runs.rival = on_event, on_interval, rival
     return runs.carry_out()
 
 
@@ -179,6 +100,7 @@ class _Runs:
 
     on_event: Callable[[Event], None]
     on_interval: Callable[[Interval], None] | None
+    rival: str | None
 
     def __init__(
         self,
@@ -242,15 +164,17 @@ class _Runs:
         return time.monotonic() + self._longest <= self._ends
 
     def _is_settled(self) -> bool:
-        found = [self._differences(one).get(self._profile.goal.metric) for one in self._others()]
-        enough = all(len(trials) >= LEAST_ROUNDS for trials in self._able_runs())
+        """Whether more rounds would not change a verdict."""
+        able = {one.name: self._real[one.name] for one in self._in_turn(1)}
+        against = {self._contenders[0].name, self.rival or self._contenders[0].name}
+        found = [
+            differences(able[other], runs).get(self._profile.goal.metric)
+            for other in against & able.keys()
+            for name, runs in able.items()
+            if name != other
+        ]
+        enough = all(len(runs) >= LEAST_ROUNDS for runs in able.values())
         return enough and all(one is not None and one.is_settled(INDIFFERENT) for one in found)
-
-    def _others(self) -> list[Contender]:
-        return [one for one in self._contenders[1:] if one.name not in self._errors]
-
-    def _able_runs(self) -> list[list[Trial]]:
-        return [runs for name, runs in self._real.items() if name not in self._errors]
 
     def _sized(self) -> Sizing:
         """The size of all runs, by a small one that tells how fast this machine loads."""
@@ -264,24 +188,18 @@ class _Runs:
             per_byte = self._pilot()
             of_time = LOAD_PART * each / per_byte
             data = round(max(SMALLEST_BYTES, min(of_time, of_disk, LARGEST_BYTES)))
-        data = min(data, profile.data_bytes)
         scale = Scale.at_most(data, profile.data_bytes)
         low, high = SECONDS
         # A warm-up may last twice as long as what is measured after it.
         seconds = limits.seconds or min(high, max(low, (1 - LOAD_PART) * each / 3))
-        memory = scale.size(profile.memory_bytes)
-        return Sizing(scale, data, memory, seconds, self._direct_io, str(folder))
-
-    @property
-    def _direct_io(self) -> bool:
-        return self._profile.data_bytes > self._profile.memory_bytes
+        return Sizing.of(profile, scale, seconds, str(folder))
 
     def _pilot(self) -> float:
         """Seconds that a byte of data takes to be loaded and settled."""
         self._say("pilot", self._contenders[0].name, 0)
         data = min(PILOT_BYTES, self._profile.data_bytes)
         scale = Scale.at_most(data, self._profile.data_bytes)
-        small = Sizing(scale, data, 0, 0.5, self._direct_io, "")
+        small = Sizing.of(self._profile, scale, 0.5)
         trial = self._evaluate(self._contenders[0], small, self._seed)
         if not trial.finished:
             raise WorkError(f"{self._contenders[0].name}: {trial.error or trial.outcome}")
@@ -307,7 +225,7 @@ class _Runs:
         if trial.finished:
             self._real[one.name].append(trial)
         else:
-            self._errors[one.name] = f"round {number}: {trial.error or trial.outcome}"
+            self._errors[one.name] = failure(trial, number)
 
     def _tried(
         self, one: Contender, sizing: Sizing, seed: int, *, simulated: bool = False
@@ -341,39 +259,14 @@ class _Runs:
     def _say(self, what: Literal["pilot", "prediction", "real"], name: str, number: int) -> None:
         self.on_event(Event(what, name, number, max(0.0, self._ends - time.monotonic())))
 
-    def _differences(self, one: Contender) -> dict[str, Difference]:
-        base = {trial.seed: trial for trial in self._real[self._contenders[0].name]}
-        pairs = [(base[trial.seed], trial) for trial in self._real[one.name] if trial.seed in base]
-        metrics = {name for pair in pairs for trial in pair for name in trial.metrics}
-        found = {
-            metric: Difference.of(
-                [before.metrics.get(metric, 0.0) for before, _ in pairs],
-                [after.metrics.get(metric, 0.0) for _, after in pairs],
-            )
-            for metric in metrics
-        }
-        return {metric: one for metric, one in found.items() if one is not None}
-
     def _verification(self, sizing: Sizing, ending: Ending) -> Verification:
-        compared = [
+        found = [
             Compared(
                 contender=one,
                 predicted=self._predicted.get(one.name),
                 real=tuple(self._real[one.name]),
-                differences=self._differences(one) if place else {},
                 error=self._errors.get(one.name),
             )
-            for place, one in enumerate(self._contenders)
+            for one in self._contenders
         ]
-        products = [trial.product for runs in self._real.values() for trial in runs]
-        return Verification(
-            study=self._study,
-            session=self._session,
-            goal=self._profile.goal,
-            product=next(iter(products), ""),
-            predicted_on=self._profile.hardware.name,
-            sizing=sizing,
-            rounds=min((len(runs) for runs in self._able_runs()), default=0),
-            compared=tuple(compared),
-            ending=ending,
-        )
+        return Verification.of(self._study, self._session, self._profile, found, sizing, ending)

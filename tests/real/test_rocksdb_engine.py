@@ -6,15 +6,19 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from ctypes.util import find_library
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from advisor.store import Store
 
 pytestmark = [
     pytest.mark.real,
@@ -55,6 +59,7 @@ def test_a_workload_runs_on_it_and_is_stored(tmp_path: Path) -> None:
     assert metrics["ops_per_s"] > 0
     assert metrics["write_amp"] > 0
     assert {"kernel_write_kb_per_op", "memory_bytes", "cpu_us_per_op"} <= metrics.keys()
+    assert metrics["process_memory_bytes"] > metrics["memory_bytes"]
     listed = tunebench(tmp_path, "results").stdout
     assert run["product"] in listed
     assert " real " in listed
@@ -112,6 +117,39 @@ def test_a_verification_says_predicted_and_real(tmp_path: Path) -> None:
     assert answered(tmp_path, "results", "--sql", "SELECT * FROM verification") == []
 
 
+TUNE = (
+    "tune", "ycsb-a", "--engine", "lsm", "--hardware", "nvme-2024", *SMALL,
+    "--trials", 6, "--seconds", 0.05, "--study", "s", "--finalists", 2,
+)  # fmt: skip
+
+
+def test_a_search_ends_on_it_and_the_file_quotes_it(tmp_path: Path) -> None:
+    target = tmp_path / "tuned" / "OPTIONS"
+    told = tunebench(tmp_path, *TUNE, "--finalist-minutes", 0.3, "-o", target)
+    assert told.returncode == 0, told.stderr
+    assert "the finalists will run on RocksDB " in told.stderr
+    for text in (told.stdout, target.read_text(), (target.parent / "report.md").read_text()):
+        assert re.search(r"On RocksDB [0-9.]+ itself, with 24MiB of data .* ops_per_s", text)
+    (final,) = answered(tmp_path, "results", "--sql", "SELECT * FROM final")
+    assert final["study"] == "s"
+
+
+def test_an_interrupt_of_the_finalists_leaves_the_searchs_answer(tmp_path: Path) -> None:
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    target = tmp_path / "tuned" / "OPTIONS"
+    words = command(tmp_path, *TUNE, "--finalist-minutes", 2, "-o", target)
+    running = subprocess.Popen(words, env=environment, stderr=subprocess.PIPE, text=True)
+    store = Store(tmp_path / "results.duckdb")
+    until(lambda: store.verified_session("s") is not None, running)
+    running.send_signal(signal.SIGINT)
+    _, told = running.communicate(timeout=30)
+    assert running.returncode == 130, told
+    assert "the recommendation is that of the search" in told
+    assert "# The finalists decided nothing: they were interrupted." in target.read_text()
+    assert store.verified_session("s") is not None
+    assert store.final("s") is None
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
@@ -130,18 +168,58 @@ def test_what_cannot_run_is_one_line(tmp_path: Path, words: tuple[str, ...], say
     assert says in line
 
 
-def test_ctrl_c_ends_a_run_at_once_and_leaves_nothing(tmp_path: Path) -> None:
-    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+def under_way(folder: Path) -> tuple[subprocess.Popen[str], int]:
+    """A long run that has begun, and the process of its engine."""
+    environment = {**os.environ, "TMPDIR": str(folder)}
     words = ("run", "fillrandom", "--engine", "rocksdb", *SMALL, "--seconds", 60)
     running = subprocess.Popen(
-        command(tmp_path, *words), env=environment, stderr=subprocess.PIPE, text=True
+        command(folder, *words), env=environment, stderr=subprocess.PIPE, text=True
     )
+    until(lambda: bool(list(folder.glob("tunebench-*/files/*.log"))), running)
+    tasks = Path(f"/proc/{running.pid}/task").glob("*/children")
+    (engine,) = [int(word) for task in tasks for word in task.read_text().split()]
+    return running, engine
+
+
+def until(holds: Callable[[], bool], running: subprocess.Popen[str] | None = None) -> None:
     began = time.monotonic()
-    while not list(tmp_path.glob("tunebench-*/files/*.log")):
-        assert running.poll() is None, running.communicate()[1]
+    while not holds():
+        assert running is None or running.poll() is None, running.communicate()[1]
         assert time.monotonic() - began < 60
         time.sleep(0.02)
+
+
+def is_alive(pid: int) -> bool:
+    """Whether there is a process of this id that can still do anything."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_an_engine_that_aborts_is_a_run_that_failed_in_one_line(tmp_path: Path) -> None:
+    running, engine = under_way(tmp_path)
+    os.kill(engine, signal.SIGABRT)
+    _, told = running.communicate(timeout=20)
+    assert running.returncode == 1
+    (line,) = told.strip().splitlines()
+    assert "the run failed: the process of the real engine died of SIGABRT" in line
+    assert not list(tmp_path.glob("tunebench-*"))
+    (stored,) = answered(tmp_path, "results")["runs"]
+    assert stored["outcome"] == "failed"
+
+
+def test_a_killed_tool_leaves_no_engine(tmp_path: Path) -> None:
+    running, engine = under_way(tmp_path)
+    running.kill()
+    running.communicate(timeout=20)
+    until(lambda: not is_alive(engine))
+
+
+def test_ctrl_c_ends_a_run_at_once_and_leaves_nothing(tmp_path: Path) -> None:
+    running, engine = under_way(tmp_path)
     running.send_signal(signal.SIGINT)
     running.communicate(timeout=20)
     assert running.returncode != 0
+    assert not is_alive(engine)
     assert not list(tmp_path.glob("tunebench-*"))

@@ -15,9 +15,11 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from advisor.knobs import catalogue
+from advisor.imports import read
+from advisor.knobs import catalogue, defaults
 
 WORK_NS = {"call": 200.0, "compare": 8.0, "copy_byte": 0.1}
 """What work costs on the machine of the model; its defaults are half as much again."""
@@ -104,6 +106,8 @@ class FakeCore:
 
     noise: float = 0.02
     fail: Callable[[Mapping[str, Any]], None] = lambda spec: None
+    real: Callable[[Mapping[str, Any]], float] = lambda options: 100.0
+    """Operations per second of a real engine with the settings of its file, without noise."""
     steadiness: Mapping[str, Any] | None = None
     """What each report says about it, `steady` included."""
     specs: list[dict[str, Any]] = field(default_factory=list)
@@ -115,7 +119,10 @@ class FakeCore:
 
     def Run(self, spec: dict[str, Any]) -> FakeRun:
         self.specs.append(spec)
-        run = FakeRun(spec, self._answer, said=self.steadiness or {})
+        said = dict(self.steadiness or {})
+        if spec["clock"] == "real":
+            said["product"] = {"name": "RocksDB", "version": "0.0"}
+        run = FakeRun(spec, self._answer, said=said)
         self.runs.append(run)
         return run
 
@@ -124,19 +131,31 @@ class FakeCore:
 
     def _answer(self, spec: Mapping[str, Any]) -> dict[str, float]:
         self.fail(spec)
-        ops = lsm(spec) if spec["engine"] == "lsm" else btree(spec)
-        draw = random.Random(f"{spec['seed']} {searched(spec)}")
-        ops *= 1.0 + draw.uniform(-1.0, 1.0) * self.noise
-        writes = 2.0 if spec["engine"] == "lsm" else 8.0
+        if spec["clock"] == "real":
+            ops = self.real(in_the_engines_words(spec))
+        else:
+            ops = lsm(spec) if spec["engine"] == "lsm" else btree(spec)
+            draw = random.Random(f"{spec['seed']} {searched(spec)}")
+            ops *= 1.0 + draw.uniform(-1.0, 1.0) * self.noise
+        writes = 8.0 if spec["engine"] == "btree" else 2.0
         return {
             "ops_per_s": ops,
             "p50_us": 5e5 / ops,
             "p99_us": 2e7 / ops,
             "write_kb_per_op": writes,
             "reads_per_op": 1000.0 / ops,
-            "space_amp": 1.1 if spec["engine"] == "lsm" else 1.5,
+            "space_amp": 1.5 if spec["engine"] == "btree" else 1.1,
             "disk_bytes": 1e6,
         }
+
+
+def in_the_engines_words(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a real run: what its file says, and what goes beside it."""
+    told, text = {**defaults("lsm"), **spec["options"]}, spec["options"]["options_file"]
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "OPTIONS"
+        path.write_text(text, encoding="utf-8")
+        return {**told, **read(path).settings.get("lsm", {})} if text else told
 
 
 def searched(spec: Mapping[str, Any]) -> list[tuple[str, Any]]:

@@ -10,6 +10,8 @@ from advisor import knobs, report
 from advisor.errors import InputError
 from advisor.noise import Noise, Spread
 from advisor.recommend import Change, Column, Comparison, Dropped, EngineVerdict, Recommendation
+from advisor.scale import Scale
+from advisor.verify import Compared, Contender, Sizing, Verification
 from tests.support.problems import problem, trial
 
 MIB = 1 << 20
@@ -105,6 +107,35 @@ def test_what_a_simulated_flash_device_wrote_is_compared_too() -> None:
     assert "drive_years" not in report.markdown(found)
     text = report.markdown(replace(found, columns=columns))
     assert "| drive_years (years) | 4.25 | 4.25 |" in text
+
+
+def test_what_a_real_engine_said_stands_beside_what_was_predicted() -> None:
+    found = recommendation()
+    sides = (("defaults", BASE, 100.0, 200.0), ("recommended", BEST, 150.0, 400.0))
+    compared = [
+        Compared(
+            Contender(name, settings),
+            trial(settings=settings, metrics={"ops_per_s": predicted}, hardware="nvme-2024"),
+            tuple(
+                trial(seed=seed, metrics={"ops_per_s": real * seed}, product="RocksDB 10.4.2")
+                for seed in (1, 2, 3)
+            ),
+            None,
+        )
+        for name, settings, real, predicted in sides
+    ]
+    sizing = Sizing.of(found.profile, Scale(1 / 64), 3.0)
+    verified = Verification.of("graph", "", found.profile, compared, sizing, None)
+    text = report.markdown(replace(found, real=("It stayed.",)), verified)
+    section = text.split("## On RocksDB 10.4.2 itself")[1].split("## ")[0]
+    assert "| ops_per_s (ops/s) | 181.7 | 1.50x [1.50 to 1.50] | 2.00x |" in section
+    assert "It stayed." in section
+    assert "320MiB of data (1/64 of the profile's), 3 s measured, 3 rounds" in section
+    assert "predicted for nvme-2024" in section
+    assert "- recommended: better" in section
+    assert "earlier recommendation" not in section
+    other = replace(found, settings={**BEST, "block_size": 65536})
+    assert "They are of an earlier recommendation" in report.markdown(other, verified)
 
 
 @pytest.mark.parametrize(

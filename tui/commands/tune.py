@@ -10,8 +10,11 @@ from tui.leaving import INTERRUPTED, on_interrupt
 from tui.options import (
     CLIENTS,
     DATA,
+    DIRECTORY,
     DURABILITY,
     ENGINES,
+    FINALIST_MINUTES,
+    FINALISTS,
     FORCE,
     FROM,
     GOAL,
@@ -22,6 +25,7 @@ from tui.options import (
     OUTPUT,
     PROFILE,
     RESULTS,
+    ROCKSDB,
     SECONDS,
     SEED,
     SET,
@@ -54,6 +58,10 @@ def tune(
     seconds: SECONDS = None,
     simulate: SIMULATE = None,
     durability: DURABILITY = False,
+    finalists: FINALISTS = None,
+    finalist_minutes: FINALIST_MINUTES = None,
+    rocksdb: ROCKSDB = None,
+    directory: DIRECTORY = None,
     seed: SEED = 1,
     study: STUDY = None,
     to: TO = None,
@@ -67,11 +75,11 @@ def tune(
     Prints the recommendation; with -o also writes the file, and a report beside it.
 
     Ctrl-C ends the search after the running trial, recommends from what was measured, and says how
-    to go on; a second Ctrl-C drops the running trial.
+    to go on; a second Ctrl-C drops the running trial. During the finalists it ends these alone.
     """
     from advisor.search import Bounds, Question, Study
     from advisor.store import Store
-    from tui import again, delivery, problem
+    from tui import again, delivery, finals, problem
     from tui.output import narrate
     from tui.study_narration import StudyNarration
 
@@ -101,6 +109,7 @@ def tune(
         source=current.resolve() if current else None,
     )
     problem.refuse_unanswerable(question)
+    judge = finals.asked_for(finalists, finalist_minutes, rocksdb, directory, question, to)
     with StudyNarration(chosen.goal) as narration:
         searched = Study(
             name,
@@ -112,9 +121,16 @@ def tune(
         with searched.alone(), _stopping_on_interrupt(searched) as presses:
             searched.run()
             advice = _advice(searched, to, current, presses)
+    interrupted, error = bool(presses), None
+    if judge is not None and advice is not None and not interrupted:
+        with searched.alone():
+            ended = finals.run(judge, searched, store, advice, to, current, seed)
+        advice, interrupted, error = ended.advice, ended.is_interrupted, ended.error
     if advice is not None:
         delivery.deliver(advice, target, current, as_json=as_json)
-    if presses:
+    if error is not None:
+        raise error
+    if interrupted:
         # What was written is in the way of the next time.
         written = {"force": True} if target is not None and advice is not None else {}
         narrate(f"to go on: {again.command(ctx, study=name, **written)}")

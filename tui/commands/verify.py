@@ -1,16 +1,21 @@
 """`tunebench verify`: a study's advice on the real engine, predicted against real."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from tui import completions
-from tui.options import DATA, DIRECTORY, HARDWARE, JSON, MINUTES, RESULTS, ROCKSDB, SEED
-
-if TYPE_CHECKING:
-    from advisor.verify import Event
-
-MINUTES_OF_A_VERDICT = 15.0
+from tui.options import (
+    DATA,
+    DIRECTORY,
+    HARDWARE,
+    JSON,
+    MINUTES,
+    MINUTES_OF_A_VERDICT,
+    RESULTS,
+    ROCKSDB,
+    SEED,
+)
 
 
 def verify(
@@ -50,29 +55,22 @@ def verify(
     from advisor.recommend import recommend
     from advisor.search import Study
     from advisor.store import Store
-    from advisor.verify import Limits, contenders, errors_so_far
+    from advisor.verify import Limits, contenders, decided, errors_so_far
     from advisor.verify import verify as run
     from tui import problem
-    from tui.narration import LiveLine, interval_words
     from tui.output import print_json
+    from tui.verification_line import VerificationLine
     from tui.verify_report import print_verification
 
     store = Store(results)
     store.check()
     library = find(rocksdb)
     study = Study.load(name or problem.newest_study(store), store)
-    advice = recommend(study, measure=False, engine=ENGINE)
+    advice = decided(study, recommend(study, measure=False, engine=ENGINE))
     found = contenders(study, advice, runners_up=runners_up, lines=lines)
     profile = problem.predictable(study.profile, hardware)
     size = None if data is None else problem.size_of("--data", data)
-    with study.alone(), LiveLine() as line:
-        now = ""
-
-        def told(event: "Event") -> None:
-            nonlocal now
-            now = _words(event)
-            line.show(now)
-
+    with study.alone(), VerificationLine() as line:
         verification = run(
             study.name,
             profile,
@@ -82,22 +80,11 @@ def verify(
             Limits(minutes or MINUTES_OF_A_VERDICT, size),
             seed=seed,
             directory=directory,
-            on_event=told,
-            on_interval=lambda interval: line.show(f"{now} · {interval_words(interval)}"),
+            on_event=line.tell,
+            on_interval=line.see,
         )
     errors = errors_so_far(store, verification.product.partition(" ")[0] or "RocksDB")
     if as_json:
         print_json({"verification": verification, "errors_so_far": errors})
     else:
         print_verification(verification, errors)
-
-
-def _words(event: "Event") -> str:
-    from tui import format as fmt
-
-    left = f"{fmt.duration(event.seconds_left)} left"
-    if event.what == "pilot":
-        return f"{left} · trying how fast this machine loads"
-    if event.what == "prediction":
-        return f"{left} · predicting {event.contender}"
-    return f"{left} · round {event.round}, {event.contender}"

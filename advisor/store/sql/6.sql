@@ -1,8 +1,8 @@
--- Latencies of the statements of a workload on a SQL server, in long form; trials of other engines
--- have none.
-CREATE TABLE trial_statement (
-    trial UUID NOT NULL,
-    statement VARCHAR NOT NULL,
-    metric VARCHAR NOT NULL,
-    value DOUBLE NOT NULL
+-- What a real engine picked at the end of a search (`tunebench tune --finalists`): a contender of a session, by its place.
+-- A session that was interrupted picks nothing.
+CREATE TABLE final (
+    session  UUID      NOT NULL,
+    study    VARCHAR   NOT NULL,
+    place    INTEGER   NOT NULL,
+    decided  TIMESTAMP NOT NULL
 );

@@ -1,0 +1,199 @@
+"""The end of a search on the real engine, which picks among the best settings that it found.
+
+The rule: what the search recommends stays, unless others are detectably better on the real engine
+(the interval of their ratio, over at least three pairs of runs, leaves 1 out). Better means the
+goal's metric. A limit goes before it: who breaks one that the recommended settings keep is not
+better, and who keeps one that they break is, if the metric of that limit differs detectably. Of
+several that are better the best by the goal is picked. Settings that do not run there are
+replaced by any that are so much better than the base of comparison.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeGuard
+
+from advisor.goal import METRICS, Goal, Limit
+from advisor.profile import Profile
+from advisor.real import ENGINE, Library
+from advisor.recommend import Recommendation, recommend, recommend_given, wording
+from advisor.search import Candidate, Study
+from advisor.search.ranking import ranked
+from advisor.sizes import format_factor, format_size
+from advisor.spec import Interval
+from advisor.store import Store
+from advisor.trial import settings_key
+from advisor.verify.contenders import RECOMMENDED, Contender, finalists
+from advisor.verify.outcome import Compared, Verification
+from advisor.verify.paired import LOOKS, Difference, differences
+from advisor.verify.stored import stored
+from advisor.verify.verification import Event, Limits, verify
+
+
+def hold(
+    study: Study,
+    count: int,
+    profile: Profile,
+    library: Library,
+    store: Store,
+    limits: Limits,
+    *,
+    seed: int = 1,
+    directory: Path | None = None,
+    on_event: Callable[[Event], None] = lambda event: None,
+    on_interval: Callable[[Interval], None] | None = None,
+) -> Verification:
+    """Runs the best `count` settings of a search and the base of comparison on the real engine, and
+    stores which of them it picks, unless an interrupt ended it. `profile` is the study's, on the
+    machine that predictions are of. Raises as `verify` does."""
+    advice = recommend(study, measure=False, engine=ENGINE)
+    found = verify(
+        study.name,
+        profile,
+        finalists(study, advice, count),
+        library,
+        store,
+        limits,
+        rival=RECOMMENDED,
+        seed=seed,
+        directory=directory,
+        on_event=on_event,
+        on_interval=on_interval,
+    )
+    if found.ending != "interrupted" and found.product:
+        store.add_final(found.session, study.name, found.compared.index(picked(found)))
+    return found
+
+
+def decided(study: Study, advice: Recommendation) -> Recommendation:
+    """The advice of a search as the real engine left it: the settings that it picked, with its
+    numbers. The same advice where it was not asked about these settings."""
+    store = Store(study.results)
+    last = store.final(study.name)
+    if last is None or advice.engine != ENGINE:
+        return advice
+    session, place = last
+    found = stored(study.name, study.profile, session, store)
+    asked, pick = _recommended(found), found.compared[place]
+    if not _is_of(asked.contender, advice):
+        return advice
+    if pick is not asked:
+        settings = pick.contender.settings
+        advice = recommend_given(study, ENGINE, settings, dialect=advice.dialect)
+    return replace(advice, real=_words(found, pick), refuted=_refutation(found, pick))
+
+
+def undecided(advice: Recommendation, why: str) -> Recommendation:
+    """The advice of a search whose finalists did not come to their end."""
+    return replace(advice, real=(*advice.real, f"The finalists decided nothing: {why}."))
+
+
+def picked(found: Verification) -> Compared:
+    """Which of the finalists the real engine picks, by the rule above."""
+    asked = _recommended(found)
+    rival = found.base if asked.error else asked
+    better = [one for one in _runners_up(found) if _is_better(one, rival, found.goal)]
+    by_settings = {settings_key(ENGINE, one.contender.settings): one for one in better}
+    best = ranked(map(_candidate, better), found.goal)
+    return by_settings[settings_key(ENGINE, best[0].settings)] if best else asked
+
+
+def _recommended(found: Verification) -> Compared:
+    """What the search recommends, which may be to change nothing."""
+    named = (one for one in found.compared if one.contender.name == RECOMMENDED)
+    return next(named, found.base)
+
+
+def _runners_up(found: Verification) -> Sequence[Compared]:
+    asked = _recommended(found)
+    return [one for one in found.compared[1:] if one is not asked]
+
+
+def _is_of(contender: Contender, advice: Recommendation) -> bool:
+    return settings_key(ENGINE, contender.settings) == settings_key(ENGINE, advice.settings)
+
+
+def _candidate(one: Compared) -> Candidate:
+    return Candidate(ENGINE, one.contender.settings, one.real)
+
+
+def _broken(one: Compared, goal: Goal) -> tuple[Limit, ...]:
+    return goal.broken(_candidate(one).metrics()) if one.real else goal.limits
+
+
+def _is_better(one: Compared, rival: Compared, goal: Goal) -> bool:
+    mine, theirs = _broken(one, goal), _broken(rival, goal)
+    if one.error or set(mine) - set(theirs):
+        return False
+    mended = [limit.metric for limit in theirs if limit not in mine]
+    found = differences(rival.real, one.real)
+    return all(_gains(metric, found.get(metric)) for metric in mended or [goal.metric])
+
+
+def _gains(metric: str, found: Difference | None) -> bool:
+    is_higher_better = METRICS[metric].better == "higher"
+    return _is_told(found) and (found.ratio > 1) == is_higher_better
+
+
+def _is_told(found: Difference | None) -> TypeGuard[Difference]:
+    return found is not None and found.pairs >= LOOKS[0] and found.is_detectable
+
+
+def _words(found: Verification, pick: Compared) -> tuple[str, ...]:
+    """What the real engine did with the settings that it picked, and why it picked these."""
+    goal, asked = found.goal, _recommended(found)
+    others = len(_runners_up(found))
+    many = "1 runner-up" if others == 1 else f"{others} runners-up"
+    if pick is not asked:
+        ahead = differences(asked.real, pick.real).get(goal.metric)
+        than = "of what the search recommended, which did not run there"
+        if ahead is not None:
+            than = f"{_ratio(ahead)} what the search recommended"
+        why = f"It picked {pick.contender.name} of the search, of {many}: {than}."
+    elif others and found.rounds < LOOKS[0]:
+        why = f"Fewer than {LOOKS[0]} rounds, which a verdict needs, so this stayed."
+    elif others:
+        why = f"None of {many} of the search was detectably better there, so this stayed."
+    else:
+        why = "No other settings of the search ran there."
+    return _numbers(found, pick), why
+
+
+def _numbers(found: Verification, pick: Compared) -> str:
+    goal, base = found.goal, found.base
+    value, before = pick.value(goal.metric), base.value(goal.metric)
+    where = (
+        f"On {found.product} itself, with {format_size(found.sizing.data_bytes)} of data "
+        f"({format_factor(found.sizing.scale.factor)} of the profile's)"
+    )
+    if value is None:
+        return f"{where}: {found.verdict(pick)}."
+    rounds = "1 round" if len(pick.real) == 1 else f"{len(pick.real)} rounds"
+    told = f"{where}, in {rounds}: {wording.metric(goal.metric, value)} {goal.metric}"
+    difference = pick.differences.get(goal.metric)
+    if difference is None or before is None:
+        return f"{told}."
+    told += f", {_ratio(difference)} the {wording.metric(goal.metric, before)} of "
+    predicted = pick.predicted_ratio(goal.metric, base)
+    expected = "nothing was predicted" if predicted is None else f"predicted {predicted:.2f}x"
+    return f"{told}{base.contender.name}; {expected} on {found.predicted_on}."
+
+
+def _ratio(found: Difference) -> str:
+    if found.pairs < 2:
+        return f"{found.ratio:.2f}x (one pair of runs)"
+    return f"{found.ratio:.2f}x ({found.low:.2f} to {found.high:.2f})"
+
+
+def _refutation(found: Verification, pick: Compared) -> str:
+    """What the real engine has against the settings that it picked."""
+    goal, base = found.goal, found.base
+    if pick.error:
+        return f"on {found.product} these settings {found.verdict(pick)}"
+    told = [f"break {limit}" for limit in _broken(pick, goal)]
+    difference = pick.differences.get(goal.metric)
+    if _is_told(difference) and not _gains(goal.metric, difference):
+        told.append(f"are worse than {base.contender.name}, {_ratio(difference)} {goal.metric}")
+    return f"on {found.product} these settings {' and '.join(told)}" if told else ""
