@@ -1,6 +1,6 @@
 """`tune --finalists`: what is refused before the search, and the real engine's word after it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,14 +9,13 @@ from advisor import dialects, knobs
 from advisor.errors import InputError, TunebenchError
 from advisor.knobs import Engine
 from advisor.profile import Profile
-from advisor.real import ENGINE, Library, check_settings, find, product_of
+from advisor.real import Library, RealEngine, check_settings, judge_of, product_of
 from advisor.recommend import Recommendation
 from advisor.search import Question, Study
 from advisor.store import Store
 from advisor.verify import Limits, hold, undecided
 from tui import delivery, problem
 from tui import format as fmt
-from tui.options import MINUTES_OF_A_VERDICT
 from tui.output import narrate
 from tui.verification_line import VerificationLine
 
@@ -29,7 +28,8 @@ class Finals:
 
     count: int
     limits: Limits
-    library: Library
+    judges: Mapping[Engine, RealEngine]
+    """Of the engines that a real one can judge."""
     profile: Profile
     """The study's, which can be predicted for."""
     directory: Path | None
@@ -49,6 +49,7 @@ def asked_for(
     count: int | None,
     minutes: float | None,
     rocksdb: Path | None,
+    server: Path | None,
     directory: Path | None,
     question: Question,
     dialect: str | None,
@@ -58,28 +59,49 @@ def asked_for(
         for option, given in (
             ("--finalist-minutes", minutes),
             ("--rocksdb", rocksdb),
+            ("--server", server),
             ("--directory", directory),
         ):
             if given is not None:
                 raise InputError(option, None, str(given), f"with {OPTION} alone")
         return None
-    _refuse_other_engines(question.engines, dialect)
-    if ENGINE in question.current:
-        check_settings({**knobs.defaults(ENGINE), **question.current[ENGINE]})
-    profile, library = problem.predictable(question.profile, None), find(rocksdb)
-    narrate(f"the finalists will run on {product_of(library, directory)}")
-    return Finals(count, Limits(minutes or MINUTES_OF_A_VERDICT), library, profile, directory)
+    judges = _judges(question, dialect, rocksdb, server, directory)
+    profile = problem.predictable(question.profile, None)
+    longest = max(map(problem.minutes_of_a_verdict, judges.values()))
+    return Finals(count, Limits(minutes or longest), judges, profile, directory)
 
 
-def _refuse_other_engines(engines: Sequence[Engine], dialect: str | None) -> None:
-    if ENGINE not in engines:
-        found = f"a search of {' and '.join(engines)}"
-        raise InputError(OPTION, None, found, f"--engine {ENGINE}, which a real engine runs")
-    if dialect is not None and dialects.engine_of(dialect) != ENGINE:
-        spoken = ", ".join(dialects.for_engine(ENGINE))
-        raise InputError(
-            OPTION, None, f"--to {dialect}", f"one that a real engine judges: {spoken}"
-        )
+def _judges(
+    question: Question,
+    dialect: str | None,
+    rocksdb: Path | None,
+    server: Path | None,
+    directory: Path | None,
+) -> dict[Engine, RealEngine]:
+    """The real engine of each engine that can win, as far as there are any. Raises `InputError` if
+    there is none."""
+    found: dict[Engine, RealEngine] = {}
+    wanted = question.engines if dialect is None else (dialects.engine_of(dialect),)
+    refusal = None
+    for engine in (one for one in question.engines if one in wanted):
+        try:
+            judge = judge_of(engine, question.profile.workload, rocksdb, server)
+        except InputError as error:
+            refusal = error
+            continue
+        if isinstance(judge, Library):
+            if engine in question.current:
+                check_settings({**knobs.defaults(engine), **question.current[engine]})
+            product = product_of(judge, directory)
+        else:
+            product = f"{judge.storage} of {judge.path}"
+        narrate(f"the finalists of the {engine} engine will run on {product}")
+        found[engine] = judge
+    if found:
+        return found
+    if refusal is not None:
+        raise refusal
+    raise InputError(OPTION, None, f"--to {dialect}", f"one of {' and '.join(question.engines)}")
 
 
 def run(
@@ -93,7 +115,8 @@ def run(
 ) -> Ended:
     """Lets the real engine have the last word on the advice of a search. Whatever comes between,
     the advice that there was stays."""
-    if advice.engine != ENGINE:
+    judge = finals.judges.get(advice.engine)
+    if judge is None:
         why = f"{advice.engine} won, which no real engine here runs"
         narrate(f"the finalists did not run: {why}")
         return Ended(undecided(advice, why))
@@ -106,7 +129,7 @@ def run(
                 study,
                 finals.count,
                 finals.profile,
-                finals.library,
+                judge,
                 store,
                 finals.limits,
                 seed=seed,

@@ -14,6 +14,7 @@ from tui import completions
 DAY_SECONDS = 86400.0
 YEAR_MINUTES = 525600.0
 MINUTES_OF_A_VERDICT = 15.0
+MINUTES_OF_A_SERVERS_VERDICT = 25.0
 """What runs on a real engine take until a verdict stands, where nobody says."""
 LARGEST_SEED = 2**63 - 1
 
@@ -56,6 +57,15 @@ ENGINE = Annotated[
     OneEngine | None,
     typer.Option(
         "--engine", help="The engine to run; without it the profile's own.", show_default=False
+    ),
+]
+ADVICE_ENGINE = Annotated[
+    OneEngine | None,
+    typer.Option(
+        "--engine",
+        help="Whose settings run on the real engine; without it those of the engine that is "
+        "recommended.",
+        show_default=False,
     ),
 ]
 RUN_ENGINE = Annotated[
@@ -112,7 +122,8 @@ FINALIST_MINUTES = Annotated[
         "--finalist-minutes",
         min=0.01,
         max=YEAR_MINUTES,
-        help=f"What the finalists may take after the search; {MINUTES_OF_A_VERDICT:g} without it.",
+        help="What the finalists may take after the search; without it "
+        f"{MINUTES_OF_A_VERDICT:g}, or {MINUTES_OF_A_SERVERS_VERDICT:g} on a server.",
         show_default=False,
     ),
 ]

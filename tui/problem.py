@@ -14,11 +14,12 @@ from advisor import dialects, imports, knobs
 from advisor.errors import InputError
 from advisor.knobs import ENGINES, Engine, Setting
 from advisor.profile import Profile, load
-from advisor.real import RealEngine, find, find_server
+from advisor.real import ENGINE, RealEngine, Server, find, find_server
 from advisor.real.server import Storage
 from advisor.sizes import ACCEPTED, parse_size
 from advisor.store import Store
 from advisor.trial import Clock
+from tui.options import MINUTES_OF_A_SERVERS_VERDICT, MINUTES_OF_A_VERDICT
 from tui.output import narrate
 
 if TYPE_CHECKING:
@@ -98,6 +99,20 @@ def real_engine(
         accepted = "a real engine runs on this machine"
         raise InputError("--hardware", None, f"{hardware!r} with --engine {engine}", accepted)
     return find(rocksdb) if storage is None else find_server(storage, server)
+
+
+def judged_engine(engine: str | None, profile: Profile, rocksdb: Path | None) -> Engine | None:
+    """Whose advice runs on a real engine; None for the recommended one's. Only the LSM's has a real
+    engine where the workload is of plain keys, or the user names a RocksDB."""
+    if engine is not None:
+        return chosen_engines(engine, profile)[0]
+    alone = rocksdb is not None or not profile.workload.info.has_tables
+    return ENGINE if alone else None
+
+
+def minutes_of_a_verdict(real: RealEngine) -> float:
+    """What a verification takes where nobody says."""
+    return MINUTES_OF_A_SERVERS_VERDICT if isinstance(real, Server) else MINUTES_OF_A_VERDICT
 
 
 _STORAGES: dict[str, Storage] = {"innodb": "innodb", "myrocks": "myrocks"}

@@ -1,6 +1,7 @@
 """Real engines: what is found on this machine, and how a run of the core is one of theirs."""
 
 from contextlib import suppress
+from pathlib import Path
 
 from advisor.engines import Engine
 from advisor.errors import InputError
@@ -9,9 +10,10 @@ from advisor.real.disk import check_disk
 from advisor.real.library import Library, find
 from advisor.real.process import ProcessCore
 from advisor.real.rocksdb import DIALECT, DIRECT_IO, ENGINE, check_settings, library_spec
-from advisor.real.server import Server, find_server, server_spec
+from advisor.real.server import ENGINE_OF, Server, find_server, server_spec
 from advisor.real.trial_run import product_of
 from advisor.spec import Spec
+from advisor.workload import Workload
 
 __all__ = [
     "DIALECT",
@@ -26,6 +28,7 @@ __all__ = [
     "engine_of",
     "find",
     "find_server",
+    "judge_of",
     "on_this_machine",
     "product_of",
     "real_spec",
@@ -43,6 +46,20 @@ def engine_of(real: RealEngine) -> Engine:
 def direct_io(engine: Engine) -> Settings:
     """The settings that keep the page cache out of a run; InnoDB's files pass it by anyway."""
     return DIRECT_IO if engine == ENGINE else {}
+
+
+def judge_of(
+    engine: Engine, workload: Workload, rocksdb: Path | None = None, server: Path | None = None
+) -> RealEngine:
+    """The real engine that takes an engine's settings and runs the workload: a server where it is
+    of tables, unless a RocksDB is named. Raises `InputError` if there is none."""
+    if engine == ENGINE and (rocksdb is not None or not workload.info.has_tables):
+        return find(rocksdb)
+    if not workload.info.has_tables:
+        accepted = "one of tables, as servers speak SQL, or the LSM, which RocksDB runs"
+        raise InputError("workload", None, f"{workload.kind}, of plain keys", accepted)
+    storage = next(storage for storage, takes in ENGINE_OF.items() if takes == engine)
+    return find_server(storage, server)
 
 
 def on_this_machine() -> list[RealEngine]:

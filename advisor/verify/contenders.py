@@ -4,14 +4,12 @@ rule of thumb, and the runners-up of the search."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from advisor import knobs
-from advisor.errors import InputError
 from advisor.evaluate import needed_memory
-from advisor.knobs import Settings
+from advisor.knobs import Engine, Settings
 from advisor.profile import Profile
-from advisor.real import ENGINE
 from advisor.recommend import Recommendation
 from advisor.search import Study
 from advisor.search.ranking import candidates, ranked
@@ -32,6 +30,7 @@ class Contender:
     """Settings with what they are called."""
 
     name: str
+    engine: Engine
     settings: Settings
     """Complete, at full size."""
 
@@ -41,15 +40,18 @@ def contenders(
 ) -> list[Contender]:
     """The contenders of a study, none twice and the base of comparison first: the user's settings,
     or the defaults, or the first that fit the memory; with `lines`, also what is recommended with
-    each of its changes taken back. Raises `InputError` for advice about another engine."""
-    found = [*_bases(study, advice), Contender(RECOMMENDED, advice.settings)]
+    each of its changes taken back."""
+    engine = advice.engine
+    found = [*_bases(study, engine), Contender(RECOMMENDED, engine, advice.settings)]
     rules = [seed for seed in seeds(study.question) if seed.role == "rule"]
-    found += [Contender(RULE, seed.settings) for seed in rules if seed.engine == ENGINE][:1]
+    of_engine = [seed.settings for seed in rules if seed.engine == engine]
+    found += [Contender(RULE, engine, settings) for settings in of_engine[:1]]
     found += _runners_up(study, advice, found, runners_up)
     if lines:
         found += [
             Contender(
                 f"without {change.knob}",
+                engine,
                 {**advice.settings, change.knob: advice.current[change.knob]},
             )
             for change in advice.changes
@@ -59,22 +61,18 @@ def contenders(
 
 def finalists(study: Study, advice: Recommendation, count: int) -> list[Contender]:
     """The base of comparison, then the best `count` settings of a search: what is recommended and
-    the runners-up. What is recommended is the base where there is nothing to change. Raises
-    `InputError` for advice about another engine."""
-    base = _in_order(study.profile, _bases(study, advice))[0]
-    found = [base, Contender(RECOMMENDED, advice.settings)]
+    the runners-up. What is recommended is the base where there is nothing to change."""
+    base = _in_order(study.profile, _bases(study, advice.engine))[0]
+    found = [base, Contender(RECOMMENDED, advice.engine, advice.settings)]
     return _distinct([*found, *_runners_up(study, advice, found, count - 1)])
 
 
-def _bases(study: Study, advice: Recommendation) -> list[Contender]:
+def _bases(study: Study, engine: Engine) -> list[Contender]:
     """What the others may be compared with."""
-    if advice.engine != ENGINE:
-        alone = f"a study of {advice.engine} alone"
-        raise InputError("--study", None, alone, "one with trials of the LSM, which RocksDB runs")
     question = study.question
-    found = [Contender(BASE, question.defaults(ENGINE))]
-    if ENGINE in question.current:
-        found.insert(0, Contender(CURRENT, question.current[ENGINE]))
+    found = [Contender(BASE, engine, question.defaults(engine))]
+    if engine in question.current:
+        found.insert(0, Contender(CURRENT, engine, question.current[engine]))
     return found
 
 
@@ -82,36 +80,37 @@ def _runners_up(
     study: Study, advice: Recommendation, known: Sequence[Contender], count: int
 ) -> list[Contender]:
     """The best of the search that keep the goal's limits and are not known already."""
-    seen = {settings_key(ENGINE, _complete(one.settings)) for one in known}
+    engine = advice.engine
+    seen = {settings_key(engine, _complete(one).settings) for one in known}
     order = [
         one
         for one in ranked(candidates(study.trials), advice.goal)
-        if one.engine == ENGINE
+        if one.engine == engine
         and one.feasible(advice.goal)
-        and settings_key(ENGINE, one.settings) not in seen
+        and settings_key(engine, one.settings) not in seen
     ]
     return [
-        Contender(f"runner-up {place}", one.settings) for place, one in enumerate(order[:count], 1)
+        Contender(f"runner-up {place}", engine, one.settings)
+        for place, one in enumerate(order[:count], 1)
     ]
 
 
 def _in_order(profile: Profile, found: Sequence[Contender]) -> list[Contender]:
     def order_of(one: Contender) -> tuple[bool, int]:
         # What does not fit the memory does not run, and nothing could be compared with it.
-        is_too_large = needed_memory(profile, ENGINE, one.settings) > profile.memory_bytes
+        is_too_large = needed_memory(profile, one.engine, one.settings) > profile.memory_bytes
         return is_too_large, _ORDER.index(one.name) if one.name in _ORDER else len(_ORDER)
 
     return sorted(_distinct(found), key=order_of)
 
 
-def _complete(settings: Settings) -> Settings:
-    return {**knobs.defaults(ENGINE), **settings}
+def _complete(one: Contender) -> Contender:
+    return replace(one, settings={**knobs.defaults(one.engine), **one.settings})
 
 
 def _distinct(found: Sequence[Contender]) -> list[Contender]:
     """Complete settings, each under its first name."""
     first: dict[object, Contender] = {}
-    for one in found:
-        settings = _complete(one.settings)
-        first.setdefault(settings_key(ENGINE, settings), Contender(one.name, settings))
+    for one in map(_complete, found):
+        first.setdefault(settings_key(one.engine, one.settings), one)
     return list(first.values())

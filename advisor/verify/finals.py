@@ -17,7 +17,7 @@ from typing import TypeGuard
 
 from advisor.goal import METRICS, Goal, Limit
 from advisor.profile import Profile
-from advisor.real import ENGINE, Library
+from advisor.real import RealEngine, engine_of
 from advisor.recommend import Recommendation, recommend, recommend_given, wording
 from advisor.search import Candidate, Study
 from advisor.search.ranking import ranked
@@ -36,7 +36,7 @@ def hold(
     study: Study,
     count: int,
     profile: Profile,
-    library: Library,
+    real: RealEngine,
     store: Store,
     limits: Limits,
     *,
@@ -48,12 +48,12 @@ def hold(
     """Runs the best `count` settings of a search and the base of comparison on the real engine, and
     stores which of them it picks, unless an interrupt ended it. `profile` is the study's, on the
     machine that predictions are of. Raises as `verify` does."""
-    advice = recommend(study, measure=False, engine=ENGINE)
+    advice = recommend(study, measure=False, engine=engine_of(real))
     found = verify(
         study.name,
         profile,
         finalists(study, advice, count),
-        library,
+        real,
         store,
         limits,
         rival=RECOMMENDED,
@@ -72,7 +72,7 @@ def decided(study: Study, advice: Recommendation) -> Recommendation:
     numbers. The same advice where it was not asked about these settings."""
     store = Store(study.results)
     last = store.final(study.name)
-    if last is None or advice.engine != ENGINE:
+    if last is None:
         return advice
     session, place = last
     found = stored(study.name, study.profile, session, store)
@@ -81,7 +81,7 @@ def decided(study: Study, advice: Recommendation) -> Recommendation:
         return advice
     if pick is not asked:
         settings = pick.contender.settings
-        advice = recommend_given(study, ENGINE, settings, dialect=advice.dialect)
+        advice = recommend_given(study, advice.engine, settings, dialect=advice.dialect)
     return replace(advice, real=_words(found, pick), refuted=_refutation(found, pick))
 
 
@@ -95,9 +95,9 @@ def picked(found: Verification) -> Compared:
     asked = _recommended(found)
     rival = found.base if asked.error else asked
     better = [one for one in _runners_up(found) if _is_better(one, rival, found.goal)]
-    by_settings = {settings_key(ENGINE, one.contender.settings): one for one in better}
+    by_settings = {_key(one.contender): one for one in better}
     best = ranked(map(_candidate, better), found.goal)
-    return by_settings[settings_key(ENGINE, best[0].settings)] if best else asked
+    return by_settings[settings_key(best[0].engine, best[0].settings)] if best else asked
 
 
 def _recommended(found: Verification) -> Compared:
@@ -112,11 +112,15 @@ def _runners_up(found: Verification) -> Sequence[Compared]:
 
 
 def _is_of(contender: Contender, advice: Recommendation) -> bool:
-    return settings_key(ENGINE, contender.settings) == settings_key(ENGINE, advice.settings)
+    return _key(contender) == settings_key(advice.engine, advice.settings)
+
+
+def _key(one: Contender) -> object:
+    return settings_key(one.engine, one.settings)
 
 
 def _candidate(one: Compared) -> Candidate:
-    return Candidate(ENGINE, one.contender.settings, one.real)
+    return Candidate(one.contender.engine, one.contender.settings, one.real)
 
 
 def _broken(one: Compared, goal: Goal) -> tuple[Limit, ...]:

@@ -22,7 +22,7 @@ from advisor.core import Core
 from advisor.errors import WorkError
 from advisor.evaluate import Refused, Setup, evaluate
 from advisor.profile import Profile
-from advisor.real import ENGINE, Library
+from advisor.real import RealEngine
 from advisor.real.disk import SPACE
 from advisor.scale import MIB, Scale
 from advisor.spec import Interval
@@ -73,7 +73,7 @@ def verify(
     study: str,
     profile: Profile,
     contenders: Sequence[Contender],
-    library: Library,
+    real: RealEngine,
     store: Store,
     limits: Limits,
     *,
@@ -90,7 +90,7 @@ def verify(
     Every run is stored when it ends; an interrupt ends the verification with what there is. Raises
     `WorkError` where the base of comparison does not run or the disk is too small, and `DiskFull`.
     """
-    runs = _Runs(study, profile, tuple(contenders), library, store, limits, seed, directory, core)
+    runs = _Runs(study, profile, tuple(contenders), real, store, limits, seed, directory, core)
     runs.on_event, runs.on_interval, runs.rival = on_event, on_interval, rival
     return runs.carry_out()
 
@@ -107,14 +107,14 @@ class _Runs:
         study: str,
         profile: Profile,
         contenders: tuple[Contender, ...],
-        library: Library,
+        real: RealEngine,
         store: Store,
         limits: Limits,
         seed: int,
         directory: Path | None,
         core: Core | None,
     ) -> None:
-        self._study, self._profile, self._library = study, profile, library
+        self._study, self._profile, self._engine = study, profile, real
         self._contenders, self._store, self._limits = contenders, store, limits
         self._seed, self._directory, self._core = seed, directory, core
         self._session = str(uuid.uuid4())
@@ -246,11 +246,11 @@ class _Runs:
             "simulated" if simulated else "real",
             self._directory,
             self._core,
-            self._library,
+            self._engine,
             sizing.direct_io,
         )
         return evaluate(
-            setup, ENGINE, one.settings, seed=seed, role="verify", on_interval=self.on_interval
+            setup, one.engine, one.settings, seed=seed, role="verify", on_interval=self.on_interval
         )
 
     def _keep(self, trial: Trial, place: int, one: Contender, number: int) -> None:

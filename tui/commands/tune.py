@@ -28,6 +28,7 @@ from tui.options import (
     ROCKSDB,
     SECONDS,
     SEED,
+    SERVER,
     SET,
     SIMULATE,
     STUDY,
@@ -61,6 +62,7 @@ def tune(
     finalists: FINALISTS = None,
     finalist_minutes: FINALIST_MINUTES = None,
     rocksdb: ROCKSDB = None,
+    server: SERVER = None,
     directory: DIRECTORY = None,
     seed: SEED = 1,
     study: STUDY = None,
@@ -109,7 +111,7 @@ def tune(
         source=current.resolve() if current else None,
     )
     problem.refuse_unanswerable(question)
-    judge = finals.asked_for(finalists, finalist_minutes, rocksdb, directory, question, to)
+    judge = finals.asked_for(finalists, finalist_minutes, rocksdb, server, directory, question, to)
     with StudyNarration(chosen.goal) as narration:
         searched = Study(
             name,
