@@ -14,8 +14,8 @@ pub struct Kernel {
     pub written_bytes: u64,
     /// CPU nanoseconds of all threads.
     pub cpu_ns: u64,
-    /// Bytes that it has in memory now.
-    pub resident_bytes: u64,
+    /// The most bytes that it had in memory so far.
+    pub peak_bytes: u64,
 }
 
 impl Kernel {
@@ -36,7 +36,7 @@ impl Kernel {
             read_bytes: field(&io, "read_bytes"),
             written_bytes: field(&io, "write_bytes"),
             cpu_ns: ticks * (NANOSECONDS / rustix::param::clock_ticks_per_second()),
-            resident_bytes: field(&status, "VmRSS") * 1024,
+            peak_bytes: field(&status, "VmHWM") * 1024,
         })
     }
 }

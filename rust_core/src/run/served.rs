@@ -99,6 +99,7 @@ impl Driver for ServerDriver {
         let after = self.server.kernel()?;
         let operations = outcome.recorder.by_kind.iter().map(Latencies::count).sum::<u64>();
         self.kernel = kernel_metrics(&before, &after, operations);
+        self.kernel.push(("process_memory_bytes", after.peak_bytes as f64));
         // The clients' own time is not the server's.
         outcome.cpu = CpuUse { ns: after.cpu_ns.saturating_sub(before.cpu_ns), work: WorkCounts::default() };
         let asked = |snapshot: &Snapshot| snapshot.engine.cache_hits + snapshot.engine.cache_misses;

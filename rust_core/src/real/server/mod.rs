@@ -37,6 +37,12 @@ const FEW_PAGES: u64 = 16;
 /// While a load settles, InnoDB may write as fast as it can.
 const SETTLING_IO_CAPACITY: u64 = 100_000;
 
+/// What MyRocks has in memory.
+const MEMORY_OF_MYROCKS: &str = "SELECT stat_type, CAST(value AS CHAR) FROM information_schema.rocksdb_dbstats \
+     WHERE stat_type = 'DB_BLOCK_CACHE_USAGE' \
+     UNION ALL SELECT stat_type, CAST(value AS CHAR) FROM information_schema.rocksdb_cfstats \
+     WHERE stat_type IN ('CUR_SIZE_ALL_MEM_TABLES', 'NON_BLOCK_CACHE_SST_MEM_USAGE')";
+
 /// The engine behind the tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StorageEngine {
@@ -177,7 +183,11 @@ impl SqlServer {
     /// Asks for all counters.
     fn look(&self) -> Result<()> {
         let rows = self.texts("SHOW GLOBAL STATUS")?;
-        *self.status.lock() = Status::new(rows, self.kernel()?);
+        let memory = match self.engine {
+            StorageEngine::InnoDb => Vec::new(),
+            StorageEngine::MyRocks => self.texts(MEMORY_OF_MYROCKS)?,
+        };
+        *self.status.lock() = Status::new(rows, memory, self.kernel()?);
         Ok(())
     }
 

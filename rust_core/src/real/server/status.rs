@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, Default)]
 pub struct Status {
     variables: BTreeMap<String, u64>,
+    /// Bytes that the engine itself says it has in memory.
+    memory_bytes: u64,
     kernel: Kernel,
 }
 
@@ -35,10 +37,19 @@ const DETAILS: [&str; 18] = [
 ];
 
 impl Status {
-    /// From the rows of `SHOW GLOBAL STATUS`; what is no whole number is left out.
-    pub fn new(rows: impl IntoIterator<Item = (String, String)>, kernel: Kernel) -> Self {
+    /// From the rows of `SHOW GLOBAL STATUS`, of which those that are no whole number are left out, and of what the
+    /// engine says about its memory elsewhere, each a name and bytes.
+    pub fn new(
+        rows: impl IntoIterator<Item = (String, String)>,
+        memory: impl IntoIterator<Item = (String, String)>,
+        kernel: Kernel,
+    ) -> Self {
         let numbers = rows.into_iter().filter_map(|(name, value)| Some((name.to_lowercase(), value.parse().ok()?)));
-        Self { variables: numbers.collect(), kernel }
+        let variables: BTreeMap<String, u64> = numbers.collect();
+        let in_pool = variables.get("innodb_buffer_pool_bytes_data").copied().unwrap_or_default();
+        let told: Vec<u64> = memory.into_iter().filter_map(|(_, bytes)| bytes.parse().ok()).collect();
+        let memory_bytes = if told.is_empty() { in_pool } else { told.iter().sum() };
+        Self { variables, memory_bytes, kernel }
     }
 
     /// A variable; 0 where this server has none of that name.
@@ -91,7 +102,8 @@ impl Status {
         ]
     }
 
-    /// Counters and gauges. Memory is what the process has in memory.
+    /// Counters and gauges. Memory is the engine's own count: pages in the pool; or memtables, block cache, and what
+    /// files keep of indexes and filters.
     pub fn engine_stats(&self, engine: StorageEngine, disk_bytes: u64) -> EngineStats {
         let (hits, misses) = match engine {
             StorageEngine::InnoDb => {
@@ -108,7 +120,7 @@ impl Status {
             bloom_useful: self.get("rocksdb_bloom_filter_useful"),
             bloom_positive: self.get("rocksdb_bloom_filter_full_positive"),
             bloom_true_positive: self.get("rocksdb_bloom_filter_full_true_positive"),
-            memory_bytes: self.kernel.resident_bytes,
+            memory_bytes: self.memory_bytes,
             disk_bytes,
             details: known.collect(),
             ..EngineStats::default()
@@ -126,7 +138,8 @@ mod tests {
 
     fn status(rows: &[(&str, &str)]) -> Status {
         let rows = rows.iter().map(|(name, value)| (name.to_string(), value.to_string()));
-        Status::new(rows, Kernel { asked_bytes: 777, resident_bytes: 888, ..Kernel::default() })
+        let memory = [("a", "800"), ("b", "88")].map(|(name, value)| (name.to_string(), value.to_string()));
+        Status::new(rows, memory, Kernel { asked_bytes: 777, ..Kernel::default() })
     }
 
     #[test]
