@@ -99,10 +99,12 @@ class Length(TypedDict, total=False):
 class Spec(Length):
     """One run."""
 
-    engine: Engine | Literal["rocksdb"]
+    engine: Engine | Literal["rocksdb", "innodb", "myrocks"]
     """Which engine runs: `lsm` or `btree`; under the real clock `rocksdb`, whose options are
     `library`, the path of a shared library, `options_file`, the text of an OPTIONS file, and what
-    no such file states: `block_cache`, `sync`, `disable_wal`."""
+    no such file states: `block_cache`, `sync`, `disable_wal`; or `innodb` or `myrocks`, with
+    `server`, the path of a mariadbd or mysqld, `options_file`, the text of a my.cnf without paths,
+    and `table_options`, which follow each CREATE TABLE."""
     options: NotRequired[dict[str, Value]]
     """Its options that differ from the defaults, by the names of RocksDB or InnoDB."""
     workload: dict[str, Value]
@@ -214,7 +216,8 @@ class Metrics(Latencies, total=False):
     process_memory_bytes: int
     """Real: the most memory that the process of the run had resident in the measured phase, less
     what it had before the engine was opened: the engine with all that its allocator keeps, its
-    library, and the clients. Absent where the kernel does not tell."""
+    library, and the clients; of a server all that its process has. Absent where the kernel does
+    not tell."""
     device_bytes: float
     """Flash: bytes that the host wrote to the device."""
     trimmed_bytes: float
@@ -339,7 +342,7 @@ class Report(TypedDict):
 
     clock: Literal["measured", "simulated", "real"]
     """Which clock it ran under."""
-    engine: Engine | Literal["rocksdb"]
+    engine: Engine | Literal["rocksdb", "innodb", "myrocks"]
     """Which engine ran."""
     workload: dict[str, Value]
     """Its kind and all its parameters."""

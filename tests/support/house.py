@@ -21,7 +21,7 @@ ROOMS: tuple[tuple[str, ...], ...] = (
     ("task",),
     ("codec", "device"),
     ("storage",),
-    ("engine", "options"),
+    ("engine", "options", "session"),
     ("transaction",),
     ("lsm", "btree", "real"),
     ("table",),
