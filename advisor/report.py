@@ -174,7 +174,6 @@ def _verified(r: Recommendation, found: Verification | None) -> str:
     if found is None:
         return ""
     base, *others = found.compared
-    of_this = any(dict(one.contender.settings) == dict(r.settings) for one in found.compared)
     sides = [f"{one.contender.name}, {side}" for one in others for side in ("real", "predicted")]
     head = ("", f"{base.contender.name}, real", *sides)
     rows = []
@@ -200,7 +199,11 @@ def _verified(r: Recommendation, found: Verification | None) -> str:
     said = "".join(f"{sentence}\n\n" for sentence in r.real)
     return (
         f"## On {_cell(found.product)} itself\n\n{_table(head, rows)}\n\n{said}{how}."
-        + ("" if of_this else " They are of an earlier recommendation of this study.")
+        + (
+            ""
+            if found.is_about(r.settings)
+            else " They are of an earlier recommendation of this study."
+        )
         + f"\n\nBy {r.goal.metric}:\n\n{verdicts}"
     )
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from advisor.files import expanded
 from tui.views import (
     Change,
+    ContenderView,
     DialectView,
     NumberColumn,
     Outcome,
@@ -23,6 +24,7 @@ from tui.views import (
     StudyView,
     TrialView,
     UsualBounds,
+    VerificationView,
     Watcher,
 )
 
@@ -125,6 +127,7 @@ class LibrarySession:
                 trials=study.trials,
                 clock=study.clock,
                 goal=study.goal,
+                verified=study.verified or "",
             )
             for study in self._store().studies()
         ]
@@ -242,8 +245,32 @@ def outcome_of(advice: Recommendation, current: str) -> Outcome:
         metrics=advice.goal.metrics,
         columns=tuple(NumberColumn(column.title, medians(column)) for column in advice.columns),
         changes=tuple(changes),
-        notes=(*unsafe, *memory, *advice.notes),
+        notes=(*unsafe, *advice.real, *memory, *advice.notes),
+        verified=_verified(advice),
         details=(advice, expanded(current) if current else None),
+    )
+
+
+def _verified(advice: Recommendation) -> VerificationView | None:
+    from advisor.store import Store
+    from advisor.verify import newest
+    from tui.verify_report import contender, how
+
+    found = newest(advice.study, advice.profile, Store(advice.results))
+    if found is None:
+        return None
+    rows = [contender(found, one) for one in found.compared]
+    told = "; ".join(how(found))
+    if not found.is_about(advice.settings):
+        told += "; of an earlier recommendation of this study"
+    return VerificationView(
+        found.product,
+        found.goal.metric,
+        told,
+        tuple(
+            ContenderView(name, value, f"{real} ({interval})" if interval else real, *rest)
+            for name, value, real, interval, *rest in rows
+        ),
     )
 
 

@@ -14,22 +14,11 @@ _SHOWN_ERRORS = 8
 
 def print_verification(found: Verification, errors: Sequence[Errors]) -> None:
     """The tables of a verification on stdout."""
-    sizing, metric = found.sizing, found.goal.metric
-    head = f"study {found.study} on {found.product or 'a real engine that finished no run'}"
-    typer.echo(typer.style(head, bold=True))
-    io = "direct I/O" if sizing.direct_io else "through the page cache"
-    part = format_factor(sizing.scale.factor)
-    typer.echo(
-        f"{format_size(sizing.data_bytes)} of data, {format_size(sizing.memory_bytes)} of memory "
-        f"({part} of the profile's), {sizing.seconds:.3g} s measured, "
-        f"{io}, in {sizing.disk}; {fmt.counted(found.rounds, 'round')}, {found.ending}"
-    )
-    typer.echo(f"predicted for {found.predicted_on}; ratios are to {found.base.contender.name}")
+    typer.echo(typer.style(head(found), bold=True))
+    for line in how(found):
+        typer.echo(line)
     typer.echo()
-    columns = [Column("settings")]
-    columns += [Column(title, right=True) for title in (fmt.label(metric), "real", "interval")]
-    columns += [Column("predicted", right=True), Column("verdict")]
-    print_table(columns, [_row(found, one) for one in found.compared])
+    print_contenders(found)
     typer.echo()
     _print_metrics(found)
     if errors:
@@ -37,7 +26,38 @@ def print_verification(found: Verification, errors: Sequence[Errors]) -> None:
         _print_errors(errors, found.metrics)
 
 
-def _row(found: Verification, one: Compared) -> list[str]:
+def head(found: Verification) -> str:
+    """What ran on what."""
+    return f"study {found.study} on {found.product or 'a real engine that finished no run'}"
+
+
+def how(found: Verification) -> tuple[str, str]:
+    """The size of the runs, and what they are compared with."""
+    sizing = found.sizing
+    size = [
+        f"{format_size(sizing.data_bytes)} of data, {format_size(sizing.memory_bytes)} of memory "
+        f"({format_factor(sizing.scale.factor)} of the profile's)",
+        f"{sizing.seconds:.3g} s measured",
+        "direct I/O" if sizing.direct_io else "through the page cache",
+        *([f"in {sizing.disk}"] if sizing.disk else ()),
+    ]
+    rounds = [fmt.counted(found.rounds, "round"), *([found.ending] if found.ending else ())]
+    base = found.base.contender.name
+    ran = f"{', '.join(size)}; {', '.join(rounds)}"
+    return ran, f"predicted for {found.predicted_on}; ratios are to {base}"
+
+
+def print_contenders(found: Verification) -> None:
+    """Every contender by the goal's metric, on stdout."""
+    titles = (fmt.label(found.goal.metric), "real", "interval", "predicted")
+    columns = [Column("settings"), *(Column(title, right=True) for title in titles)]
+    rows = [contender(found, one) for one in found.compared]
+    print_table([*columns, Column("verdict")], rows)
+
+
+def contender(found: Verification, one: Compared) -> list[str]:
+    """One contender by the goal's metric: name, value, real ratio, its interval, predicted ratio,
+    verdict."""
     metric = found.goal.metric
     predicted = one.predicted_ratio(metric, found.base)
     difference = one.differences.get(metric)

@@ -107,6 +107,29 @@ class NumberColumn:
 
 
 @dataclass(frozen=True)
+class ContenderView:
+    """Settings on a real engine, by the goal's metric."""
+
+    name: str
+    value: str
+    real: str
+    """Times the base of comparison, with the interval; empty for the base."""
+    predicted: str
+    verdict: str
+
+
+@dataclass(frozen=True)
+class VerificationView:
+    """What a real engine said of a study."""
+
+    product: str
+    metric: str
+    how: str
+    """Size and number of the runs, in words."""
+    contenders: tuple[ContenderView, ...]
+
+
+@dataclass(frozen=True)
 class Outcome:
     """What a study found out."""
 
@@ -126,6 +149,7 @@ class Outcome:
     notes: tuple[str, ...] = ()
     warning: str = ""
     """What must be known before anything else; empty if there is nothing."""
+    verified: VerificationView | None = None
     details: Any = None
 
 
@@ -139,6 +163,8 @@ class StudyView:
     trials: int
     clock: str
     goal: str
+    verified: str = ""
+    """The product that its advice ran on; empty if none did."""
 
 
 @dataclass(frozen=True)

@@ -34,14 +34,22 @@ class Agreement:
     """The farthest from 1, in either direction."""
 
 
+class Sides(NamedTuple):
+    """One configuration, predicted and real: geometric means over its runs."""
+
+    configuration: str
+    predicted: float
+    real: float
+
+
 @dataclass(frozen=True)
 class Winner:
     """The settings that are best by prediction beside those that are."""
 
     case: str
     metric: str
-    predicted: str
-    real: str
+    predicted: Sides
+    real: Sides
     loss: float
     """How much worse, relatively, the predicted winner is on the real engine than the real one."""
     noise: float
@@ -78,8 +86,8 @@ def agreement(rows: Iterable[Row]) -> list[Agreement]:
     for (case, metric), values in sorted(_by_metric(rows).items()):
         pairs = _pairs(values)
         if pairs:
-            ratios = [predicted / real for _, predicted, real in pairs]
-            ranks = spearman([p for _, p, _ in pairs], [r for _, _, r in pairs])
+            ratios = [pair.predicted / pair.real for pair in pairs]
+            ranks = spearman([pair.predicted for pair in pairs], [pair.real for pair in pairs])
             worst = max(ratios, key=lambda ratio: abs(math.log(ratio)))
             median = statistics.median(ratios)
             found.append(Agreement(case, metric, len(pairs), ranks, median, worst))
@@ -88,19 +96,29 @@ def agreement(rows: Iterable[Row]) -> list[Agreement]:
 
 def wrong_winners(rows: Iterable[Row]) -> list[Winner]:
     """The winner of every case by the metric that decides it, those that lose most first."""
+    return _winners(list(rows), [(case.name, case.metric) for case in CASES])
+
+
+def failures(rows: Iterable[Row]) -> list[Winner]:
+    """The wrong winners of all cases by all metrics, those that lose most first."""
     rows = list(rows)
+    cells = dict.fromkeys((row.case, row.metric) for row in rows)
+    return [one for one in _winners(rows, cells) if one.is_wrong]
+
+
+def _winners(rows: Sequence[Row], cells: Iterable[tuple[str, str]]) -> list[Winner]:
+    """Of each case by a metric, those that lose most first."""
     by_metric = _by_metric(rows)
     found = []
-    for case in CASES:
-        pairs = _pairs(by_metric.get((case.name, case.metric), {}))
+    for case, metric in cells:
+        pairs = _pairs(by_metric.get((case, metric), {}))
         if len(pairs) < 2:
             continue
-        sign = 1 if METRICS[case.metric].direction == "maximize" else -1
-        predicted = max(pairs, key=lambda pair: sign * pair[1])
-        real = max(pairs, key=lambda pair: sign * pair[2])
-        loss = sign * (real[2] - predicted[2]) / real[2]
-        noise = _noise(rows, case.name, case.metric)
-        found.append(Winner(case.name, case.metric, predicted[0], real[0], loss, noise))
+        sign = 1 if METRICS[metric].direction == "maximize" else -1
+        predicted = max(pairs, key=lambda pair: sign * pair.predicted)
+        real = max(pairs, key=lambda pair: sign * pair.real)
+        loss = sign * (real.real - predicted.real) / real.real
+        found.append(Winner(case, metric, predicted, real, loss, _noise(rows, case, metric)))
     return sorted(found, key=lambda one: -one.loss)
 
 
@@ -134,10 +152,11 @@ def _by_metric(rows: Iterable[Row]) -> dict[tuple[str, str], _Values]:
     return found
 
 
-def _pairs(values: _Values) -> list[tuple[str, float, float]]:
-    """Configuration, predicted, real."""
+def _pairs(values: _Values) -> list[Sides]:
     predicted, real = values.get("predicted", {}), values.get("real", {})
-    return [(name.configuration, predicted[name], real[name]) for name in predicted if name in real]
+    return [
+        Sides(name.configuration, predicted[name], real[name]) for name in predicted if name in real
+    ]
 
 
 def _noise(rows: Iterable[Row], case: str, metric: str) -> float:

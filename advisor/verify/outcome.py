@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from advisor.goal import Goal
+from advisor.knobs import Settings
 from advisor.profile import Profile
 from advisor.scale import Scale
 from advisor.trial import Trial
@@ -145,16 +146,20 @@ class Verification:
         """What is compared: the goal's metrics first."""
         return tuple(dict.fromkeys((*self.goal.metrics, *METRICS)))
 
+    def is_about(self, settings: Settings) -> bool:
+        """Whether these settings were among the contenders."""
+        return any(dict(one.contender.settings) == dict(settings) for one in self.compared)
+
     def verdict(self, one: Compared) -> str:
         """Of the goal's metric against the base, in words."""
         if one.error:
             return f"failed in {one.error}" if one.real else f"did not run: {one.error}"
         if one is self.base:
-            return "the base of comparison"
+            return "the base"
         difference = one.differences.get(self.goal.metric)
         if difference is None or difference.pairs < 2:
-            return "too few pairs of runs for a verdict"
+            return "too few runs"
         if not difference.is_detectable:
-            return "no difference detectable"
+            return "no difference shown"
         better = (difference.ratio > 1) == (self.goal.direction == "maximize")
         return "better" if better else "worse"

@@ -109,7 +109,7 @@ def test_a_verification_says_predicted_and_real(tmp_path: Path) -> None:
     assert ran, "a contender that ran"
     assert all("ops_per_s" in one["differences"] for one in ran)
     shown = tunebench(tmp_path, *words[:-2], "--runners-up", 0).stdout
-    assert "the base of comparison" in shown
+    assert " the base\n" in shown
     assert "predicted for nvme-2024" in shown
     stored = answered(tmp_path, "results", "--sql", "SELECT DISTINCT contender FROM verified")
     assert {"defaults"} <= {row["contender"] for row in stored}
@@ -140,9 +140,12 @@ def test_an_interrupt_of_the_finalists_leaves_the_searchs_answer(tmp_path: Path)
     words = command(tmp_path, *TUNE, "--finalist-minutes", 2, "-o", target)
     running = subprocess.Popen(words, env=environment, stderr=subprocess.PIPE, text=True)
     store = Store(tmp_path / "results.duckdb")
-    until(lambda: store.verified_session("s") is not None, running)
-    running.send_signal(signal.SIGINT)
-    _, told = running.communicate(timeout=30)
+    try:
+        until(lambda: store.verified_session("s") is not None, running)
+        running.send_signal(signal.SIGINT)
+        _, told = running.communicate(timeout=30)
+    finally:
+        running.kill()
     assert running.returncode == 130, told
     assert "the recommendation is that of the search" in told
     assert "# The finalists decided nothing: they were interrupted." in target.read_text()
@@ -185,7 +188,7 @@ def until(holds: Callable[[], bool], running: subprocess.Popen[str] | None = Non
     began = time.monotonic()
     while not holds():
         assert running is None or running.poll() is None, running.communicate()[1]
-        assert time.monotonic() - began < 60
+        assert time.monotonic() - began < 240
         time.sleep(0.02)
 
 

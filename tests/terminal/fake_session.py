@@ -10,6 +10,7 @@ from threading import Event, Semaphore
 
 from tui.views import (
     Change,
+    ContenderView,
     DialectView,
     FormProblems,
     NumberColumn,
@@ -20,6 +21,7 @@ from tui.views import (
     StudyView,
     TrialView,
     UsualBounds,
+    VerificationView,
     Watcher,
 )
 
@@ -80,6 +82,8 @@ TRIALS = [
     ),
 ]
 
+UNDECIDED = "no difference shown"
+
 OUTCOME = Outcome(
     study="linkbench-1",
     engine="lsm",
@@ -98,6 +102,22 @@ OUTCOME = Outcome(
         Change("max_background_jobs", "2", "4", "without it: 3.2 s of stalls"),
     ),
     notes=("Ran at 1/64 of the data size; 3 runs of each column.",),
+)
+
+VERIFIED_OUTCOME = replace(
+    OUTCOME,
+    clock="simulated",
+    verified=VerificationView(
+        "RocksDB 10.4.2",
+        "ops_per_s",
+        "1GiB of data, 64MiB of memory (1/200 of the profile's), 10 s measured, direct I/O; "
+        "6 rounds; predicted for nvme-2024; ratios are to defaults",
+        (
+            ContenderView("defaults", "12,410", "", "", "the base"),
+            ContenderView("rule of thumb", "13,020", "1.05x (0.96 to 1.15)", "1.41x", UNDECIDED),
+            ContenderView("recommended", "19,732", "1.59x (1.48 to 1.71)", "2.12x", "better"),
+        ),
+    ),
 )
 
 LONG_OUTCOME = replace(

@@ -13,6 +13,7 @@ from advisor.real import trial_run
 from advisor.store import Store
 from tests.support.fake_core import FakeCore
 from tui.cli import app
+from tui.session import LibrarySession
 
 
 @pytest.fixture
@@ -54,6 +55,29 @@ def test_the_product_confirms_what_it_likes_as_well(
         assert "On RocksDB 0.0 itself, with " in text
         assert said in text
     assert "## On RocksDB 0.0 itself" in (tmp_path / "report.md").read_text()
+    for shown in (shown_by_the_app(), shown_by("results", "s")):
+        assert "RocksDB 0.0" in shown
+        assert "3 rounds" in shown
+        assert "1.00x" in shown
+        assert "recommended" in shown
+        assert "no difference shown" in shown
+    assert "RocksDB 0.0" in shown_by("results")
+    stored = json.loads(shown_by("results", "s", "--json"))["verification"]
+    assert [one["contender"]["name"] for one in stored["compared"]][:2] == [
+        "defaults",
+        "recommended",
+    ]
+
+
+def shown_by(*words: str) -> str:
+    return CliRunner().invoke(app, list(words)).stdout
+
+
+def shown_by_the_app() -> str:
+    verified = LibrarySession().outcome("s").verified
+    assert verified is not None
+    assert LibrarySession().studies()[0].verified == verified.product
+    return str(verified)
 
 
 def test_the_product_picks_another_and_export_keeps_to_it(

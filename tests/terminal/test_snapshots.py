@@ -5,7 +5,7 @@ from syrupy.assertion import SnapshotAssertion
 from textual.widgets import DataTable, OptionList
 
 from tests.terminal.conftest import SIZE, picture, text_of, until
-from tests.terminal.fake_session import LONG_OUTCOME, OUTCOME, FakeSession
+from tests.terminal.fake_session import LONG_OUTCOME, OUTCOME, VERIFIED_OUTCOME, FakeSession
 from tui.app import Workbench
 from tui.screens.export import ExportDialog
 from tui.screens.recommendation import RecommendationScreen
@@ -48,7 +48,9 @@ async def test_a_study_after_five_trials(
 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
-@pytest.mark.parametrize("outcome", [OUTCOME, LONG_OUTCOME], ids=["short", "long"])
+@pytest.mark.parametrize(
+    "outcome", [OUTCOME, LONG_OUTCOME, VERIFIED_OUTCOME], ids=["short", "long", "verified"]
+)
 async def test_the_advice(
     workbench: Workbench,
     session: FakeSession,
@@ -77,7 +79,15 @@ async def test_the_results(
     session: FakeSession, snapshot: SnapshotAssertion, size: tuple[int, int]
 ) -> None:
     session.results.append(
-        StudyView("night", "linkbench", "2026-11-20 14:02", 6, "simulated", OUTCOME.goal)
+        StudyView(
+            "night",
+            "linkbench",
+            "2026-11-20 14:02",
+            6,
+            "simulated",
+            OUTCOME.goal,
+            verified="RocksDB 10.4.2",
+        )
     )
     app = Workbench(session)
     async with app.run_test(size=size) as pilot:

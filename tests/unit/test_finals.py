@@ -205,7 +205,7 @@ def test_what_the_product_picks_is_what_is_written(
     verification = newest(made.name, made.profile, store)
     assert verification is not None
     assert [verification.verdict(one) for one in verification.compared] == [
-        "the base of comparison",
+        "the base",
         "better",
         "better",
     ]

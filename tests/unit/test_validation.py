@@ -15,6 +15,7 @@ from advisor.validation import (
     add,
     agreement,
     configurations,
+    failures,
     fill,
     read,
     shipped,
@@ -56,7 +57,8 @@ def test_a_wrong_winner_loses_more_than_a_tenth_and_the_noise() -> None:
     rows += [row(name, "real", real) for name, (_, real) in sides.items()]
     rows += [row("a", "real", 101, 2), row("a", "real", 99, 3)]
     (found,) = wrong_winners(rows)
-    assert (found.predicted, found.real) == ("a", "b")
+    assert (found.predicted.configuration, found.predicted.predicted) == ("a", pytest.approx(300))
+    assert (found.real.configuration, found.real.real) == ("b", pytest.approx(140))
     assert found.loss == pytest.approx(1 - 100 / 140, abs=1e-3)
     assert found.is_wrong
     noisy = [*rows, row("b", "real", 60, 2), row("b", "real", 300, 3)]
@@ -68,7 +70,28 @@ def test_less_is_better_where_the_metric_says_so() -> None:
     rows = [row("a", "predicted", 2, **paced), row("b", "predicted", 4, **paced)]
     rows += [row("a", "real", 3, **paced), row("b", "real", 5, **paced)]
     (found,) = wrong_winners(rows)
-    assert (found.predicted, found.real, found.is_wrong) == ("a", "a", False)
+    assert (found.predicted.configuration, found.real.configuration) == ("a", "a")
+    assert not found.is_wrong
+
+
+def test_failures_are_the_wrong_winners_by_all_metrics_the_worst_first() -> None:
+    sides = {
+        "ops_per_s": {"a": (300, 100), "b": (200, 140)},
+        "write_amp": {"a": (2, 9), "b": (4, 3)},
+        "space_amp": {"a": (1, 1), "b": (2, 2)},
+    }
+    rows = [
+        row(name, source, value, repeat, metric=metric)
+        for metric, cells in sides.items()
+        for name, values in cells.items()
+        for source, value in zip(("predicted", "real"), values, strict=True)
+        for repeat in (1, 2, 3)
+    ]
+    assert [(one.metric, round(one.loss, 2)) for one in failures(rows)] == [
+        ("write_amp", 2.0),
+        ("ops_per_s", 0.29),
+    ]
+    assert [one.metric for one in wrong_winners(rows)] == ["ops_per_s"]
 
 
 def test_rows_survive_the_file_and_a_strange_file_is_refused(tmp_path: Path) -> None:

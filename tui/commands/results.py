@@ -15,6 +15,7 @@ from tui.options import JSON, RESULTS
 if TYPE_CHECKING:
     from advisor.store import Store, Table
     from advisor.trial import Trial
+    from advisor.verify import Verification
 
 LATEST_RUNS = 10
 SHORT_ID = 8
@@ -138,9 +139,13 @@ def _list(store: "Store", as_json: bool) -> None:
             Column("created"),
             Column("trials", right=True),
             Column("clock"),
+            Column("verified on"),
             Column("goal"),
         ]
-        rows = [[s.name, s.workload, s.created, str(s.trials), s.clock, s.goal] for s in studies]
+        rows = [
+            [s.name, s.workload, s.created, str(s.trials), s.clock, s.verified or "", s.goal]
+            for s in studies
+        ]
         print_table(columns, rows)
     if runs:
         if studies:
@@ -153,12 +158,15 @@ def _show(store: "Store", name: str, as_json: bool) -> None:
 
     study = store.study(name)
     if study is not None:
-        trials = store.trials(name)
+        trials, verification = store.trials(name), _verification(store, name)
         if as_json:
-            print_json({"study": study, "trials": [_document(trial) for trial in trials]})
+            documents = [_document(trial) for trial in trials]
+            print_json({"study": study, "trials": documents, "verification": verification})
             return
         typer.echo(f"{typer.style(name, bold=True)}  {study.workload}, {study.clock}, {study.goal}")
         _print_trials(trials, "trial", lambda trial: str(trial.number))
+        if verification is not None:
+            _print_verification(verification)
         return
     run = store.trial(name)
     if as_json:
@@ -167,6 +175,26 @@ def _show(store: "Store", name: str, as_json: bool) -> None:
         from tui.run_report import print_trial
 
         print_trial(run)
+
+
+def _verification(store: "Store", study: str) -> "Verification | None":
+    """The newest of the study; what makes its profile is only loaded where there is one."""
+    if store.verified_session(study) is None:
+        return None
+    from advisor.search import stored_question
+    from advisor.verify import newest
+
+    return newest(study, stored_question(study, store).profile, store)
+
+
+def _print_verification(found: "Verification") -> None:
+    from tui.verify_report import how, print_contenders
+
+    typer.echo()
+    typer.echo(typer.style(f"on {found.product} itself, predicted against real", bold=True))
+    for line in how(found):
+        typer.echo(line)
+    print_contenders(found)
 
 
 def _document(trial: "Trial") -> dict[str, object]:

@@ -8,7 +8,10 @@ import typer
 from tui.options import DIRECTORY, JSON, MINUTES, ROCKSDB
 
 if TYPE_CHECKING:
-    from advisor.validation import Progress, Row
+    from advisor.validation import Progress, Row, Sides, Winner
+
+FEW = 8
+"""Wrong winners that are listed unasked."""
 
 
 def validation(
@@ -37,6 +40,10 @@ def validation(
         int | None,
         typer.Option("--configurations", min=1, help="Only so many settings."),
     ] = None,
+    failures: Annotated[
+        bool,
+        typer.Option("--failures", help="List the wrong winners by all metrics, all of them."),
+    ] = False,
     minutes: MINUTES = None,
     directory: DIRECTORY = None,
     as_json: JSON = False,
@@ -47,6 +54,7 @@ def validation(
     """
     from advisor.errors import InputError
     from advisor.validation import agreement, read, shipped, wrong_winners
+    from advisor.validation import failures as wrong_cells
     from tui.output import print_json
 
     if fill:
@@ -72,9 +80,15 @@ def validation(
                 raise InputError("--case", None, repr(name), ", ".join(sorted(known)) or "no rows")
         rows = [row for row in rows if row.case in cases]
     if as_json:
-        print_json({"winners": wrong_winners(rows), "agreement": agreement(rows)})
+        print_json(
+            {
+                "winners": wrong_winners(rows),
+                "failures": wrong_cells(rows),
+                "agreement": agreement(rows),
+            }
+        )
     else:
-        _print(rows)
+        _print(rows, None if failures else FEW)
 
 
 def _fill(
@@ -124,8 +138,8 @@ def _fill(
         )
 
 
-def _print(rows: "list[Row]") -> None:
-    from advisor.validation import agreement, wrong_winners
+def _print(rows: "list[Row]", most_failures: int | None) -> None:
+    from advisor.validation import agreement, failures, wrong_winners
     from tui import format as fmt
     from tui.output import Column, print_table
 
@@ -147,8 +161,8 @@ def _print(rows: "list[Row]") -> None:
             [
                 one.case,
                 fmt.label(one.metric),
-                one.predicted,
-                one.real,
+                one.predicted.configuration,
+                one.real.configuration,
                 f"{100 * one.loss:.1f} %",
                 f"{100 * one.noise:.1f} %",
                 one.verdict,
@@ -156,6 +170,8 @@ def _print(rows: "list[Row]") -> None:
             for one in wrong_winners(rows)
         ],
     )
+    typer.echo()
+    _print_failures(failures(rows), most_failures)
     typer.echo()
     print_table(
         [
@@ -176,5 +192,42 @@ def _print(rows: "list[Row]") -> None:
                 fmt.times(one.worst_ratio),
             ]
             for one in agreement(rows)
+        ],
+    )
+
+
+def _print_failures(found: "list[Winner]", most: int | None) -> None:
+    """The cells whose winner is the wrong one, each with what was predicted and what came of it."""
+    from tui import format as fmt
+    from tui.output import Column, print_table
+
+    if not found:
+        typer.echo("no wrong winner by any metric")
+        return
+    shown = found[:most]
+
+    def sides(metric: str, one: "Sides") -> list[str]:
+        values = (fmt.value(metric, value) for value in (one.predicted, one.real))
+        return [one.configuration, *values]
+
+    left = "" if len(shown) == len(found) else f", the first {len(shown)}: --failures lists all"
+    typer.echo(f"wrong winners by all metrics, {len(found)}{left}")
+    print_table(
+        [
+            *map(Column, ("workload", "metric", "predicted best")),
+            *(Column(side, right=True) for side in ("predicted", "real")),
+            Column("real best"),
+            *(Column(title, right=True) for title in ("predicted", "real", "it loses", "noise")),
+        ],
+        [
+            [
+                one.case,
+                fmt.label(one.metric),
+                *sides(one.metric, one.predicted),
+                *sides(one.metric, one.real),
+                f"{100 * one.loss:.1f} %",
+                f"{100 * one.noise:.1f} %",
+            ]
+            for one in shown
         ],
     )

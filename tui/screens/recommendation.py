@@ -16,6 +16,7 @@ from tui.views import Outcome, Session
 from tui.widgets.changes_table import ChangesTable
 from tui.widgets.comparison import Comparison
 from tui.widgets.title_bar import TitleBar
+from tui.widgets.verified import Verified
 
 LEAST_TOP = 8
 HEADER_AND_BORDER = 3
@@ -51,6 +52,10 @@ class RecommendationScreen(Screen[None]):
                 with VerticalScroll(id="notes-panel", classes="panel", can_focus=False) as panel:
                     panel.border_title = "how it was found"
                     yield Static(id="notes")
+            if outcome.verified is not None:
+                with VerticalScroll(id="verified-panel", classes="panel") as panel:
+                    panel.border_title = f"on {outcome.verified.product} itself"
+                    yield Verified(id="verified")
             with Container(id="changes-panel", classes="panel") as panel:
                 panel.border_title = _changes_title(len(outcome.changes))
                 if outcome.changes:
@@ -65,6 +70,8 @@ class RecommendationScreen(Screen[None]):
         self.query_one("#verdict", Static).update(Text(outcome.verdict, style=style))
         self.query_one(Comparison).show(outcome.columns, outcome.metrics)
         self.query_one("#notes", Static).update(_notes(outcome))
+        if outcome.verified is not None:
+            self.query_one(Verified).show(outcome.verified)
         if outcome.changes:
             table = self.query_one(ChangesTable)
             table.show(outcome.changes)
@@ -92,6 +99,8 @@ class RecommendationScreen(Screen[None]):
 
 def _notes(outcome: Outcome) -> Text:
     lines = [outcome.goal, f"{outcome.tried}, {outcome.clock}", *outcome.notes]
+    if outcome.verified is not None:
+        lines.append(f"{outcome.verified.product}: {outcome.verified.how}")
     return Text("\n".join(f"· {line}" for line in lines))
 
 

@@ -24,6 +24,7 @@ HEADINGS = (
     Heading("created"),
     Heading("trials", right=True),
     Heading("clock"),
+    Heading("verified on", optional=True),
     Heading("goal"),
 )
 
@@ -168,5 +169,6 @@ def _cells(study: StudyView) -> tuple[Text, ...]:
         Text(study.created),
         Text(str(study.trials), justify="right"),
         Text(study.clock),
+        Text(study.verified),
         Text(study.goal),
     )
