@@ -53,8 +53,12 @@ bench: setup  ## both engines beside fjall and redb, in one run; the speed of th
 	$(CARGO) run --release --manifest-path rust_core/peers/Cargo.toml
 	$(CARGO) bench --manifest-path $(CORE) --bench simulated
 
-validate: setup  ## every setting of the validation set on a real RocksDB and predicted; hours, goes on where it ended
-	$(BIN)/tunebench validation --fill --file datasets/validation/rocksdb.csv $(if $(ROCKSDB),--rocksdb $(ROCKSDB))
+# PRODUCTS names some of them; ROCKSDB and SERVER the real engines, where the system's are not meant.
+validate: setup  ## every setting of the validation sets on real engines and predicted; hours, goes on where it ended
+	for product in $(or $(PRODUCTS),rocksdb innodb myrocks); do \
+		case $$product in rocksdb) named="$(if $(ROCKSDB),--rocksdb $(ROCKSDB))";; *) named="$(if $(SERVER),--server $(SERVER))";; esac; \
+		$(BIN)/tunebench validation --fill --product $$product --file datasets/validation/$$product.csv $$named || exit; \
+	done
 	$(BIN)/python -m tests.support.readme_scorecard
 
 scorecard: setup  ## replays all published experiments and writes what README and reports quote

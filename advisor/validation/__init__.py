@@ -9,25 +9,23 @@ from advisor.validation.agreement import (
     failures,
     wrong_winners,
 )
-from advisor.validation.cases import CASES, CONFIGURATIONS, Case, Configuration, configurations
-from advisor.validation.dataset import FILE, Row, add, read, shipped
+from advisor.validation.cases import SUITES, Case, Configuration, Suite
+from advisor.validation.dataset import Row, add, read, shipped
 from advisor.validation.fill import Progress, fill
 from advisor.validation.summary import shipped_summary
 
 __all__ = [
-    "CASES",
-    "CONFIGURATIONS",
-    "FILE",
+    "SUITES",
     "Agreement",
     "Case",
     "Configuration",
     "Progress",
     "Row",
     "Sides",
+    "Suite",
     "Winner",
     "add",
     "agreement",
-    "configurations",
     "failures",
     "fill",
     "read",

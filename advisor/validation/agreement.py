@@ -12,11 +12,17 @@ from typing import NamedTuple
 
 from advisor.goal import METRICS
 from advisor.noise import Noise
-from advisor.validation.cases import CASES
+from advisor.validation.cases import SUITES
 from advisor.validation.dataset import Row
 
 LEAST_DIFFERENCE = 0.10
 """A winner by less than this, or by less than the noise, is none."""
+
+
+_DECIDING = list(
+    dict.fromkeys((case.name, case.metric) for suite in SUITES.values() for case in suite.cases)
+)
+"""Each case with the metric that decides it."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +102,7 @@ def agreement(rows: Iterable[Row]) -> list[Agreement]:
 
 def wrong_winners(rows: Iterable[Row]) -> list[Winner]:
     """The winner of every case by the metric that decides it, those that lose most first."""
-    return _winners(list(rows), [(case.name, case.metric) for case in CASES])
+    return _winners(list(rows), _DECIDING)
 
 
 def failures(rows: Iterable[Row]) -> list[Winner]:

@@ -10,8 +10,6 @@ from pathlib import Path
 from advisor.data import data_path
 from advisor.errors import InputError
 
-FILE = "rocksdb.csv"
-
 
 @dataclass(frozen=True)
 class Row:
@@ -41,9 +39,9 @@ class Row:
 _COLUMNS = [field.name for field in fields(Row)]
 
 
-def shipped() -> list[Row]:
-    """The rows that come with the program; none where no table does."""
-    path = data_path("datasets", "validation", FILE)
+def shipped(file: str) -> list[Row]:
+    """The rows of a table that comes with the program; none where it does not."""
+    path = data_path("datasets", "validation") / file
     return read(path) if path.is_file() else []
 
 

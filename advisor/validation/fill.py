@@ -14,10 +14,10 @@ from advisor.core import Core
 from advisor.errors import InputError
 from advisor.evaluate import Setup, evaluate
 from advisor.hardware import processor
-from advisor.real import ENGINE, Library
+from advisor.real import RealEngine
 from advisor.scale import Scale
 from advisor.trial import THIS_MACHINE, Trial
-from advisor.validation.cases import Case, Configuration
+from advisor.validation.cases import Case, Configuration, Suite
 from advisor.validation.dataset import Row, add, read
 
 SECONDS = 4.0
@@ -32,6 +32,8 @@ METRICS = (
     "write_amp",
     "space_amp",
     "memory_bytes",
+    "process_memory_bytes",
+    "cpu_us_per_op",
 )
 
 
@@ -61,7 +63,8 @@ class _Wanted:
 
 def fill(
     path: Path,
-    library: Library,
+    suite: Suite,
+    real: RealEngine,
     *,
     cases: Sequence[Case],
     configurations: Sequence[Configuration],
@@ -75,7 +78,7 @@ def fill(
 ) -> int:
     """Makes the runs that the table lacks, as far as the time goes, and returns how many it made.
 
-    A run that fails leaves no row, and is told. Raises `InputError` for what the library refuses,
+    A run that fails leaves no row, and is told. Raises `InputError` for what the engine refuses,
     and for a table of another machine or another version of the product.
     """
     ends = None if minutes is None else time.monotonic() + 60 * minutes
@@ -94,7 +97,7 @@ def fill(
                 made, len(wanted), one.case.name, one.configuration.name, one.source
             )
             on_progress(progress)
-            trial = _run(one, library, seconds, machine, directory, core)
+            trial = _run(one, suite, real, seconds, machine, directory, core)
             if not trial.finished:
                 on_failure(progress, trial.error or trial.outcome)
                 continue
@@ -135,13 +138,14 @@ def _wanted(cases: Sequence[Case], configurations: Sequence[Configuration]) -> I
 
 def _run(
     one: _Wanted,
-    library: Library,
+    suite: Suite,
+    real: RealEngine,
     seconds: float,
     machine: str,
     directory: Path | None,
     core: Core | None,
 ) -> Trial:
-    profile = one.case.profile(machine)
+    profile = one.case.profile(suite, machine)
     setup = Setup(
         profile,
         Scale(1.0),
@@ -149,10 +153,10 @@ def _run(
         "real" if one.source == "real" else "simulated",
         directory,
         core=core,
-        real=library,
+        real=real,
         direct_io=True,
     )
-    return evaluate(setup, ENGINE, one.configuration.settings, seed=one.repeat)
+    return evaluate(setup, suite.engine, one.configuration.settings, seed=one.repeat)
 
 
 def _rows(one: _Wanted, trial: Trial) -> Iterator[Row]:

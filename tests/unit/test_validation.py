@@ -9,12 +9,11 @@ from advisor.errors import InputError
 from advisor.evaluate import needed_memory
 from advisor.real import Library
 from advisor.validation import (
-    CASES,
-    CONFIGURATIONS,
+    SUITES,
     Row,
+    Suite,
     add,
     agreement,
-    configurations,
     failures,
     fill,
     read,
@@ -22,6 +21,8 @@ from advisor.validation import (
     wrong_winners,
 )
 from advisor.validation.agreement import spearman
+
+SUITE = SUITES["rocksdb"]
 
 
 def row(configuration: str, source: str, value: float, repeat: int = 1, **other: str) -> Row:
@@ -116,29 +117,33 @@ def test_two_processes_do_not_fill_one_table(tmp_path: Path) -> None:
     with path.open("a") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         with pytest.raises(InputError, match="another process that fills it"):
-            fill(path, Library("lib.so"), cases=CASES, configurations=configurations())
+            fill(path, SUITE, Library("lib.so"), cases=SUITE.cases, configurations=())
 
 
 def test_a_table_of_another_machine_is_not_gone_on_with(tmp_path: Path) -> None:
     path = tmp_path / "table.csv"
     add(path, [row("a", "real", 1.0)])
     with pytest.raises(InputError, match=r"machine: found .* accepted: m as in the table"):
-        fill(path, Library("lib.so"), cases=CASES, configurations=configurations())
+        fill(path, SUITE, Library("lib.so"), cases=SUITE.cases, configurations=())
 
 
-def test_every_configuration_fits_the_memory_of_every_case() -> None:
-    assert len(configurations()) == CONFIGURATIONS
-    assert len({one.name for one in configurations()}) == CONFIGURATIONS
-    for case in CASES:
-        profile = case.profile("nvme-2024")
-        for one in configurations():
-            assert needed_memory(profile, "lsm", one.settings) <= profile.memory_bytes, one.name
+@pytest.mark.parametrize("suite", SUITES.values(), ids=SUITES)
+def test_every_configuration_fits_the_memory_of_every_case(suite: Suite) -> None:
+    configurations = suite.configurations()
+    assert len(configurations) == suite.size >= 16
+    assert len({one.name for one in configurations}) == suite.size
+    for case in suite.cases:
+        profile = case.profile(suite, "nvme-2024")
+        for one in configurations:
+            needed = needed_memory(profile, suite.engine, one.settings)
+            assert needed <= profile.memory_bytes, one.name
 
 
-def test_what_ships_is_of_the_cases_and_settings_that_are_declared() -> None:
-    cases = {case.name for case in CASES}
-    names = {one.name for one in configurations()}
-    rows = shipped()
+@pytest.mark.parametrize("suite", SUITES.values(), ids=SUITES)
+def test_what_ships_is_of_the_cases_and_settings_that_are_declared(suite: Suite) -> None:
+    cases = {case.name for case in suite.cases}
+    names = {one.name for one in suite.configurations()}
+    rows = shipped(suite.file)
     assert {row.case for row in rows} <= cases
     assert {row.configuration for row in rows} <= names
     runs = [(*row.run, row.metric) for row in rows]

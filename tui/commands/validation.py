@@ -1,17 +1,27 @@
 """`tunebench validation`: how far our engines and the real ones agree."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tui.options import DIRECTORY, JSON, MINUTES, ROCKSDB
+from tui.options import DIRECTORY, JSON, MINUTES, ROCKSDB, SERVER
 
 if TYPE_CHECKING:
-    from advisor.validation import Progress, Row, Sides, Winner
+    from advisor.real import RealEngine
+    from advisor.validation import Progress, Row, Sides, Suite, Winner
 
 FEW = 8
 """Wrong winners that are listed unasked."""
+
+
+class Product(StrEnum):
+    """What `--product` accepts."""
+
+    rocksdb = "rocksdb"
+    innodb = "innodb"
+    myrocks = "myrocks"
 
 
 def validation(
@@ -31,7 +41,12 @@ def validation(
             help="First make the runs that the table lacks; hours. Goes on where it ended.",
         ),
     ] = False,
+    product: Annotated[
+        Product,
+        typer.Option("--product", help="The real engine that predictions are compared with."),
+    ] = Product.rocksdb,
     rocksdb: ROCKSDB = None,
+    server: SERVER = None,
     cases: Annotated[
         list[str] | None,
         typer.Option("--case", metavar="NAME", help="Only this workload; repeatable."),
@@ -48,22 +63,25 @@ def validation(
     directory: DIRECTORY = None,
     as_json: JSON = False,
 ) -> None:
-    """Compare predicted with real over many settings of RocksDB.
+    """Compare predicted with real over many settings of a product.
 
     --fill predicts for this machine, which `tunebench doctor --calibrate` has to know.
     """
     from advisor.errors import InputError
-    from advisor.validation import agreement, read, shipped, wrong_winners
+    from advisor.validation import SUITES, agreement, read, shipped, wrong_winners
     from advisor.validation import failures as wrong_cells
+    from tui import problem
     from tui.output import print_json
 
     if fill:
         if file is None:
             raise InputError("--fill", None, "no --file", "the table to fill")
-        _fill(file, rocksdb, cases, configurations, minutes, directory)
+        real = problem.real_engine(product, rocksdb, server, None, None)
+        _fill(file, SUITES[product], real, cases, configurations, minutes, directory)
     else:
         for option, given in (
             ("--rocksdb", rocksdb),
+            ("--server", server),
             ("--minutes", minutes),
             ("--configurations", configurations),
             ("--directory", directory),
@@ -72,7 +90,7 @@ def validation(
                 raise InputError(option, None, str(given), "with --fill alone")
     if file is not None and not file.is_file():
         raise InputError("--file", None, f"{file}: no such file", "a table, or --fill to make it")
-    rows = shipped() if file is None else read(file)
+    rows = shipped(SUITES[product].file) if file is None else read(file)
     if cases is not None:
         known = {row.case for row in rows}
         for name in cases:
@@ -93,7 +111,8 @@ def validation(
 
 def _fill(
     file: Path,
-    rocksdb: Path | None,
+    suite: "Suite",
+    real: "RealEngine | None",
     names: list[str] | None,
     most: int | None,
     minutes: float | None,
@@ -101,19 +120,19 @@ def _fill(
 ) -> None:
     from advisor.errors import InputError
     from advisor.hardware import hardware
-    from advisor.real import find
     from advisor.trial import THIS_MACHINE
-    from advisor.validation import CASES, configurations, fill
+    from advisor.validation import fill
     from tui.narration import LiveLine
     from tui.output import narrate
 
-    unknown = [name for name in names or () if name not in {case.name for case in CASES}]
+    unknown = [name for name in names or () if name not in {one.name for one in suite.cases}]
     if unknown:
-        accepted = ", ".join(case.name for case in CASES)
+        accepted = ", ".join(case.name for case in suite.cases)
         raise InputError("--case", None, repr(unknown[0]), accepted)
     if unfit := hardware(THIS_MACHINE).unfit:
         raise InputError("--fill", None, unfit, "`tunebench doctor --calibrate` first")
-    chosen = [case for case in CASES if names is None or case.name in names]
+    assert real is not None, "every product of a suite is a real engine"
+    chosen = [case for case in suite.cases if names is None or case.name in names]
     with LiveLine() as line:
 
         def told(progress: "Progress") -> None:
@@ -128,9 +147,10 @@ def _fill(
 
         fill(
             file,
-            find(rocksdb),
+            suite,
+            real,
             cases=chosen,
-            configurations=configurations()[:most],
+            configurations=suite.configurations()[:most],
             minutes=minutes,
             directory=directory,
             on_progress=told,
