@@ -21,6 +21,7 @@ from advisor.core import Core
 from advisor.hardware import calls, hardware
 from advisor.knobs import Engine
 from advisor.real import RealEngine, Server, engine_of, real_spec
+from advisor.real.server import ENGINE_OF
 from advisor.scale import machine_spec
 from advisor.spec import Spec
 
@@ -82,8 +83,8 @@ OF_LIBRARIES = (
 )
 MIB = 1 << 20
 CACHED: Mapping[Engine, Mapping[str, Any]] = {
-    "lsm": {"block_cache": 512 * MIB, "filter_policy": "bloomfilter:10:false"},
-    "btree": {
+    ENGINE_OF["myrocks"]: {"block_cache": 512 * MIB, "filter_policy": "bloomfilter:10:false"},
+    ENGINE_OF["innodb"]: {
         "innodb_buffer_pool_size": 512 * MIB,
         "innodb_redo_log_capacity": 512 * MIB,
         "innodb_flush_log_at_trx_commit": 2,

@@ -18,7 +18,12 @@ from advisor.spec import Spec
 
 OPTION = "--server"
 Storage = Literal["innodb", "myrocks"]
-ENGINE_OF: dict[Storage, Engine] = {"innodb": "btree", "myrocks": "lsm"}
+_MYROCKS = "myrocks-mariadb-10.11"
+_OLDEST = "mariadb-10.11"
+ENGINE_OF: dict[Storage, Engine] = {
+    "innodb": dialects.engine_of(_OLDEST),
+    "myrocks": dialects.engine_of(_MYROCKS),
+}
 """Whose settings each takes."""
 _PROGRAMS = ("mariadbd", "mysqld")
 _FOLDERS = "/usr/sbin:/usr/libexec"
@@ -117,7 +122,7 @@ def _dialect(storage: Storage, server: Path) -> str:
         accepted = "a mariadbd or mysqld"
         raise InputError(OPTION, None, f"{server}, which does not say a server's version", accepted)
     if storage == "myrocks":
-        return "myrocks-mariadb-10.11"
+        return _MYROCKS
     if "MariaDB" not in answer:
         return "mysql-8.4"
-    return "mariadb-11.4" if (int(version[1]), int(version[2])) >= (11, 4) else "mariadb-10.11"
+    return "mariadb-11.4" if (int(version[1]), int(version[2])) >= (11, 4) else _OLDEST

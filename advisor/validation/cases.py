@@ -19,6 +19,8 @@ from advisor.evaluate import needed_memory
 from advisor.hardware import hardware
 from advisor.knobs import Engine, Settings
 from advisor.profile import Profile
+from advisor.real import ENGINE
+from advisor.real.server import ENGINE_OF
 from advisor.scale import Scale
 from advisor.search import Bounds, Question
 from advisor.search.fit import space_of
@@ -196,7 +198,7 @@ SUITES: Mapping[str, Suite] = {
     for suite in (
         Suite(
             "rocksdb",
-            "lsm",
+            ENGINE,
             64 * MIB,
             _OF_KEYS,
             {"squeezed defaults": SQUEEZED, "textbook": TEXTBOOK},
@@ -204,7 +206,7 @@ SUITES: Mapping[str, Suite] = {
         ),
         Suite(
             "innodb",
-            "btree",
+            ENGINE_OF["innodb"],
             # The server itself, connections and a reserve take what is more than the pool.
             184 * MIB,
             _OF_TABLES,
@@ -213,7 +215,7 @@ SUITES: Mapping[str, Suite] = {
         ),
         Suite(
             "myrocks",
-            "lsm",
+            ENGINE_OF["myrocks"],
             64 * MIB,
             _OF_TABLES,
             {"squeezed defaults": SQUEEZED, "textbook": TEXTBOOK_OF_ROWS},

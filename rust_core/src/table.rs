@@ -137,8 +137,8 @@ impl Transaction {
         Ok(std::mem::take(&mut self.live_bytes))
     }
 
-    /// Adds its rows, which are all new, on a server instead, and returns by how many bytes the live data grew. After an
-    /// error they are all still there.
+    /// Adds its rows, which are all new, on a server instead, and returns by how many bytes the live data grew. After
+    /// an error they are all still there.
     pub fn commit_by_statements(
         &mut self,
         session: &mut dyn Session,

@@ -47,7 +47,7 @@ def runs(values: Mapping[str, float], **changes: Any) -> tuple[Trial, ...]:
 
 def one(name: str, cache_mib: int, error: str | None = None, **values: float) -> Compared:
     given = settings(cache_mib)
-    return Compared(Contender(name, given), None, runs(values, settings=given), error)
+    return Compared(Contender(name, "lsm", given), None, runs(values, settings=given), error)
 
 
 def judged(found: Sequence[Compared], goal: str = "maximize ops_per_s") -> Verification:

@@ -114,7 +114,7 @@ def test_what_a_real_engine_said_stands_beside_what_was_predicted() -> None:
     sides = (("defaults", BASE, 100.0, 200.0), ("recommended", BEST, 150.0, 400.0))
     compared = [
         Compared(
-            Contender(name, settings),
+            Contender(name, "lsm", settings),
             trial(settings=settings, metrics={"ops_per_s": predicted}, hardware="nvme-2024"),
             tuple(
                 trial(seed=seed, metrics={"ops_per_s": real * seed}, product="RocksDB 10.4.2")

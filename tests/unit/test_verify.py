@@ -56,7 +56,7 @@ def test_the_file_holds_what_differs_from_the_products_defaults(tmp_path: Path) 
 
 def test_what_no_file_states_goes_beside_it() -> None:
     options = {**knobs.defaults("lsm"), "block_cache": 7 * MIB, "sync": True}
-    spec = real_spec(
+    spec, notes = real_spec(
         {"engine": "lsm", "options": options, "workload": {"kind": "ycsb"}, "memory_limit": 5},
         Library("lib.so"),
     )
@@ -64,6 +64,7 @@ def test_what_no_file_states_goes_beside_it() -> None:
     assert (spec["engine"], spec["clock"]) == ("rocksdb", "real")
     assert (given["block_cache"], given["sync"], given["library"]) == (7 * MIB, True, "lib.so")
     assert "memory_limit" not in spec
+    assert notes == []
 
 
 def test_a_setting_that_the_product_lacks_is_refused_by_name() -> None:

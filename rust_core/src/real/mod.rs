@@ -1,5 +1,5 @@
-//! Real engines behind the traits of our own: RocksDB, from a shared library that is opened at run time, and SQL servers,
-//! which are started for a run.
+//! Real engines behind the traits of our own: RocksDB, from a shared library that is opened at run time, and SQL
+//! servers, which are started for a run.
 
 mod c_api;
 mod files;

@@ -1,7 +1,8 @@
 //! One thread of sysbench: the statements of one script, again and again, each time as one transaction.
 
-use super::schema::{ENTRY_BYTES, KEY_BYTES, ROW_BYTES, Row, SbTest, draw_c, draw_pad, id_key};
-use super::{Script, Shared, statements};
+use super::schema::{ENTRY_BYTES, ROW_BYTES, Row, SbTest, draw_c, draw_pad, id_key};
+use super::statements::{self, Read, Write};
+use super::{Script, Shared};
 use crate::cost::Work;
 use crate::engine::Engine;
 use crate::error::Result;
@@ -16,50 +17,6 @@ use std::sync::atomic::Ordering;
 /// Statements of oltp_read_only and oltp_read_write (point_selects; simple, sum, order and distinct ranges).
 const POINT_SELECTS: usize = 10;
 const RANGES: usize = 4;
-
-/// A reading statement with its random choices.
-pub(super) enum Read {
-    /// By id.
-    Point { table: u32, id: u32 },
-    /// Simple, sum, order or distinct: the engine does the same for all four.
-    Range { table: u32, id: u32 },
-}
-
-/// A writing statement with its random choices.
-pub(super) enum Write {
-    /// Adds 1 to the indexed column.
-    UpdateIndex { table: u32, id: u32 },
-    /// Replaces `c`.
-    UpdateNonIndex { table: u32, id: u32, c: [u8; 120] },
-    /// Removes a row.
-    Delete { table: u32, id: u32 },
-    /// Puts a row with a given id.
-    Insert(Box<Row>),
-    /// Puts a row with the next id.
-    Append(Box<Row>),
-}
-
-impl Write {
-    fn bytes(&self) -> u64 {
-        match self {
-            Self::UpdateIndex { .. } => ROW_BYTES + 2 * ENTRY_BYTES,
-            Self::UpdateNonIndex { .. } => ROW_BYTES,
-            Self::Delete { .. } => KEY_BYTES as u64 + ENTRY_BYTES,
-            Self::Insert(_) | Self::Append(_) => ROW_BYTES + ENTRY_BYTES,
-        }
-    }
-
-    /// The row that must be locked: one that may exist before.
-    fn locks(&self) -> Option<(u32, u32)> {
-        match *self {
-            Self::UpdateIndex { table, id } | Self::UpdateNonIndex { table, id, .. } | Self::Delete { table, id } => {
-                Some((table, id))
-            }
-            Self::Insert(ref row) => Some((row.table, row.id)),
-            Self::Append(_) => None,
-        }
-    }
-}
 
 /// One thread.
 pub struct Thread {

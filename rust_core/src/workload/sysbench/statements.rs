@@ -1,10 +1,54 @@
-//! The statements of sysbench's `oltp_common.lua`, prepared, and its tables.
+//! The statements of sysbench's `oltp_common.lua` with their random choices, in SQL, and its tables there.
 
-use super::client::{Read, Write};
-use super::schema::{Row, SbTest};
+use super::schema::{ENTRY_BYTES, KEY_BYTES, ROW_BYTES, Row, SbTest};
 use crate::error::Result;
 use crate::session::{Session, StoredRow, Tables, Value};
 use crate::table::Schema;
+
+/// A reading statement with its random choices.
+pub(super) enum Read {
+    /// By id.
+    Point { table: u32, id: u32 },
+    /// Simple, sum, order or distinct: the engine does the same for all four.
+    Range { table: u32, id: u32 },
+}
+
+/// A writing statement with its random choices.
+pub(super) enum Write {
+    /// Adds 1 to the indexed column.
+    UpdateIndex { table: u32, id: u32 },
+    /// Replaces `c`.
+    UpdateNonIndex { table: u32, id: u32, c: [u8; 120] },
+    /// Removes a row.
+    Delete { table: u32, id: u32 },
+    /// Puts a row with a given id.
+    Insert(Box<Row>),
+    /// Puts a row with the next id.
+    Append(Box<Row>),
+}
+
+impl Write {
+    /// About how many key and value bytes it writes.
+    pub(super) fn bytes(&self) -> u64 {
+        match self {
+            Self::UpdateIndex { .. } => ROW_BYTES + 2 * ENTRY_BYTES,
+            Self::UpdateNonIndex { .. } => ROW_BYTES,
+            Self::Delete { .. } => KEY_BYTES as u64 + ENTRY_BYTES,
+            Self::Insert(_) | Self::Append(_) => ROW_BYTES + ENTRY_BYTES,
+        }
+    }
+
+    /// The row that must be locked: one that may exist before.
+    pub(super) fn locks(&self) -> Option<(u32, u32)> {
+        match *self {
+            Self::UpdateIndex { table, id } | Self::UpdateNonIndex { table, id, .. } | Self::Delete { table, id } => {
+                Some((table, id))
+            }
+            Self::Insert(ref row) => Some((row.table, row.id)),
+            Self::Append(_) => None,
+        }
+    }
+}
 
 /// The ranges of a transaction, in the order of its script: name, what is selected, what follows the range.
 const RANGES: [(&str, &str, &str); 4] = [
