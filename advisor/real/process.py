@@ -23,9 +23,9 @@ from advisor.core import Core
 from advisor.spec import Interval, Report, Spec
 
 CHILD = Path(__file__).with_name("child.py")
-GRACE_S = 10.0
-"""From the wish to end a run to the end of its process by force. It takes a tenth of a second, and
-longer where a library closes a database under assertions."""
+GRACE_S = 0.2
+"""From the wish to end a run to the end of its process by force: to close a database and remove its
+files takes seconds, and whoever started the run removes its folder anyway."""
 _LAST_LINES = 3
 """Of what a process that died said, that are told."""
 _LAST_BYTES = 2000
@@ -88,7 +88,8 @@ class ProcessRun:
         return new
 
     def cancel(self) -> None:
-        """Asks the run to end; it does within 100 ms, and its report raises `RunCancelled`."""
+        """Asks the run to end; a moment later its process is killed. Its report raises
+        `RunCancelled`."""
         if not self._is_cancelled:
             self._is_cancelled = True
             self._killed_at = time.monotonic() + GRACE_S

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeGuard
 
-from advisor.goal import METRICS, Goal, Limit
+from advisor.goal import METRICS, Limit
 from advisor.profile import Profile
 from advisor.real import RealEngine, engine_of
 from advisor.recommend import Recommendation, recommend, recommend_given, wording
@@ -94,7 +94,7 @@ def picked(found: Verification) -> Compared:
     """Which of the finalists the real engine picks, by the rule above."""
     asked = _recommended(found)
     rival = found.base if asked.error else asked
-    better = [one for one in _runners_up(found) if _is_better(one, rival, found.goal)]
+    better = [one for one in _runners_up(found) if _is_better(one, rival, found)]
     by_settings = {_key(one.contender): one for one in better}
     best = ranked(map(_candidate, better), found.goal)
     return by_settings[settings_key(best[0].engine, best[0].settings)] if best else asked
@@ -123,17 +123,20 @@ def _candidate(one: Compared) -> Candidate:
     return Candidate(one.contender.engine, one.contender.settings, one.real)
 
 
-def _broken(one: Compared, goal: Goal) -> tuple[Limit, ...]:
-    return goal.broken(_candidate(one).metrics()) if one.real else goal.limits
+def _broken(one: Compared, found: Verification) -> tuple[Limit, ...]:
+    """The limits that it breaks, sizes at full size as the goal means them."""
+    if not one.real:
+        return found.goal.limits
+    return found.goal.broken(found.sizing.scale.carry_back(_candidate(one).metrics()))
 
 
-def _is_better(one: Compared, rival: Compared, goal: Goal) -> bool:
-    mine, theirs = _broken(one, goal), _broken(rival, goal)
+def _is_better(one: Compared, rival: Compared, verification: Verification) -> bool:
+    mine, theirs = _broken(one, verification), _broken(rival, verification)
     if one.error or set(mine) - set(theirs):
         return False
     mended = [limit.metric for limit in theirs if limit not in mine]
     found = differences(rival.real, one.real)
-    return all(_gains(metric, found.get(metric)) for metric in mended or [goal.metric])
+    return all(_gains(metric, found.get(metric)) for metric in mended or [verification.goal.metric])
 
 
 def _gains(metric: str, found: Difference | None) -> bool:
@@ -196,7 +199,7 @@ def _refutation(found: Verification, pick: Compared) -> str:
     goal, base = found.goal, found.base
     if pick.error:
         return f"on {found.product} these settings {found.verdict(pick)}"
-    told = [f"break {limit}" for limit in _broken(pick, goal)]
+    told = [f"break {limit}" for limit in _broken(pick, found)]
     difference = pick.differences.get(goal.metric)
     if _is_told(difference) and not _gains(goal.metric, difference):
         told.append(f"are worse than {base.contender.name}, {_ratio(difference)} {goal.metric}")

@@ -110,6 +110,15 @@ def test_a_limit_goes_before_the_metric() -> None:
     assert picked(judged([base, breaks, keeps], goal)).contender.name == "runner-up 1"
 
 
+def test_a_limit_on_a_size_means_the_full_size() -> None:
+    base = one("defaults", 1, ops_per_s=50, disk_bytes=MIB)
+    keeps = one("recommended", 2, ops_per_s=100, disk_bytes=100 * MIB)
+    breaks = one("runner-up 1", 3, ops_per_s=200, disk_bytes=200 * MIB)
+    goal = "maximize ops_per_s subject to disk_bytes <= 10GiB"
+    assert picked(judged([base, keeps, breaks], goal)).contender.name == "recommended"
+    assert picked(judged([base, keeps, breaks])).contender.name == "runner-up 1"
+
+
 def test_less_is_better_where_the_goal_says_so() -> None:
     found = [
         one("defaults", 1, write_amp=9),

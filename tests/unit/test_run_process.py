@@ -102,7 +102,6 @@ def test_a_cancelled_run_ends_within_a_moment(tmp_path: Path) -> None:
     with pytest.raises(Cancelled):
         carried_out(forever(tmp_path), cancelled=cancelled)
     assert time.monotonic() - began[0] < 2.0
-    assert not (tmp_path / "run").exists()
     assert children(os.getpid()) == []
 
 
@@ -110,7 +109,6 @@ def test_a_process_that_does_not_end_when_asked_is_killed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     child_that(tmp_path, monkeypatch, "import time; time.sleep(600)")
-    monkeypatch.setattr(process, "GRACE_S", 0.2)
     with pytest.raises(Cancelled):
         carried_out(SPEC, cancelled=lambda: True)
     assert children(os.getpid()) == []
