@@ -1,8 +1,9 @@
 """A machine as the core takes it, shrunk together with the data on it, and what its wear means for
 the machine itself.
 
-What a device holds and buffers shrinks with the data. Latencies, requests and bytes per second
-stay, and so do cores and what computing costs.
+What a device holds shrinks with the data: its capacity, the spare and the superblocks of flash.
+Latencies, requests and bytes per second stay, and so do what hides latencies (the write buffer of a
+drive, the cache of a controller), cores and what computing costs.
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ def device_spec(device: Device, scale: Scale = FULL_SIZE, batch_bytes: int = 0) 
     """The device for data shrunk by `scale`."""
     match device:
         case DiskArray():
-            shrunk = _disk_array(device, scale.factor)
+            least = device.disks * device.stripe_bytes
+            shrunk = {"capacity_bytes": _bytes(device.capacity_bytes, scale.factor, least)}
         case Flash():
             shrunk = _flash(device, scale.factor, batch_bytes)
         case CloudVolume():
@@ -83,14 +85,6 @@ def carry_back(
     return {name: value * multiples.get(name, 1) for name, value in told.items()}
 
 
-def _disk_array(device: DiskArray, factor: float) -> dict[str, int]:
-    least = device.disks * device.stripe_bytes
-    return {
-        "capacity_bytes": _bytes(device.capacity_bytes, factor, least),
-        "write_cache_bytes": round(device.write_cache_bytes * factor),
-    }
-
-
 def _flash(device: Flash, factor: float, batch_bytes: int) -> dict[str, int]:
     least = PAGES_PER_SUPERBLOCK * device.page_bytes
     capacity = _bytes(device.capacity_bytes, factor, SUPERBLOCKS * least)
@@ -103,7 +97,6 @@ def _flash(device: Flash, factor: float, batch_bytes: int) -> dict[str, int]:
     return {
         "capacity_bytes": capacity,
         "superblock_bytes": _whole(superblock, device.page_bytes),
-        "buffer_bytes": _bytes(device.buffer_bytes, factor, device.page_bytes),
     }
 
 

@@ -62,9 +62,16 @@ def test_unknown_calls_are_refused_with_those_that_exist() -> None:
 def test_what_a_device_holds_shrinks_and_what_it_does_per_second_stays() -> None:
     large, small = device_spec(FLASH.device, Scale(0.01)), device_spec(FLASH.device, Scale(0.001))
     changed = {name for name in large if large[name] != small[name]}
-    assert changed == {"capacity_bytes", "buffer_bytes", "superblock_bytes"}
+    assert changed == {"capacity_bytes", "superblock_bytes"}
     assert small["capacity_bytes"] == pytest.approx(large["capacity_bytes"] / 10, rel=1e-3)
-    assert small["buffer_bytes"] == pytest.approx(large["buffer_bytes"] / 10, rel=1e-3)
+
+
+def test_what_hides_latencies_does_not_shrink() -> None:
+    array = hardware("disk-array-2016").device
+    cached = array.model_copy(update={"write_cache_bytes": 1 << 29})
+    assert device_spec(cached, Scale(1e-3))["write_cache_bytes"] == 1 << 29
+    assert isinstance(FLASH.device, Flash)
+    assert device_spec(FLASH.device, Scale(1e-3))["buffer_bytes"] == FLASH.device.buffer_bytes
 
 
 def test_a_device_of_terabytes_maps_no_more_than_fits_into_memory() -> None:

@@ -123,6 +123,8 @@ pub struct Flash {
     spec: FlashSpec,
     channels: Pool,
     dies: Dies,
+    /// What all reads leave by, at the read rate.
+    outlet: Server,
     link: Server,
     alone: Option<AloneSyncs>,
     /// When the write buffer will be empty.
@@ -148,6 +150,7 @@ impl Flash {
         Ok(Self {
             channels: Pool::new(spec.channels),
             dies: Dies::new(&spec),
+            outlet: Server::default(),
             link: Server::default(),
             alone: spec.sync_alone.then(AloneSyncs::default),
             drained_ns: 0,
@@ -165,23 +168,27 @@ impl Flash {
     }
 
     fn on_link(&mut self, now_ns: u64, request: Request) -> u64 {
-        let service =
-            transfer_ns(request.bytes, self.spec.link_mb_per_s) + request.latency_ns(self.spec.link_command_us);
+        let service = self.link_ns(request.bytes, request);
         self.link.fill(now_ns, service)
     }
 
-    /// Spreads `bytes` over the channels; each piece costs `service_ns`.
-    fn on_channels(&mut self, now_ns: u64, pieces: u64, service_ns: u64) -> u64 {
+    fn link_ns(&self, bytes: u64, request: Request) -> u64 {
+        transfer_ns(bytes, self.spec.link_mb_per_s) + request.latency_ns(self.spec.link_command_us)
+    }
+
+    /// Spreads pieces of `service_ns` over the channels; returns when the first and when the last of them is done.
+    fn on_channels(&mut self, now_ns: u64, pieces: u64, service_ns: u64) -> (u64, u64) {
         // Pieces beyond one per channel follow one another; handing them out in rounds keeps the cost of a large
         // request low.
         let lanes = pieces.min(self.channels.len() as u64).max(1);
-        (0..lanes)
-            .map(|lane| {
-                let share = pieces / lanes + u64::from(lane < pieces % lanes);
-                self.channels.serve(now_ns, share * service_ns)
-            })
-            .max()
-            .unwrap_or(now_ns)
+        let (mut first_ns, mut last_ns) = (u64::MAX, now_ns);
+        for lane in 0..lanes {
+            let share = pieces / lanes + u64::from(lane < pieces % lanes);
+            let done = self.channels.serve(now_ns, share * service_ns);
+            first_ns = first_ns.min(done - share.saturating_sub(1) * service_ns);
+            last_ns = last_ns.max(done);
+        }
+        (first_ns, last_ns)
     }
 
     /// Gives a command to the drive, when that takes it.
@@ -194,20 +201,32 @@ impl Flash {
         end_ns
     }
 
+    /// All pages of a request are read at once, each by a channel of its own as long as there are idle ones, and their
+    /// data leaves the drive at its rate, from the first page on.
     fn read_now(&mut self, now_ns: u64, request: Request) -> u64 {
         let (piece, bytes) = (self.spec.piece_bytes(), request.bytes);
         self.stats.read_bytes += bytes;
         let latency_ns = request.latency_ns(self.spec.read_latency_us);
         let now_ns = now_ns + self.dies.read_wait_ns(now_ns, request);
+        let full_ns = (self.spec.read_latency_us * 1e3) as u64;
         let channel_mb_per_s = self.spec.read_mb_per_s / self.channels.len() as f64;
-        if bytes <= piece {
-            let full_ns = (self.spec.read_latency_us * 1e3) as u64;
-            let service = latency_ns.max(full_ns.min(transfer_ns(bytes, channel_mb_per_s)));
-            let done = self.channels.serve(now_ns, service);
-            return done.max(self.on_link(now_ns, request));
-        }
-        let done = self.on_channels(now_ns, bytes.div_ceil(piece), transfer_ns(piece, channel_mb_per_s));
-        done.max(self.on_link(now_ns, request)).max(now_ns + latency_ns)
+        let busy_ns = full_ns.min(transfer_ns(bytes.min(piece), channel_mb_per_s));
+        let (first_ns, last_ns) = if bytes <= piece {
+            let sensed_ns = self.channels.serve(now_ns, latency_ns.max(busy_ns));
+            (sensed_ns, sensed_ns)
+        } else {
+            let (first_ns, last_ns) = self.on_channels(now_ns, bytes.div_ceil(piece), busy_ns);
+            (first_ns.max(now_ns + latency_ns), last_ns)
+        };
+        // The latency is that of a short read, with its transfer.
+        let begin_ns = first_ns.saturating_sub(self.transferred_ns(bytes.min(SHORT_READ_BYTES), request)).max(now_ns);
+        let read_ns = self.outlet.fill(begin_ns, transfer_ns(bytes, self.spec.read_mb_per_s));
+        first_ns.max(last_ns).max(read_ns).max(self.on_link(begin_ns, request))
+    }
+
+    /// How long so many bytes of a request leave an idle drive.
+    fn transferred_ns(&self, bytes: u64, request: Request) -> u64 {
+        self.link_ns(bytes, request).max(transfer_ns(bytes, self.spec.read_mb_per_s))
     }
 
     fn write_now(&mut self, now_ns: u64, request: Request) -> u64 {
@@ -225,7 +244,7 @@ impl Flash {
         let pieces = ((programmed / piece as f64).ceil() as u64).max(1);
         let service = (programmed * 1e3 / channel_mb_per_s / pieces as f64) as u64;
         self.dies.program(now_ns, bytes + moved);
-        let programmed_ns = self.on_channels(now_ns, pieces, service);
+        let (_, programmed_ns) = self.on_channels(now_ns, pieces, service);
         self.drained_ns = self.drained_ns.max(programmed_ns);
         let hidden = transfer_ns(self.spec.buffer_bytes, self.spec.write_mb_per_s);
         let linked = self.on_link(now_ns, request);
@@ -235,6 +254,9 @@ impl Flash {
 
 /// Two planes of pages of 8 KiB.
 const PIECE_BYTES: u64 = 16 << 10;
+
+/// Data sheets give the latency of a random read of so many bytes.
+const SHORT_READ_BYTES: u64 = 4 << 10;
 
 /// A flash device works on many commands at once and interleaves their data: a short read never waits for a long write
 /// as a whole. Assumption: pieces of 128 KiB, what drivers usually tell the operating system to prefer at most.
@@ -318,6 +340,26 @@ mod tests {
         let mut flash = Flash::new(spec()).unwrap();
         let last = (0..32_000u64).map(|n| flash.read(n * 3125, Request::new(n * 16384, 4096))).max().unwrap();
         assert!((last as f64 / 1e9 - 0.1).abs() < 0.01, "{last}");
+    }
+
+    #[test]
+    fn a_larger_read_takes_as_much_longer_as_its_bytes_take_to_leave() {
+        for (channels, bytes) in [32, 7].into_iter().flat_map(|n| (1..=256).map(move |kib| (n, kib << 10))) {
+            let mut idle = Flash::new(FlashSpec { channels, ..spec() }).unwrap();
+            let took_us = idle.read(0, Request::new(0, bytes)) as f64 / 1e3;
+            let expected = (100.0 + (bytes as f64 - 4096.0) / 2000.0).max(100.0);
+            assert!((took_us - expected).abs() < 0.1, "{channels}, {bytes}: {took_us}");
+        }
+    }
+
+    #[test]
+    fn large_reads_in_flight_reach_the_read_rate() {
+        for bytes in [32u64 << 10, 128 << 10, 1 << 20] {
+            let (mut flash, count) = (Flash::new(spec()).unwrap(), (256 << 20) / bytes);
+            let last = (0..count).map(|n| flash.read(0, Request::new(n * bytes, bytes))).max().unwrap();
+            let mb_per_s = (count * bytes) as f64 * 1e3 / last as f64;
+            assert!((mb_per_s / 2000.0 - 1.0).abs() < 0.01, "{bytes}: {mb_per_s}");
+        }
     }
 
     #[test]

@@ -22,6 +22,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Assumption: the operating system writes buffered bytes back in pieces of this size.
 pub const WRITE_BACK_BYTES: u64 = 1 << 20;
 
+/// The logical block of a device, on which what goes past the page cache begins and ends (open(2), O_DIRECT; RocksDB
+/// `RandomAccessFileReader::Read`, `GetRequiredBufferAlignment`). Assumption: 512 bytes, as most drives say.
+const SECTOR_BYTES: u64 = 512;
+
 /// Blocks of a journal commit before its record: descriptor and the block with the inode (Linux kernel documentation,
 /// ext4, "Journal (jbd2)").
 const LISTED_BLOCKS: u64 = 2;
@@ -127,7 +131,7 @@ pub struct SimulatedStorage {
 
 impl SimulatedStorage {
     /// An empty directory on a device of `capacity_bytes` for data at this scale, with so much memory for a page cache.
-    /// Without any, each read is the device's, of just the bytes that were asked for.
+    /// Without any, each read is the device's, of the sectors that hold the bytes.
     ///
     /// Bytes are written back in pieces that are smaller by as much: those of the full size would hold the device for a
     /// larger part of the time that all else takes.
@@ -311,8 +315,10 @@ impl StorageFile for SimulatedFile {
         self.inner.copy_out(task, offset, buffer)?;
         let bytes = buffer.len() as u64;
         let Some(missing) = self.missing(offset, bytes) else {
+            let first = offset / SECTOR_BYTES * SECTOR_BYTES;
+            let bytes = (offset + bytes).next_multiple_of(SECTOR_BYTES) - first;
             self.inner.count_read(purpose, bytes);
-            self.fetch(task, offset, bytes);
+            self.fetch(task, first, bytes);
             return Ok(());
         };
         for pages in missing {
@@ -569,12 +575,15 @@ mod tests {
     }
 
     #[test]
-    fn direct_reads_go_past_the_page_cache_and_read_what_was_asked_for() {
+    fn direct_reads_go_past_the_page_cache_and_read_whole_sectors() {
         let (storage, asked, mut task) = with_page_cache(1 << 20);
         let table = table(&storage, &mut task, PageCached { reads: false, writes: true });
         read(&*table, &mut task, 100, 50);
         read(&*table, &mut task, 100, 50);
-        assert_eq!(asked.read(), [50, 50]);
+        read(&*table, &mut task, 512, 1024);
+        read(&*table, &mut task, 500, 4096);
+        read(&*table, &mut task, 39_900, 100);
+        assert_eq!(asked.read(), [512, 512, 1024, 9 * 512, 2 * 512]);
         is_balanced(&storage, &asked);
     }
 

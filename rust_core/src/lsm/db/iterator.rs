@@ -11,6 +11,10 @@ use crate::lsm::version::RunCursor;
 use crate::task::Task;
 use std::sync::Arc;
 
+/// So many entries of one key are stepped over, then a seek passes the rest (RocksDB's default
+/// `max_sequential_skip_in_iterations`).
+const MAX_SEQUENTIAL_SKIP: u32 = 8;
+
 /// A cursor over the keys of a super version at a sequence number.
 pub struct DbIterator {
     sequence: u64,
@@ -45,50 +49,82 @@ impl DbIterator {
     }
 
     /// Moves forward to a visible entry that is no tombstone; entries of the key in `self.key` are passed over if
-    /// asked.
-    fn find_forward(&mut self, task: &mut Task, mut skip: bool) -> Result<()> {
+    /// asked (RocksDB `DBIter::FindNextUserEntryInternal`).
+    fn find_forward(&mut self, task: &mut Task, mut passing: bool) -> Result<()> {
+        let (mut skipped, mut sought) = (0, false);
         while self.merge.valid() {
             let (user_key, trailer) = key::split(self.merge.key());
-            if key::sequence_of(trailer) <= self.sequence && !(skip && *user_key == *self.key) {
-                if !key::is_delete(trailer) {
-                    self.valid = true;
-                    return Ok(());
-                }
+            let (visible, same_key) = (key::sequence_of(trailer) <= self.sequence, *user_key == *self.key);
+            if visible && !(passing && same_key) && !key::is_delete(trailer) {
+                self.valid = true;
+                return Ok(());
+            }
+            if same_key && (passing || !visible) {
+                skipped += 1;
+            } else {
+                // A tombstone hides what follows of its key; an entry that is too new does not.
                 self.key.clear();
                 self.key.extend_from_slice(user_key);
-                skip = true;
+                (passing, skipped, sought) = (visible, 0, false);
             }
-            self.merge.advance(task)?;
+            if skipped > MAX_SEQUENTIAL_SKIP && !sought {
+                (skipped, sought) = (0, true);
+                let trailer = if passing { key::LAST_TRAILER } else { key::seek_trailer(self.sequence) };
+                self.merge.seek(task, &self.key, trailer, Direction::Forward, self.prefix)?;
+            } else {
+                self.merge.advance(task)?;
+            }
         }
         self.valid = false;
         Ok(())
     }
 
-    /// Moves backward over whole keys, oldest entry first, until a key's newest visible entry is no tombstone.
+    /// Moves backward over whole keys, oldest entry first, until a key's newest visible entry is no tombstone (RocksDB
+    /// `DBIter::FindValueForCurrentKey`, `FindUserKeyBeforeSavedKey`).
     fn find_backward(&mut self, task: &mut Task) -> Result<()> {
         self.valid = false;
+        let mut skipped = 0;
         while !(self.valid && self.merge.next_user_key() != Some(&self.key)) {
             self.merge.position(task)?;
             if !self.merge.valid() {
                 break;
             }
             let (user_key, trailer) = key::split(self.merge.key());
-            if key::sequence_of(trailer) <= self.sequence {
-                if self.valid && *user_key != *self.key {
+            let visible = key::sequence_of(trailer) <= self.sequence;
+            if *user_key != *self.key {
+                if self.valid {
                     break;
                 }
-                self.valid = !key::is_delete(trailer);
-                if self.valid {
-                    self.key.clear();
-                    self.key.extend_from_slice(user_key);
-                    self.value.clear();
-                    self.value.extend_from_slice(self.merge.value());
-                }
+                self.key.clear();
+                self.key.extend_from_slice(user_key);
+                skipped = 0;
             }
-            self.merge.step(task)?;
+            let seeks = skipped == MAX_SEQUENTIAL_SKIP;
+            if seeks && visible {
+                self.merge.seek(task, &self.key, key::seek_trailer(self.sequence), Direction::Forward, None)?;
+            }
+            if visible {
+                self.keep_entry();
+            }
+            if seeks {
+                skipped = 0;
+                self.merge.seek(task, &self.key, key::FIRST_TRAILER, Direction::Backward, None)?;
+            } else {
+                skipped += 1;
+                self.merge.step(task)?;
+            }
         }
         task.charge(Work::CopyByte, (self.key.len() + self.value.len()) as u64);
         Ok(())
+    }
+
+    /// Takes the current entry for what the key has, until a newer one is found.
+    fn keep_entry(&mut self) {
+        self.valid = !key::is_delete(key::split(self.merge.key()).1);
+        if self.valid {
+            self.value.clear();
+            self.value.extend_from_slice(self.merge.value());
+        }
     }
 
     fn keep_current_key(&mut self) {

@@ -71,11 +71,6 @@ impl SortedKeys {
         }
         low
     }
-
-    /// Bytes of memory in use.
-    pub fn memory_bytes(&self) -> usize {
-        self.bytes.capacity() + self.ends.capacity() * 4 + self.heads.capacity() * 8 + size_of::<Self>()
-    }
 }
 
 /// Length of the run of `wanted` at the front of sorted `heads`; it is 0 or 1 almost always.

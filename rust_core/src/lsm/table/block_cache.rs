@@ -163,11 +163,12 @@ impl Shard {
     fn insert(&mut self, key: BlockKey, hash: u64, value: Cached, reserved: usize) {
         let charge = value.memory_bytes() + ENTRY_BYTES;
         let capacity = self.capacity.saturating_sub(reserved);
-        if charge > capacity || self.position(key, hash) != NONE {
+        if self.position(key, hash) != NONE {
             return;
         }
-        while self.bytes() + charge > capacity {
-            self.evict_oldest();
+        while self.bytes() + charge > capacity && self.evict_oldest() {}
+        if charge > capacity {
+            return;
         }
         let part = if value.enters_high() { HIGH } else { LOW };
         let bucket = self.bucket(hash);
@@ -228,8 +229,9 @@ impl Shard {
         }
     }
 
-    fn evict_oldest(&mut self) {
-        let Some(at) = self.take_oldest(LOW).or_else(|| self.take_oldest(HIGH)) else { return };
+    /// `false` if there is nothing left to evict.
+    fn evict_oldest(&mut self) -> bool {
+        let Some(at) = self.take_oldest(LOW).or_else(|| self.take_oldest(HIGH)) else { return false };
         let (key, chained) = (self.entries[at as usize].key, self.entries[at as usize].chained);
         let bucket = self.bucket(key.hash());
         let mut link = self.buckets[bucket];
@@ -243,6 +245,7 @@ impl Shard {
         }
         self.entries[at as usize].value = None;
         self.free.push(at);
+        true
     }
 
     fn grow(&mut self) {
@@ -302,7 +305,9 @@ impl BlockCache {
         self.shard(hash).lock().get(key, hash)
     }
 
-    /// Adds a block and evicts others to make room. A block that is larger than a shard is not kept.
+    /// Adds a block and evicts others to make room. A block that is larger than its shard evicts all others there and
+    /// does not stay: RocksDB takes it in for as long as its reader holds it, above the capacity, and erases it then
+    /// (`LRUCacheShard::InsertItem`, `Release`).
     pub fn insert(&self, key: BlockKey, value: Cached) {
         let hash = key.hash();
         let mut shard = self.shard(hash).lock();
@@ -404,6 +409,17 @@ mod tests {
         assert_eq!(fits(40..60), 0, "there is no room at all");
         cache.release(12 * 4500);
         assert_eq!(fits(60..80), 10);
+    }
+
+    #[test]
+    fn a_block_larger_than_its_shard_empties_the_shard_and_does_not_stay() {
+        let cache = BlockCache::new(10 * 4500);
+        (0..8).for_each(|n| cache.insert(key(n), block(4096)));
+        cache.insert(key(100), block(10 * 4500));
+        assert!(present(&cache, 0..200).is_empty());
+        assert_eq!((cache.bytes(), cache.stats().bytes), (0, 0));
+        cache.insert(key(1), block(4096));
+        assert_eq!(present(&cache, 0..200), [1]);
     }
 
     #[test]

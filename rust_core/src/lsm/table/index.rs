@@ -40,6 +40,7 @@ pub struct Index {
     separators: SortedKeys,
     /// Where each block begins, and the end of the last one's trailer.
     offsets: Vec<u64>,
+    stored_bytes: usize,
 }
 
 impl Index {
@@ -47,6 +48,7 @@ impl Index {
     /// file.
     pub fn decode(block: &[u8]) -> Option<Self> {
         let (rest, count) = block.split_last_chunk::<4>()?;
+        let stored_bytes = block.len();
         let count = u32::from_le_bytes(*count) as usize;
         let mut rest = rest.get(..rest.len().checked_sub(count.checked_mul(4)?)?)?;
         let mut separators = Vec::new();
@@ -64,7 +66,8 @@ impl Index {
             rest = tail;
         }
         offsets.shrink_to_fit();
-        rest.is_empty().then(|| Self { separators: SortedKeys::from_sorted(separators.into_iter()), offsets })
+        let separators = SortedKeys::from_sorted(separators.into_iter());
+        rest.is_empty().then_some(Self { separators, offsets, stored_bytes })
     }
 
     /// Number of data blocks.
@@ -96,9 +99,10 @@ impl Index {
         self.offsets.last().copied().unwrap_or(0)
     }
 
-    /// Bytes of memory in use.
+    /// Bytes of memory that RocksDB takes for it, which keeps the block as it is stored
+    /// (`Block::ApproximateMemoryUsage`). The arrays here take up to twice as many.
     pub fn memory_bytes(&self) -> usize {
-        self.separators.memory_bytes() + self.offsets.capacity() * 8 + size_of::<Self>()
+        self.stored_bytes + size_of::<Self>()
     }
 }
 
@@ -119,6 +123,16 @@ mod tests {
         assert_eq!(handles.map(|handle| handle.bytes), [0, 1, 2].map(|n| index.handle(n).bytes));
         let found = [&b"a"[..], b"b", b"ba", b"cc", b"d", b"y"].map(|key| index.find(key));
         assert_eq!(found, [0, 0, 1, 1, 2, 3]);
+    }
+
+    #[test]
+    fn an_index_takes_the_memory_of_its_block() {
+        let mut builder = IndexBuilder::default();
+        let key = |n: u64| [&b"user"[..], &n.to_be_bytes()].concat();
+        (0..10_000).for_each(|n| builder.add(&key(n), Handle { offset: n * 4096, bytes: 4091 }));
+        let block = builder.finish();
+        let beside = Index::decode(&block).unwrap().memory_bytes() - block.len();
+        assert!(beside <= 256, "{beside}");
     }
 
     #[test]

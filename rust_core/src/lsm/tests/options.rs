@@ -411,6 +411,55 @@ fn a_scan_is_charged_the_comparisons_that_merge_its_sources() {
     assert!((4 * KEYS..6 * KEYS + 100).contains(&eight), "{eight}");
 }
 
+/// Entries that a scan from a to c steps over forward and backward, with `versions` of b between them, and what it
+/// finds. `last` is what the newest of them does; later ones come behind the iterator's back.
+fn steps_past(versions: u32, last: fn(&mut WriteBatch, &[u8]), later: u32) -> ([u64; 2], Vec<Vec<u8>>) {
+    use crate::cost::Work;
+    let lsm = open(&memory(), &tiny(&json!({"write_buffer_size": 64 << 20}))).unwrap();
+    let change = |change: &dyn Fn(&mut WriteBatch)| {
+        let mut batch = WriteBatch::default();
+        change(&mut batch);
+        lsm.write(&mut Task::wall(0), &mut batch, Commit::Configured).unwrap();
+    };
+    change(&|batch| ["a", "c"].iter().for_each(|key| batch.put(key.as_bytes(), b"once")));
+    (1..versions).for_each(|_| change(&|batch| batch.put(b"b", b"old")));
+    change(&|batch| last(batch, b"b"));
+    let mut task = Task::wall(0);
+    let mut iterator = lsm.iterator(&mut task).unwrap();
+    (0..later).for_each(|_| change(&|batch| batch.put(b"b", b"later")));
+    let mut found = Vec::new();
+    let mut steps = [0; 2];
+    iterator.seek(&mut task, b"a").unwrap();
+    while iterator.valid() {
+        found.push([iterator.key(), iterator.value()].concat());
+        iterator.next(&mut task).unwrap();
+    }
+    steps[0] = task.work().get(Work::IteratorStep);
+    iterator.seek_for_prev(&mut task, b"c").unwrap();
+    let forward = found.len();
+    while iterator.valid() {
+        found.push([iterator.key(), iterator.value()].concat());
+        iterator.prev(&mut task).unwrap();
+    }
+    steps[1] = task.work().get(Work::IteratorStep) - steps[0];
+    let back: Vec<_> = found.drain(forward..).rev().collect();
+    assert_eq!(found, back, "both directions find the same");
+    (steps, found)
+}
+
+#[test]
+fn a_scan_seeks_past_old_and_too_new_versions_of_a_key_after_eight() {
+    let put: fn(&mut WriteBatch, &[u8]) = |batch, key| batch.put(key, b"new");
+    let delete: fn(&mut WriteBatch, &[u8]) = |batch, key| batch.delete(key);
+    for (last, later) in [(put, 0), (put, 5000), (delete, 0), (delete, 5000)] {
+        let (few, with_few) = steps_past(5, last, later.min(5));
+        let (many, with_many) = steps_past(5000, last, later);
+        assert_eq!(with_many, with_few);
+        assert!(few.iter().all(|steps| (4..=12).contains(steps)), "{few:?}");
+        assert!(many.iter().all(|steps| (8..=32).contains(steps)), "{many:?}");
+    }
+}
+
 #[test]
 fn a_manifest_beyond_its_size_is_begun_anew() {
     let manifest = |most: u64| {
