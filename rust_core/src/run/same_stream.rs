@@ -281,6 +281,7 @@ fn leave_the_same_rows_in_servers(workloads: &[Value]) {
 fn workloads_of_tables_leave_the_same_rows_in_servers() {
     leave_the_same_rows_in_servers(&[
         json!({"kind": "sysbench", "table_size": 4_000, "tables": 2}),
+        json!({"kind": "linkbench", "ids": 2_000, "list_limit": 2, "history_percent": 10.0}),
     ]);
 }
 

@@ -4,9 +4,11 @@
 
 use super::graph::{FIRST_ID, FIRST_LINK_TYPE, LINK_TYPES};
 use super::schema::{Count, Counts, Link, Links, Node, Nodes, VISIBLE};
+use super::statements::row_of;
 use super::{LOADED_AT_MS, Shared};
 use crate::engine::Engine;
 use crate::error::Result;
+use crate::session::Session;
 use crate::table::Transaction;
 use crate::task::Task;
 use crate::workload::random::{Random, Stream};
@@ -114,6 +116,12 @@ impl Client for Loader {
 
     fn execute(&mut self, engine: &dyn Engine, task: &mut Task) -> Result<()> {
         let grown = self.change.commit(engine, task)?;
+        self.shared.grew(grown);
+        Ok(())
+    }
+
+    fn speak(&mut self, session: &mut dyn Session) -> Result<()> {
+        let grown = self.change.commit_by_statements(session, row_of)?;
         self.shared.grew(grown);
         Ok(())
     }
