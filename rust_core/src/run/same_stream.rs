@@ -301,6 +301,7 @@ fn workloads_of_tables_leave_the_same_rows_in_servers() {
         json!({"kind": "insert_benchmark", "rows": 10_000, "rows_per_commit": 20, "delete_per_insert": true}),
         json!({"kind": "insert_benchmark", "rows": 10_000, "rows_per_commit": 20, "delete_per_insert": true,
             "version": "2012"}),
+        json!({"kind": "tpcc", "items": 1_000, "customers_per_district": 60}),
     ]);
 }
 
