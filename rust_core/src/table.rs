@@ -40,6 +40,13 @@ pub fn consider(engine: &dyn Engine, task: &mut Task, prefix: &[u8]) -> Result<(
     engine.count_in_range(task, prefix, &keys::behind(prefix)).map(drop)
 }
 
+/// Key and value bytes of a row and its index entries.
+pub fn row_bytes<S: Schema>(row: &S::Row) -> u64 {
+    let mut change = Transaction::default();
+    change.add::<S>(row);
+    change.user_bytes()
+}
+
 /// The changes of one transaction. Reads see what was committed, not the changes of the transaction itself. Atomicity
 /// of reading and writing is the caller's, by [`RowLocks`].
 #[derive(Debug, Default)]
@@ -137,8 +144,9 @@ impl Transaction {
         Ok(std::mem::take(&mut self.live_bytes))
     }
 
-    /// Adds its rows, which are all new, on a server instead, and returns by how many bytes the live data grew. After
-    /// an error they are all still there.
+    /// Adds its rows, which are all new, on a server instead, and returns by how many bytes the live data grew. Rows of
+    /// a table come together, so that few statements take them. After an error they are all still there, and none is on
+    /// the server.
     pub fn commit_by_statements(
         &mut self,
         session: &mut dyn Session,
@@ -148,7 +156,11 @@ impl Transaction {
             Change::Put { key, value } => row_of(key, value),
             Change::Delete { .. } => None,
         });
-        session.insert(&rows.collect::<Vec<_>>())?;
+        let mut rows: Vec<_> = rows.collect();
+        rows.sort_by(|one, other| one.table.cmp(&other.table));
+        session.begin()?;
+        session.insert(&rows)?;
+        session.commit()?;
         self.batch.clear();
         Ok(std::mem::take(&mut self.live_bytes))
     }

@@ -4,11 +4,12 @@
 use super::checked_spec::{Opener, WantedEngine};
 use super::engines::Engines;
 use crate::engine::{Engine, EngineKind};
+use crate::error::{Error, Result};
 use crate::real::test_library::library;
 use crate::real::test_server::server;
 use crate::real::{RocksDb, RocksDbOptions, SqlServer, StorageEngine};
 use crate::scale::Scale;
-use crate::session::Value as Column;
+use crate::session::{Session, StoredRow, Value as Column};
 use crate::storage::MemoryStorage;
 use crate::task::Task;
 use crate::workload::model_engine::ModelEngine;
@@ -39,21 +40,48 @@ fn of_tables() -> Vec<Value> {
     ]
 }
 
-/// Loads, and carries out so many operations of one client, each by `carry_out`.
-fn drive_by(workload: &dyn Workload, mut carry_out: impl FnMut(&mut dyn Client)) {
-    for (mut client, most) in [(workload.loader(0), u64::MAX), (workload.client(0), OPERATIONS)] {
-        let mut done = 0;
-        while done < most {
-            let Some(plan) = client.plan(0) else { break };
-            carry_out(&mut *client);
-            done += plan.operations;
-        }
+/// Carries out so many operations of a client, each by `carry_out`, and returns what it would draw next.
+fn drive_client(mut client: Box<dyn Client>, most: u64, carry_out: &mut dyn FnMut(&mut dyn Client)) -> Option<u64> {
+    let mut done = 0;
+    while done < most {
+        let Some(plan) = client.plan(0) else { break };
+        carry_out(&mut *client);
+        done += plan.operations;
     }
+    client.next_random()
+}
+
+/// Loads, and carries out operations of one client, which says what it would draw next.
+fn drive_by(workload: &dyn Workload, mut carry_out: impl FnMut(&mut dyn Client)) -> Option<u64> {
+    drive_client(workload.loader(0), u64::MAX, &mut carry_out);
+    drive_client(workload.client(0), OPERATIONS, &mut carry_out)
 }
 
 fn drive(spec: &Value, engine: &dyn Engine) {
     let mut task = Task::wall(0);
     drive_by(&*built(spec), |client| client.execute(engine, &mut task).unwrap());
+}
+
+/// Queries of the insert benchmark, which leave nothing that could be held against a model.
+fn hold_queries(server: &SqlServer) {
+    for version in ["current", "2012"] {
+        let spec = json!({"kind": "insert_benchmark", "version": version, "rows": 5_000, "query_clients": 1});
+        let workload = workload::build(spec.as_object().unwrap(), Scale::FULL, 1, 7).unwrap();
+        let tables = workload.tables().unwrap();
+        server.run(&tables.create).unwrap();
+        let mut session = server.session().unwrap();
+        drive_client(workload.loader(0), u64::MAX, &mut |client| client.speak(&mut *session).unwrap());
+        server.run(&tables.finish).unwrap();
+        drive_client(workload.client(0), 50, &mut |client| client.speak(&mut *session).unwrap());
+        drop_tables(server, &mut *session);
+    }
+}
+
+fn drop_tables(server: &SqlServer, session: &mut dyn Session) {
+    for table in session.query("test", "SHOW TABLES", &[]).unwrap() {
+        let [Column::Bytes(name)] = &table[..] else { panic!("{table:?}") };
+        server.run(&[format!("DROP TABLE {}", String::from_utf8_lossy(name))]).unwrap();
+    }
 }
 
 fn built(spec: &Value) -> Arc<dyn Workload> {
@@ -94,15 +122,85 @@ fn real(library: String, directory: &Path) -> RocksDb {
     RocksDb::open(directory, &RocksDbOptions { library, ..RocksDbOptions::default() }).unwrap()
 }
 
-/// Drives a server and holds its rows against the model's.
+/// A session in which another transaction is in the way now and then, as a server says it.
+struct Hindered {
+    session: Box<dyn Session>,
+    statements: u64,
+    conflict: bool,
+    tries_again: bool,
+}
+
+/// A prime, so that all statements of a transaction have their turn.
+const STATEMENTS_PER_CONFLICT: u64 = 53;
+
+impl Hindered {
+    fn new(session: Box<dyn Session>) -> Self {
+        Self { session, statements: 0, conflict: false, tries_again: false }
+    }
+
+    fn session(&mut self) -> Result<&mut dyn Session> {
+        self.statements += u64::from(!self.tries_again);
+        self.conflict = !self.tries_again && self.statements.is_multiple_of(STATEMENTS_PER_CONFLICT);
+        if self.conflict { Err(Error::poisoned("a deadlock")) } else { Ok(&mut *self.session) }
+    }
+
+    /// As runs do, but a transaction may have more statements than there are until the next conflict: it has only one.
+    fn carry_out(&mut self, client: &mut dyn Client) {
+        if let Err(error) = client.speak(self) {
+            assert!(self.take_conflict(), "{error}");
+            self.rollback().unwrap();
+            self.tries_again = true;
+            client.speak(self).unwrap();
+            self.tries_again = false;
+        }
+    }
+}
+
+impl Session for Hindered {
+    fn query(&mut self, name: &'static str, text: &str, values: &[Column]) -> Result<Vec<Vec<Column>>> {
+        self.session()?.query(name, text, values)
+    }
+
+    fn read(&mut self, name: &'static str, text: &str, values: &[Column]) -> Result<u64> {
+        self.session()?.read(name, text, values)
+    }
+
+    fn execute(&mut self, name: &'static str, text: &str, values: &[Column]) -> Result<u64> {
+        self.session()?.execute(name, text, values)
+    }
+
+    fn begin(&mut self) -> Result<()> {
+        self.session.begin()
+    }
+
+    fn commit(&mut self) -> Result<()> {
+        self.session()?.commit()
+    }
+
+    fn rollback(&mut self) -> Result<()> {
+        self.session.rollback()
+    }
+
+    fn insert(&mut self, rows: &[StoredRow]) -> Result<()> {
+        self.session()?.insert(rows)
+    }
+
+    fn take_conflict(&mut self) -> bool {
+        std::mem::take(&mut self.conflict)
+    }
+}
+
+/// Drives a server, with conflicts, and holds its rows against the model's.
 fn hold_server(server: &SqlServer, spec: &Value, model: &ModelEngine) {
     let engine = server.product();
     let workload = built(spec);
     let tables = workload.tables().expect("a workload of tables");
     server.run(&tables.create).unwrap();
-    let mut session = server.session().unwrap();
-    drive_by(&*workload, |client| client.speak(&mut *session).unwrap());
+    let mut session = Hindered::new(server.session().unwrap());
+    drive_client(workload.loader(0), u64::MAX, &mut |client| session.carry_out(client));
     server.run(&tables.finish).unwrap();
+    let next = drive_client(workload.client(0), OPERATIONS, &mut |client| session.carry_out(client));
+    let mut session = session.session;
     let mut expected = BTreeMap::<String, Vec<Vec<String>>>::new();
     for (key, value) in model.entries() {
         if let Some(row) = (tables.row_of)(&key, &value) {
@@ -118,23 +216,26 @@ fn hold_server(server: &SqlServer, spec: &Value, model: &ModelEngine) {
         let other = stored.iter().zip(&rows).find(|(stored, row)| stored != row);
         assert_eq!(other, None, "{engine}: {spec}: {table}: the server's and ours");
     }
+    let (next_of_model, live_bytes) = left_of(spec);
+    assert_eq!(next, next_of_model, "{engine}: {spec}: the next draw");
     if tables.knows_growth {
-        assert_eq!(workload.live_bytes(), live_bytes(spec), "{engine}: {spec}");
+        assert_eq!(workload.live_bytes(), live_bytes, "{engine}: {spec}");
     }
+    drop_tables(server, &mut *session);
 }
 
-/// What the workload knows after it drove one of our engines.
-fn live_bytes(spec: &Value) -> u64 {
+/// What a client would draw next, and how many bytes the workload knows of, after it drove one of our engines.
+fn left_of(spec: &Value) -> (Option<u64>, u64) {
     let (workload, model, mut task) = (built(spec), ModelEngine::default(), Task::wall(0));
-    drive_by(&*workload, |client| client.execute(&model, &mut task).unwrap());
-    workload.live_bytes()
+    let next = drive_by(&*workload, |client| client.execute(&model, &mut task).unwrap());
+    (next, workload.live_bytes())
 }
 
-/// Columns as a server would print them, whatever their types.
+/// Columns as a server would print them, whatever the types of their integers.
 fn shown(columns: &[Column]) -> Vec<String> {
     let shown = columns.iter().map(|column| match (column, column.integer()) {
+        (Column::Bytes(text), _) => text.escape_ascii().to_string(),
         (_, Some(number)) => number.to_string(),
-        (Column::Bytes(text), None) => String::from_utf8_lossy(text).into_owned(),
         (other, None) => format!("{other:?}"),
     });
     shown.collect()
@@ -173,7 +274,7 @@ fn workloads_of_tables_leave_the_same_rows() {
     leave_the_same_rows(of_tables());
 }
 
-/// One server for each engine; the tables of the workloads have names of their own.
+/// One server for each engine, which has the tables of one workload at a time.
 fn leave_the_same_rows_in_servers(workloads: &[Value]) {
     let models = workloads.iter().map(|spec| {
         let model = ModelEngine::default();
@@ -185,14 +286,23 @@ fn leave_the_same_rows_in_servers(workloads: &[Value]) {
         let directory = tempfile::tempdir().unwrap();
         let settings = "innodb_flush_log_at_trx_commit=0\nloose_rocksdb_flush_log_at_trx_commit=0";
         let Some(server) = server(directory.path(), engine, settings) else { return };
-        models.iter().for_each(|(spec, model)| hold_server(&server, spec, model));
+        for (spec, model) in &models {
+            hold_server(&server, spec, model);
+        }
+        hold_queries(&server);
     }
 }
 
 #[test]
 fn workloads_of_tables_leave_the_same_rows_in_servers() {
-    let sysbench = json!({"kind": "sysbench", "table_size": 4_000, "tables": 2});
-    leave_the_same_rows_in_servers(&[sysbench]);
+    leave_the_same_rows_in_servers(&[
+        json!({"kind": "sysbench", "table_size": 4_000, "tables": 2}),
+        json!({"kind": "linkbench", "ids": 2_000, "list_limit": 2, "history_percent": 10.0}),
+        json!({"kind": "insert_benchmark", "rows": 10_000, "rows_per_commit": 20, "delete_per_insert": true}),
+        json!({"kind": "insert_benchmark", "rows": 10_000, "rows_per_commit": 20, "delete_per_insert": true,
+            "version": "2012"}),
+        json!({"kind": "tpcc", "items": 1_000, "customers_per_district": 60}),
+    ]);
 }
 
 #[test]

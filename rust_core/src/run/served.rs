@@ -39,8 +39,11 @@ fn run_in(
     let options = ServerOptions::from_json(&run.options)?;
     let server = SqlServer::start(directory.path(), engine, &options, run.spec.clients, &|| halt.is_asked());
     let server = Arc::new(server.or_else(|error| halt.check().and(Err(error)))?);
-    let create: Vec<_> = tables.create.iter().map(|table| format!("{table} {}", options.table_options)).collect();
-    server.run(&create)?;
+    let create = tables.create.iter().map(|statement| {
+        let is_table = statement.starts_with("CREATE TABLE");
+        if is_table { format!("{statement} {}", options.table_options) } else { statement.clone() }
+    });
+    server.run(&create.collect::<Vec<_>>())?;
     let served = CheckedSpec {
         spec: run.spec.clone(),
         options: run.options.clone(),

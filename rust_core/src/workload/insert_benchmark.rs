@@ -4,6 +4,7 @@
 
 pub mod client;
 pub mod schema;
+mod statements;
 
 use super::load_rows::LoadRows;
 use super::{Client, Workload, with_kind};
@@ -11,6 +12,7 @@ use crate::engine::KeyLayout;
 use crate::engine_options;
 use crate::error::{Error, Result};
 use crate::options::Accepts;
+use crate::session::Tables;
 use client::{Inserter, Loader, Query};
 use schema::{Current, MOST_DATA_BYTES, MOST_INDEXES, Of2012, Purchases, Table};
 use serde_json::{Map, Value};
@@ -69,6 +71,14 @@ pub struct Shared {
 }
 
 impl Shared {
+    fn next_ids(&self, rows: u64) -> u64 {
+        self.next_id.fetch_add(rows, Ordering::Relaxed)
+    }
+
+    fn next_oldest_ids(&self, rows: u64) -> u64 {
+        self.next_oldest_id.fetch_add(rows, Ordering::Relaxed)
+    }
+
     fn grew(&self, bytes: i64) {
         self.live_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
@@ -158,6 +168,10 @@ impl<T: Table> Workload for InsertBenchmark<T> {
         } else {
             Box::new(Query::<T>::new(self.shared.clone(), index))
         }
+    }
+
+    fn tables(&self) -> Option<Tables> {
+        Some(statements::tables::<T>())
     }
 
     fn live_bytes(&self) -> u64 {

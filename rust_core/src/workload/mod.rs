@@ -26,6 +26,8 @@ pub mod zipf;
 pub mod model_engine;
 #[cfg(test)]
 mod test_drive;
+#[cfg(test)]
+mod test_session;
 
 pub use client::{Client, Plan, Workload};
 pub use kinds::{build, kinds};

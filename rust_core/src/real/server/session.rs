@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::metrics::Latencies;
-use crate::session::{Session, StoredRow, Value};
+use crate::session::{ROWS_PER_INSERT, Session, StoredRow, Value};
 use crate::task::wall::WallClock;
 use mysql::prelude::Queryable;
 use mysql::{Conn, OptsBuilder, Params};
@@ -19,8 +19,6 @@ const CONFLICTS: [u16; 3] = [1020, 1205, 1213];
 const FULL: [u16; 2] = [1114, 1021];
 /// Statements that a connection keeps prepared.
 const PREPARED: usize = 1000;
-/// Rows of one INSERT of a load; with rows of some hundred bytes far below `max_allowed_packet`.
-const ROWS_PER_INSERT: usize = 500;
 
 /// Latencies by the statements' names.
 pub type LatenciesByName = BTreeMap<&'static str, Latencies>;
@@ -159,6 +157,6 @@ fn answered(value: mysql::Value) -> Value {
         mysql::Value::Date(year, month, day, hour, minute, second, _) => {
             Value::Bytes(format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}").into_bytes())
         }
-        other => Value::Bytes(other.as_sql(true).trim_matches('\'').as_bytes().to_vec()),
+        other @ mysql::Value::Time(..) => Value::Bytes(other.as_sql(true).trim_matches('\'').as_bytes().to_vec()),
     }
 }

@@ -1,19 +1,20 @@
 //! Loaders and inserters, which write one batch of rows per commit, and query clients, which scan the indexes.
 
 use super::schema::{MOST_INDEXES, PRIMARY, Purchase, Table};
+use super::statements::{self, row_of};
 use super::{INSERT, QUERY_MARKET, Shared};
 use crate::cost::Work;
 use crate::engine::{Engine, INDEX_NUMBER_BYTES};
 use crate::error::{Error, Result};
-use crate::table::Transaction;
-use crate::table::keys::begin;
+use crate::session::{ROWS_PER_INSERT, Session};
+use crate::table::keys::{Columns, begin};
+use crate::table::{Transaction, row_bytes};
 use crate::task::Task;
 use crate::workload::pace::Pace;
 use crate::workload::random::{Random, Stream};
 use crate::workload::{Client, Plan};
 use std::marker::PhantomData;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// The first row is of January 2016. Time is logical and goes by ids, so that a seed means the same run under any
 /// clock.
@@ -62,6 +63,19 @@ impl<T: Table> Client for Loader<T> {
         self.shared.grew(grown);
         Ok(())
     }
+
+    fn speak(&mut self, session: &mut dyn Session) -> Result<()> {
+        let grown = self.change.commit_by_statements(session, row_of::<T>)?;
+        self.shared.grew(grown);
+        Ok(())
+    }
+}
+
+/// The first ids of a batch: of the rows that are added, and of as many old ones.
+#[derive(Clone, Copy)]
+struct Ids {
+    first: u64,
+    oldest: u64,
 }
 
 /// Appends rows, and removes as many of the oldest if asked to.
@@ -70,8 +84,14 @@ pub struct Inserter<T> {
     random: Random,
     rows: Vec<Purchase>,
     pace: Pace,
-    /// Bytes of a batch; rows are all of one size.
+    /// Bytes of a row; they are all of one size.
+    row_bytes: u64,
+    /// Bytes of a batch.
     batch_bytes: u64,
+    /// Ids of the planned batch once a server was told of it, which is told the same if it must be told again.
+    ids: Option<Ids>,
+    /// Whether its connection was told to skip unique checks, if it is to.
+    is_set_up: bool,
     change: Transaction,
     key: Vec<u8>,
     end: Vec<u8>,
@@ -91,6 +111,9 @@ impl<T: Table> Inserter<T> {
             random,
             rows: Vec::new(),
             pace: Pace::default(),
+            row_bytes: row_bytes::<T>(&row),
+            ids: None,
+            is_set_up: false,
             batch_bytes: sample.user_bytes() * shared.parameters.rows_per_commit,
             change: Transaction::default(),
             key: Vec::new(),
@@ -104,7 +127,7 @@ impl<T: Table> Inserter<T> {
     /// its own, but looks for the smallest id too: an LSM walks over its tombstones to find it.
     fn delete_oldest(&mut self, engine: &dyn Engine, task: &mut Task) -> Result<()> {
         let rows = self.rows.len() as u64;
-        let first = self.shared.next_oldest_id.fetch_add(rows, Ordering::Relaxed);
+        let first = self.shared.next_oldest_ids(rows);
         let mut entries = engine.iterator(task)?;
         begin(&mut self.key, PRIMARY);
         entries.seek(task, &self.key)?;
@@ -126,6 +149,7 @@ impl<T: Table> Client for Inserter<T> {
         let parameters = &self.shared.parameters;
         let operations = parameters.rows_per_commit;
         self.rows.clear();
+        self.ids = None;
         self.rows.extend((0..operations).map(|_| T::draw(&mut self.random, parameters.data_bytes)));
         let takes_ns = (operations * NANOSECONDS).checked_div(parameters.inserts_per_second).unwrap_or(0);
         let earliest_ns = self.pace.start(now_ns, takes_ns);
@@ -134,7 +158,7 @@ impl<T: Table> Client for Inserter<T> {
 
     fn execute(&mut self, engine: &dyn Engine, task: &mut Task) -> Result<()> {
         task.charge(Work::Statement, 1 + u64::from(self.shared.parameters.delete_per_insert));
-        let first = self.shared.next_id.fetch_add(self.rows.len() as u64, Ordering::Relaxed);
+        let first = self.shared.next_ids(self.rows.len() as u64);
         number_rows(&mut self.rows, first);
         for row in &self.rows {
             if self.shared.parameters.unique_check {
@@ -148,6 +172,33 @@ impl<T: Table> Client for Inserter<T> {
         }
         let grown = self.change.commit(engine, task)?;
         self.shared.grew(grown);
+        Ok(())
+    }
+
+    /// Rows and deletes are one transaction, as on our engines; the script commits them one after the other.
+    fn speak(&mut self, session: &mut dyn Session) -> Result<()> {
+        let Self { shared, rows, ids, .. } = self;
+        let (parameters, count) = (&shared.parameters, rows.len() as u64);
+        let deletes = parameters.delete_per_insert;
+        if !parameters.unique_check && !self.is_set_up {
+            statements::skip_unique_checks(session)?;
+            self.is_set_up = true;
+        }
+        let Ids { first, oldest } = *ids.get_or_insert_with(|| Ids {
+            first: shared.next_ids(count),
+            oldest: if deletes { shared.next_oldest_ids(count) } else { 0 },
+        });
+        number_rows(rows, first);
+        let is_framed = deletes || rows.len() > ROWS_PER_INSERT;
+        if is_framed {
+            session.begin()?;
+        }
+        statements::insert::<T>(session, rows)?;
+        let deleted = if deletes { statements::delete(session, oldest..oldest + count)? } else { 0 };
+        if is_framed {
+            session.commit()?;
+        }
+        shared.grew((count as i64 - deleted as i64) * self.row_bytes as i64);
         Ok(())
     }
 
@@ -195,6 +246,13 @@ impl<T: Table> Client for Query<T> {
             entries.next(task)?;
         }
         Ok(())
+    }
+
+    fn speak(&mut self, session: &mut dyn Session) -> Result<()> {
+        let mut columns = Columns::of_value(&self.key);
+        let (index, first) = columns.u32().zip(columns.u32()).expect("a plan precedes its execution");
+        let rows = self.shared.parameters.rows_per_query;
+        statements::query::<T>(session, (index - PRIMARY - 1) as usize, first, rows)
     }
 
     #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The table `purchases_index` in both versions of the script, with up to three of its secondary indexes.
 
+use crate::session::Value;
 use crate::table::Schema;
 use crate::table::keys::{Columns, begin, push_u16, push_u32, push_u40, push_u64};
 use crate::workload::random::Random;
@@ -38,8 +39,20 @@ pub struct Purchase {
     pub data: Vec<u8>,
 }
 
+/// How a server declares the table.
+pub struct Declared {
+    /// Type of the primary key column.
+    pub id: &'static str,
+    /// Type of the price.
+    pub price: &'static str,
+    /// Columns of the secondary indexes.
+    pub indexes: [&'static str; MOST_INDEXES],
+}
+
 /// What differs between the versions of the script.
 pub trait Version: Send + Sync + 'static {
+    /// Its table on a server.
+    const DECLARED: Declared;
     /// Writes the primary key column.
     fn push_id(key: &mut Vec<u8>, id: u64);
     /// Reads it back.
@@ -50,12 +63,20 @@ pub trait Version: Send + Sync + 'static {
     fn push_market(row: &Purchase, key: &mut Vec<u8>);
     /// Writes the columns of `registersegment`.
     fn push_register(row: &Purchase, key: &mut Vec<u8>);
+    /// A price as a server takes it.
+    fn price(price: u32) -> Value;
 }
 
 /// The script of 2012, which the posts of 2016 ran.
 pub enum Of2012 {}
 
 impl Version for Of2012 {
+    const DECLARED: Declared = Declared {
+        id: "INT",
+        price: "FLOAT",
+        indexes: ["price, customerid", "cashregisterid, price, customerid", "price, dateandtime, customerid"],
+    };
+
     fn push_id(key: &mut Vec<u8>, id: u64) {
         push_u32(key, id as u32);
     }
@@ -79,12 +100,26 @@ impl Version for Of2012 {
     fn push_register(row: &Purchase, key: &mut Vec<u8>) {
         push_columns(key, [row.register, row.price, row.customer]);
     }
+
+    fn price(price: u32) -> Value {
+        f32::from_bits(price).to_string().into_bytes().into()
+    }
 }
 
 /// The script as it is now.
 pub enum Current {}
 
 impl Version for Current {
+    const DECLARED: Declared = Declared {
+        id: "BIGINT",
+        price: "INT",
+        indexes: [
+            "productid, customerid, price",
+            "cashregisterid, customerid, price",
+            "price, dateandtime, customerid",
+        ],
+    };
+
     fn push_id(key: &mut Vec<u8>, id: u64) {
         push_u64(key, id);
     }
@@ -104,6 +139,10 @@ impl Version for Current {
     fn push_register(row: &Purchase, key: &mut Vec<u8>) {
         push_columns(key, [row.register, row.customer, row.price]);
     }
+
+    fn price(price: u32) -> Value {
+        price.into()
+    }
 }
 
 fn push_columns<const N: usize>(key: &mut Vec<u8>, columns: [u32; N]) {
@@ -114,16 +153,22 @@ fn push_columns<const N: usize>(key: &mut Vec<u8>, columns: [u32; N]) {
 
 /// A table of purchases, as clients see it.
 pub trait Table: Schema<Row = Purchase> + Send + Sync + 'static {
+    /// The table on a server.
+    const DECLARED: Declared;
     /// A row with random columns and so many bytes of payload, still without id and time.
     fn draw(random: &mut Random, data_bytes: u64) -> Purchase;
     /// Writes the primary key of the row `id`.
     fn id_key(id: u64, key: &mut Vec<u8>);
+    /// A price as a server takes it.
+    fn price(price: u32) -> Value;
 }
 
 /// `purchases_index` with the first `INDEXES` of its secondary indexes: marketsegment, registersegment, pdc.
 pub struct Purchases<V, const INDEXES: usize>(PhantomData<V>);
 
 impl<V: Version, const INDEXES: usize> Table for Purchases<V, INDEXES> {
+    const DECLARED: Declared = V::DECLARED;
+
     fn draw(random: &mut Random, data_bytes: u64) -> Purchase {
         let [register, customer, product, price] = V::draw(random);
         let mut data = vec![b'a'; data_bytes as usize];
@@ -134,6 +179,10 @@ impl<V: Version, const INDEXES: usize> Table for Purchases<V, INDEXES> {
     fn id_key(id: u64, key: &mut Vec<u8>) {
         begin(key, PRIMARY);
         V::push_id(key, id);
+    }
+
+    fn price(price: u32) -> Value {
+        V::price(price)
     }
 }
 

@@ -2,8 +2,12 @@ use super::schema::{PRIMARY, Purchase};
 use super::{Current, FIRST_ID, INSERT, InsertBenchmark, Of2012, Parameters, Purchases, QUERY_MARKET, Table};
 use crate::engine::Engine;
 use crate::scale::Scale;
+use crate::session::{Session, Value as Column};
+use crate::table::row_bytes;
 use crate::workload::model_engine::ModelEngine;
+use crate::workload::random::Random;
 use crate::workload::test_drive::{by_index, drive, load};
+use crate::workload::test_session::Recorded;
 use crate::workload::{Workload, build};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -128,6 +132,32 @@ fn inserters_on_four_threads_lose_no_row_and_delete_none_twice() {
     });
     let rows = check_indexes::<Full>(&workload, &engine);
     assert!(rows.iter().map(|row| row.id).eq(801..=1800));
+}
+
+#[test]
+fn a_batch_that_is_said_again_keeps_its_ids_and_is_counted_once() {
+    // Begin, insert, look for the oldest, delete, commit.
+    for conflict_in in 0..5 {
+        let workload = InsertBenchmark::<Full>::new(Parameters { delete_per_insert: true, ..small() }, 1, 7);
+        let (mut client, mut session) = (workload.client(0), Recorded::default());
+        session.conflict_in = Some(conflict_in);
+        client.plan(0).unwrap();
+        assert!(client.speak(&mut session).is_err() && session.take_conflict());
+        assert_eq!(workload.shared.live_bytes.load(Ordering::Relaxed), 0);
+        session.said.clear();
+        let row_bytes = row_bytes::<Full>(&Full::draw(&mut Random::from_seed(1), 10)) as i64;
+        for batch in 0..2_u64 {
+            client.speak(&mut session).unwrap();
+            let deletes = session.said[3].1.clone();
+            assert_eq!(deletes, [1 + 50 * batch, 51 + 50 * batch].map(Column::from));
+            let rows = session.take("insert");
+            assert_eq!(rows[0][0], Column::from(1001 + 50 * batch));
+            // The server says that it deleted one row.
+            let grown = workload.shared.live_bytes.load(Ordering::Relaxed);
+            assert_eq!(grown, 49 * row_bytes * (1 + batch as i64));
+            client.plan(0).unwrap();
+        }
+    }
 }
 
 #[test]

@@ -1,22 +1,21 @@
 //! One requester: the ten operations of LinkBench as its MySQL store carries them out.
 
 use super::graph::{Existing, Graph, LinkUse};
-use super::load::NODE_TYPE;
 use super::schema::{
-    Count, Counts, HIDDEN, Link, Links, Node, Nodes, VISIBLE, count_key, decode_list_entry, id1_type_prefix, link_key,
-    list_prefix, node_key,
+    Count, Counts, HIDDEN, Link, Links, NODE_TYPE, Node, Nodes, VISIBLE, count_key, decode_list_entry, id1_type_prefix,
+    link_key, list_prefix, node_key,
 };
-use super::{FACEBOOK_MIX, FORK_2020_MIX, LOADED_AT_MS, NodeAccess, Shared};
+use super::{FACEBOOK_MIX, FORK_2020_MIX, LOADED_AT_MS, NodeAccess, Shared, statements};
 use crate::cost::Work;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
+use crate::session::Session;
 use crate::table::keys::push_u64_descending;
 use crate::table::{Schema, Transaction, consider};
 use crate::task::Task;
 use crate::workload::random::{Random, Stream};
 use crate::workload::{Client, Plan};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// Truncated lists that a requester remembers.
 const HISTORY_ENTRIES: usize = 2048;
@@ -28,12 +27,23 @@ const MOVED_ENTRY_BYTES: u64 = 41 + 18;
 const COUNT_BYTES: u64 = 40;
 const NODE_BYTES: u64 = 12 + 16;
 
+/// What versions of a node are: it is written with one, and replaced with the other however often.
+const NEW_NODE_VERSION: u64 = 1;
+const REPLACED_NODE_VERSION: u64 = 2;
+
 /// The last link of a list that reached the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Tail {
     id1: u64,
     link_type: u64,
     time: u64,
+}
+
+impl Tail {
+    /// From where on a list is read that is new.
+    fn before(id1: u64, link_type: u64) -> Self {
+        Self { id1, link_type, time: u64::MAX }
+    }
 }
 
 /// An operation with all its random choices.
@@ -63,6 +73,8 @@ enum Operation {
         tail: usize,
     },
     AddNode {
+        /// Once it is taken.
+        id: Option<u64>,
         data: Vec<u8>,
     },
     UpdateNode {
@@ -162,7 +174,7 @@ impl Requester {
                 let (id1, link_type) = link(random, LinkUse::Read);
                 Operation::GetLinksList { id1, link_type }
             }
-            6 => Operation::AddNode { data: shared.node_payload.draw(random) },
+            6 => Operation::AddNode { id: None, data: shared.node_payload.draw(random) },
             7 => {
                 let id = graph.node_id(random, NodeAccess::Update);
                 Operation::UpdateNode { id, data: shared.node_payload.draw(random) }
@@ -240,11 +252,11 @@ impl Requester {
         Ok(None)
     }
 
-    fn get_links_list(&mut self, engine: &dyn Engine, task: &mut Task, id1: u64, link_type: u64) -> Result<()> {
-        let from = Tail { id1, link_type, time: u64::MAX };
-        let Some(tail) = self.list(engine, task, from, 0)? else { return Ok(()) };
-        if self.tails.iter().any(|known| (known.id1, known.link_type) == (id1, link_type)) {
-            return Ok(());
+    /// Remembers the end of a list that is new, if the limit cut it.
+    fn remember(&mut self, tail: Option<Tail>) {
+        let Some(tail) = tail else { return };
+        if self.tails.iter().any(|known| (known.id1, known.link_type) == (tail.id1, tail.link_type)) {
+            return;
         }
         if self.tails.len() < HISTORY_ENTRIES {
             self.tails.push(tail);
@@ -252,24 +264,26 @@ impl Requester {
             let position = self.random.below(HISTORY_ENTRIES as u64) as usize;
             self.tails[position] = tail;
         }
-        Ok(())
     }
 
-    /// Goes on behind the last link of an earlier list, which the next list repeats and skips.
-    fn continue_list(&mut self, engine: &dyn Engine, task: &mut Task, position: usize) -> Result<()> {
-        match self.list(engine, task, self.tails[position], 1)? {
+    /// Remembers the end of a remembered list's continuation; without one, the list is over.
+    fn remember_at(&mut self, position: usize, tail: Option<Tail>) {
+        match tail {
             Some(tail) => self.tails[position] = tail,
             None => drop(self.tails.swap_remove(position)),
         }
-        Ok(())
     }
 
     fn add_node(&mut self, engine: &dyn Engine, task: &mut Task, data: Vec<u8>) -> Result<()> {
-        let id = self.shared.next_node_id.fetch_add(1, Ordering::Relaxed);
-        let node = Node { id, node_type: NODE_TYPE, version: 1, time: self.now_s(), data };
+        let id = self.shared.next_node_id();
+        let node = self.new_node(id, data);
         self.change.insert::<Nodes>(engine, task, &node)?;
         self.shared.grew(self.change.commit(engine, task)?);
         Ok(())
+    }
+
+    fn new_node(&self, id: u64, data: Vec<u8>) -> Node {
+        Node { id, node_type: NODE_TYPE, version: NEW_NODE_VERSION, time: self.now_s(), data }
     }
 
     /// Replaces (with `data`) or removes (without) a node that is still there.
@@ -280,12 +294,54 @@ impl Requester {
         shared.locks.with(task, &[key], |task| {
             let Some(old) = change.get::<Nodes>(engine, task, key)? else { return Ok(()) };
             match data {
-                Some(data) => change.update::<Nodes>(&old, &Node { version: 2, time, data, ..old.clone() }),
+                Some(data) => {
+                    let version = REPLACED_NODE_VERSION;
+                    change.update::<Nodes>(&old, &Node { version, time, data, ..old.clone() });
+                }
                 None => change.delete::<Nodes>(&old),
             }
             shared.grew(change.commit(engine, task)?);
             Ok(())
         })
+    }
+
+    /// [`Self::list`] on a server.
+    fn say_list(&self, session: &mut dyn Session, from: Tail, skip: u64) -> Result<Option<Tail>> {
+        let limit = self.shared.parameters.list_limit;
+        let last = statements::list_links(session, (from.id1, from.link_type), from.time, (skip, limit))?;
+        Ok(last.map(|time| Tail { time, ..from }))
+    }
+
+    fn say(&mut self, session: &mut dyn Session, operation: &mut Operation) -> Result<()> {
+        match operation {
+            Operation::PutLink(link) => statements::put_link(session, link),
+            &mut Operation::DeleteLink { id1, link_type, id2 } => {
+                statements::delete_link(session, id1, link_type, id2, self.now_ms)
+            }
+            &mut Operation::CountLink { id, link_type } => statements::count_links(session, id, link_type),
+            Operation::MultigetLink { id1, link_type, id2s } => {
+                statements::multiget_links(session, *id1, *link_type, id2s)
+            }
+            &mut Operation::GetLinksList { id1, link_type } => {
+                let tail = self.say_list(session, Tail::before(id1, link_type), 0)?;
+                self.remember(tail);
+                Ok(())
+            }
+            &mut Operation::ContinueList { tail: position } => {
+                let tail = self.say_list(session, self.tails[position], 1)?;
+                self.remember_at(position, tail);
+                Ok(())
+            }
+            Operation::AddNode { id, data } => {
+                let id = *id.get_or_insert_with(|| self.shared.next_node_id());
+                statements::add_node(session, &self.new_node(id, data.clone()))
+            }
+            Operation::UpdateNode { id, data } => {
+                statements::update_node(session, *id, self.now_s(), REPLACED_NODE_VERSION, data)
+            }
+            &mut Operation::DeleteNode { id } => statements::delete_node(session, id),
+            &mut Operation::GetNode { id } => statements::get_node(session, id),
+        }
     }
 
     fn now_s(&self) -> u32 {
@@ -332,7 +388,7 @@ impl Client for Requester {
         let write_bytes = match &operation {
             Operation::PutLink(link) => LINK_BYTES + 2 * link.data.len() as u64 + MOVED_ENTRY_BYTES + COUNT_BYTES,
             Operation::DeleteLink { .. } => LINK_BYTES + MOVED_ENTRY_BYTES + COUNT_BYTES,
-            Operation::AddNode { data } | Operation::UpdateNode { data, .. } => NODE_BYTES + data.len() as u64,
+            Operation::AddNode { data, .. } | Operation::UpdateNode { data, .. } => NODE_BYTES + data.len() as u64,
             Operation::DeleteNode { .. } => NODE_BYTES,
             _ => 0,
         };
@@ -354,9 +410,18 @@ impl Client for Requester {
                 link_key(&mut self.key, id1, link_type, id2);
                 engine.get(task, &self.key, &mut self.value).map(drop)
             }),
-            Operation::GetLinksList { id1, link_type } => self.get_links_list(engine, task, id1, link_type),
-            Operation::ContinueList { tail } => self.continue_list(engine, task, tail),
-            Operation::AddNode { data } => self.add_node(engine, task, data),
+            Operation::GetLinksList { id1, link_type } => {
+                let tail = self.list(engine, task, Tail::before(id1, link_type), 0)?;
+                self.remember(tail);
+                Ok(())
+            }
+            Operation::ContinueList { tail: position } => {
+                // Its last link, with which the continuation begins, is known.
+                let tail = self.list(engine, task, self.tails[position], 1)?;
+                self.remember_at(position, tail);
+                Ok(())
+            }
+            Operation::AddNode { data, .. } => self.add_node(engine, task, data),
             Operation::UpdateNode { id, data } => self.change_node(engine, task, id, Some(data)),
             Operation::DeleteNode { id } => self.change_node(engine, task, id, None),
             Operation::GetNode { id } => {
@@ -364,6 +429,15 @@ impl Client for Requester {
                 engine.get(task, &self.key, &mut self.value).map(drop)
             }
         }
+    }
+
+    fn speak(&mut self, session: &mut dyn Session) -> Result<()> {
+        let mut operation = self.next.take().expect("a plan precedes its execution");
+        let said = self.say(session, &mut operation);
+        if said.is_err() {
+            self.next = Some(operation);
+        }
+        said
     }
 
     #[cfg(test)]

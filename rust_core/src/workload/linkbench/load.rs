@@ -3,10 +3,12 @@
 //! takes it.
 
 use super::graph::{FIRST_ID, FIRST_LINK_TYPE, LINK_TYPES};
-use super::schema::{Count, Counts, Link, Links, Node, Nodes, VISIBLE};
+use super::schema::{Count, Counts, Link, Links, NODE_TYPE, Node, Nodes, VISIBLE};
+use super::statements::row_of;
 use super::{LOADED_AT_MS, Shared};
 use crate::engine::Engine;
 use crate::error::Result;
+use crate::session::Session;
 use crate::table::Transaction;
 use crate::task::Task;
 use crate::workload::random::{Random, Stream};
@@ -18,8 +20,6 @@ use std::sync::atomic::Ordering;
 const CHUNK_IDS: u64 = 2048;
 /// Loaded links are up to 2^32 ms, about 50 days, old.
 const OLDEST_LINK_MS: u64 = 1 << 32;
-/// The type of every node.
-pub const NODE_TYPE: u32 = 2048;
 /// The stream of the nodes, which one loader writes, behind those of all chunks of links.
 const NODE_STREAM: Stream = Stream::LoadChunk(u64::MAX);
 
@@ -114,6 +114,12 @@ impl Client for Loader {
 
     fn execute(&mut self, engine: &dyn Engine, task: &mut Task) -> Result<()> {
         let grown = self.change.commit(engine, task)?;
+        self.shared.grew(grown);
+        Ok(())
+    }
+
+    fn speak(&mut self, session: &mut dyn Session) -> Result<()> {
+        let grown = self.change.commit_by_statements(session, row_of)?;
         self.shared.grew(grown);
         Ok(())
     }

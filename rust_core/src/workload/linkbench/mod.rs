@@ -5,6 +5,7 @@ pub mod client;
 pub mod graph;
 pub mod load;
 pub mod schema;
+mod statements;
 
 use super::distributions::LogNormal;
 use super::random::{Random, Stream};
@@ -14,6 +15,7 @@ use crate::engine::KeyLayout;
 use crate::engine_options;
 use crate::error::Result;
 use crate::options::Accepts;
+use crate::session::Tables;
 use crate::table::RowLocks;
 use graph::{FIRST_ID, Graph};
 use serde_json::{Map, Value};
@@ -112,6 +114,10 @@ pub struct Shared {
 }
 
 impl Shared {
+    fn next_node_id(&self) -> u64 {
+        self.next_node_id.fetch_add(1, Ordering::Relaxed)
+    }
+
     fn grew(&self, bytes: i64) {
         self.live_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
@@ -172,6 +178,10 @@ impl Workload for LinkBench {
 
     fn client(&self, index: u32) -> Box<dyn Client> {
         Box::new(client::Requester::new(self.shared.clone(), index))
+    }
+
+    fn tables(&self) -> Option<Tables> {
+        Some(statements::tables())
     }
 
     fn live_bytes(&self) -> u64 {

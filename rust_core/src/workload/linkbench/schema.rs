@@ -12,6 +12,9 @@ pub const COUNT: u32 = 3;
 /// The nodes.
 pub const NODE: u32 = 4;
 
+/// The type of every node.
+pub const NODE_TYPE: u32 = 2048;
+
 /// A link that lists show.
 pub const VISIBLE: u8 = 1;
 /// A link that was deleted: row and index entry stay.

@@ -5,6 +5,7 @@ use super::{FACEBOOK_MIX, FORK_2020_MIX, LinkBench, OPERATIONS, Parameters};
 use crate::table::Schema;
 use crate::task::Task;
 use crate::workload::model_engine::ModelEngine;
+use crate::workload::test_session::Recorded;
 use crate::workload::{Client, Workload};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
@@ -22,6 +23,23 @@ fn drive(client: &mut dyn Client, engine: &ModelEngine, operations: u64) -> u64 
         done += plan.operations;
     }
     done
+}
+
+#[test]
+fn a_node_that_is_said_again_keeps_its_id() {
+    let (workload, mut session) = (small(1000), Recorded::default());
+    let mut client = workload.client(0);
+    let mut ids = Vec::new();
+    while ids.len() < 3 {
+        let kind = client.plan(0).unwrap().kind;
+        session.conflict_in = Some(0);
+        assert!(client.speak(&mut session).is_err());
+        client.speak(&mut session).unwrap();
+        let nodes = session.take("insert_node");
+        assert_eq!(nodes.len(), usize::from(OPERATIONS[kind] == "add_node"));
+        ids.extend(nodes.iter().map(|node| node[0].integer()));
+    }
+    assert_eq!(ids, [1001, 1002, 1003].map(Some));
 }
 
 fn load(workload: &LinkBench, engine: &ModelEngine, loaders: u32) -> u64 {

@@ -3,10 +3,12 @@
 use super::Shared;
 use super::draws::Cardinalities;
 use super::session::Session;
+use super::statements::Connection;
 use super::transactions::{Delivery, NewOrder, OrderStatus, Outcome, Payment, Request, StockLevel};
 use super::{DELIVERY, LOADED_AT_S, NEW_ORDER, ORDER_STATUS, PAYMENT, STOCK_LEVEL};
 use crate::engine::Engine;
 use crate::error::Result;
+use crate::session;
 use crate::task::Task;
 use crate::workload::random::{Random, Stream};
 use crate::workload::{Client, Plan};
@@ -33,6 +35,10 @@ impl Terminal {
         let random = Random::derive(shared.seed, Stream::Client(index));
         Self { shared, random, transactions: 0, next: None }
     }
+
+    fn now(&self) -> u64 {
+        LOADED_AT_S + self.transactions / TRANSACTIONS_PER_SECOND
+    }
 }
 
 fn draw(random: &mut Random, cardinalities: &Cardinalities) -> (usize, Box<dyn Request>) {
@@ -56,7 +62,7 @@ impl Client for Terminal {
 
     fn execute(&mut self, engine: &dyn Engine, task: &mut Task) -> Result<()> {
         let request = self.next.take().expect("a plan precedes its execution");
-        let (shared, now) = (&self.shared, LOADED_AT_S + self.transactions / TRANSACTIONS_PER_SECOND);
+        let (shared, now) = (&self.shared, self.now());
         let locks = request.locks();
         let rows: Vec<&[u8]> = locks.iter().map(Vec::as_slice).collect();
         shared.locks.with(task, &rows, |task| {
@@ -66,6 +72,18 @@ impl Client for Terminal {
             }
             Ok(())
         })
+    }
+
+    fn speak(&mut self, session: &mut dyn session::Session) -> Result<()> {
+        let request = self.next.as_ref().expect("a plan precedes its execution");
+        let mut server = Connection::begin(session, request.set(), self.now())?;
+        match request.speak(&self.shared, &mut server)? {
+            Outcome::Commit => {
+                self.shared.live_bytes.fetch_add(server.commit()?, Ordering::Relaxed);
+                Ok(())
+            }
+            Outcome::RollBack => server.roll_back(),
+        }
     }
 
     #[cfg(test)]

@@ -8,9 +8,11 @@ use super::schema::{
     History, HistoryId, Item, ItemId, Items, LineId, NewOrders, Order, OrderId, OrderLine, OrderLines, Orders, Stock,
     StockId, Stocks, Warehouse, WarehouseId, Warehouses,
 };
+use super::statements::row_of;
 use super::{FIRST_HISTORY_ID, LOADED_AT_S, Shared};
 use crate::engine::Engine;
 use crate::error::Result;
+use crate::session::Session;
 use crate::table::Transaction;
 use crate::task::Task;
 use crate::workload::permute::RandomOrder;
@@ -233,6 +235,12 @@ impl Client for Loader {
 
     fn execute(&mut self, engine: &dyn Engine, task: &mut Task) -> Result<()> {
         let grown = self.change.commit(engine, task)?;
+        self.shared.live_bytes.fetch_add(grown, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn speak(&mut self, session: &mut dyn Session) -> Result<()> {
+        let grown = self.change.commit_by_statements(session, row_of)?;
         self.shared.live_bytes.fetch_add(grown, Ordering::Relaxed);
         Ok(())
     }

@@ -8,6 +8,7 @@ pub mod draws;
 pub mod load;
 pub mod schema;
 pub mod session;
+pub mod statements;
 pub mod transactions;
 
 use super::permute::RandomOrder;
@@ -16,6 +17,7 @@ use crate::engine::KeyLayout;
 use crate::engine_options;
 use crate::error::Result;
 use crate::options::Accepts;
+use crate::session::Tables;
 use crate::table::RowLocks;
 use client::Terminal;
 use draws::Cardinalities;
@@ -141,6 +143,10 @@ impl Workload for Tpcc {
 
     fn client(&self, index: u32) -> Box<dyn Client> {
         Box::new(Terminal::new(self.shared.clone(), index))
+    }
+
+    fn tables(&self) -> Option<Tables> {
+        Some(statements::tables(self.shared.cardinalities.sets))
     }
 
     fn live_bytes(&self) -> u64 {

@@ -13,6 +13,9 @@ pub struct CustomerId {
     pub customer: u32,
 }
 
+/// Widths of the texts of an address: middle name, streets, city, state, zip code and telephone.
+pub const CUSTOMER_ADDRESS_WIDTHS: [usize; 7] = [2, 18, 18, 15, 2, 9, 16];
+
 /// A row of `customer`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Customer {

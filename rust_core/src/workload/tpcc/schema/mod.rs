@@ -120,17 +120,23 @@ impl DistrictId {
     }
 }
 
+/// The table set of an index number, and its [`Index`] there.
+pub fn set_of(number: u32) -> Option<(u32, u32)> {
+    let position = number.checked_sub(1)?;
+    Some((position / INDEXES, position % INDEXES + 1))
+}
+
 /// The table set of a key, and its columns.
 fn open(key: &[u8]) -> Option<(u32, Columns<'_>)> {
-    let number = Columns::of_value(key).u32()?;
-    Some((number.checked_sub(1)? / INDEXES, Columns::of_key(key)?))
+    let (set, _) = set_of(Columns::of_value(key).u32()?)?;
+    Some((set, Columns::of_key(key)?))
 }
 
 /// A table whose rows are found by an id.
 pub trait Keyed: Schema {
     /// What the primary key says.
     type Id: Copy;
-    /// The table's name in errors.
+    /// The table's name.
     const NAME: &'static str;
     /// Writes the primary key of the row with this id.
     fn id_key(id: Self::Id, key: &mut Vec<u8>);

@@ -4,6 +4,9 @@ use super::{DISTRICT_INFO_BYTES, DistrictId, Index, Keyed, WarehouseId, number, 
 use crate::table::Schema;
 use crate::table::keys::{Columns, begin, push_text, push_u16, push_u32, push_u64};
 
+/// Widths of the texts of an address: streets, city, state and zip code.
+pub const ADDRESS_WIDTHS: [usize; 5] = [18, 18, 15, 2, 9];
+
 /// A row of `warehouse`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warehouse {

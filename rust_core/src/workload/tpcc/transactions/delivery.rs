@@ -1,18 +1,24 @@
 //! Delivery: the oldest open order of each district of a warehouse.
 
-use super::{Outcome, Request};
+use super::{Outcome, Request, at, within};
 use crate::error::Result;
-use crate::table::Schema;
+use crate::session::Value;
+use crate::table::{Schema, row_bytes};
 use crate::workload::random::Random;
 use crate::workload::tpcc::Shared;
 use crate::workload::tpcc::draws::{Cardinalities, between};
 use crate::workload::tpcc::schema::{
-    CustomerId, Customers, DistrictId, Index, NewOrders, OrderLine, OrderLines, Orders, WarehouseId,
+    CustomerId, Customers, DistrictId, Index, NewOrders, OrderId, OrderLine, OrderLines, Orders, WarehouseId,
 };
 use crate::workload::tpcc::session::{Entry, Session, inconsistent};
+use crate::workload::tpcc::statements::{Connection, hundredths, integer};
 
 /// Bytes of the deleted `new_orders` row, an order, ten lines and a customer, for each of ten districts.
 const DELIVERY_BYTES: u64 = 10 * (11 + 23 + 10 * 52 + 558);
+
+/// Bytes by which an order and a line grow when what was NULL has a value.
+const CARRIER_BYTES: i64 = 1;
+const DATE_BYTES: i64 = 5;
 
 /// Its inputs.
 pub struct Delivery {
@@ -51,6 +57,35 @@ impl Delivery {
             row.deliveries = row.deliveries.wrapping_add(1);
         })
     }
+
+    /// [`Self::deliver`] on a server.
+    fn deliver_there(&self, server: &mut Connection, district: DistrictId) -> Result<()> {
+        let text = "SELECT no_o_id FROM new_orders# WHERE no_w_id = ? AND no_d_id = ? ORDER BY no_o_id ASC LIMIT 1 \
+                    FOR UPDATE";
+        let oldest = server.rows("select_open_order", text, &at(district))?;
+        let Some(oldest) = oldest.first() else { return Ok(()) };
+        let order = integer(&oldest[0])? as u32;
+        let id = within(district, order);
+        let text = "DELETE FROM new_orders# WHERE no_w_id = ? AND no_d_id = ? AND no_o_id = ?";
+        server.execute("delete_open_order", text, &id)?;
+        server.grew(-(row_bytes::<NewOrders>(&OrderId { district, order }) as i64));
+
+        let text = "SELECT o_c_id FROM orders# WHERE o_w_id = ? AND o_d_id = ? AND o_id = ?";
+        let customer = integer(&server.row("select_order", text, &id)?[0])? as u32;
+        let with = |first: Value, id: [Value; 3]| [&[first][..], &id].concat();
+        let text = "UPDATE orders# SET o_carrier_id = ? WHERE o_w_id = ? AND o_d_id = ? AND o_id = ?";
+        server.execute("update_order", text, &with(self.carrier.into(), id.clone()))?;
+        let text = "UPDATE order_line# SET ol_delivery_d = ? WHERE ol_w_id = ? AND ol_d_id = ? AND ol_o_id = ?";
+        let now = Value::date_time(server.now);
+        let lines = server.execute("update_lines", text, &with(now, id.clone()))?;
+        server.grew(CARRIER_BYTES + DATE_BYTES * lines as i64);
+        let text = "SELECT SUM(ol_amount) sm FROM order_line# WHERE ol_w_id = ? AND ol_d_id = ? AND ol_o_id = ?";
+        let total = hundredths(&server.row("sum_lines", text, &id)?[0])?;
+        let text = "UPDATE customer# SET c_balance = c_balance + ?, c_delivery_cnt = c_delivery_cnt + 1 \
+                    WHERE c_w_id = ? AND c_d_id = ? AND c_id = ?";
+        server.execute("update_customer", text, &with(Value::decimal(total), within(district, customer)))?;
+        Ok(())
+    }
 }
 
 fn decode_line((key, value): &Entry) -> Result<OrderLine> {
@@ -70,6 +105,15 @@ impl Request for Delivery {
 
     fn run(&self, _shared: &Shared, session: &mut Session) -> Result<Outcome> {
         self.home.districts().try_for_each(|district| self.deliver(session, district))?;
+        Ok(Outcome::Commit)
+    }
+
+    fn set(&self) -> u32 {
+        self.home.set
+    }
+
+    fn speak(&self, _shared: &Shared, server: &mut Connection) -> Result<Outcome> {
+        self.home.districts().try_for_each(|district| self.deliver_there(server, district))?;
         Ok(Outcome::Commit)
     }
 }

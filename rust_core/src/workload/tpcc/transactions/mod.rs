@@ -11,7 +11,9 @@ use super::draws::Cardinalities;
 use super::schema::customers::{decode_name_entry, name_prefix};
 use super::schema::{CustomerId, Customers, DistrictId, Index};
 use super::session::{Session, inconsistent};
+use super::statements::{Connection, integer};
 use crate::error::Result;
+use crate::session::Value;
 use crate::workload::random::Random;
 
 pub use delivery::Delivery;
@@ -39,6 +41,12 @@ pub trait Request: Send {
 
     /// Runs the statements.
     fn run(&self, shared: &Shared, session: &mut Session) -> Result<Outcome>;
+
+    /// The table set that it is about.
+    fn set(&self) -> u32;
+
+    /// Says the statements of the script to a server, where rows are locked as it does.
+    fn speak(&self, shared: &Shared, server: &mut Connection) -> Result<Outcome>;
 }
 
 /// Percent of payments and order status requests that know their customer by last name only.
@@ -77,4 +85,26 @@ fn find_by_name(session: &mut Session, district: DistrictId, last: &[u8]) -> Res
     let middle = customers.get(count / 2).copied();
     let middle = middle.ok_or_else(|| inconsistent::<Customers>("nobody has a name that was loaded"))?;
     Ok((customers, middle))
+}
+
+/// The customer in the middle on a server. `columns` are what the script reads of all of them; the last is the number.
+fn ask_by_name(server: &mut Connection, district: DistrictId, last: &[u8], columns: &str) -> Result<u32> {
+    let named = "customer# WHERE c_w_id = ? AND c_d_id = ? AND c_last = ?";
+    let values = [district.home.warehouse.into(), district.district.into(), last.into()];
+    let count = server.row("count_by_name", &format!("SELECT COUNT(c_id) namecnt FROM {named}"), &values)?;
+    let text = format!("SELECT {columns} FROM {named} ORDER BY c_first");
+    let customers = server.rows("select_by_name", &text, &values)?;
+    let middle = customers.get(integer(&count[0])? as usize / 2).and_then(|customer| customer.last());
+    let middle = middle.ok_or_else(|| inconsistent::<Customers>("nobody has a name that was loaded"))?;
+    Ok(integer(middle)? as u32)
+}
+
+/// The values of warehouse, district and a number within it.
+fn within(district: DistrictId, number: u32) -> [Value; 3] {
+    [district.home.warehouse.into(), district.district.into(), number.into()]
+}
+
+/// The values of warehouse and district.
+fn at(district: DistrictId) -> [Value; 2] {
+    [district.home.warehouse.into(), district.district.into()]
 }

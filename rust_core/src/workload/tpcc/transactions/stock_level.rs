@@ -6,7 +6,7 @@
 //! left the values of the last one in place. So it asked for the stock of the first item, and from then on for that of
 //! the item whose number was the count just found, 0 or 1.
 
-use super::{Outcome, Request};
+use super::{Outcome, Request, at};
 use crate::error::Result;
 use crate::table::Schema;
 use crate::workload::random::Random;
@@ -14,6 +14,7 @@ use crate::workload::tpcc::Shared;
 use crate::workload::tpcc::draws::{Cardinalities, between};
 use crate::workload::tpcc::schema::{DistrictId, Districts, OrderId, OrderLines, StockId, Stocks};
 use crate::workload::tpcc::session::{Session, inconsistent};
+use crate::workload::tpcc::statements::{Connection, integer};
 use std::collections::BTreeSet;
 
 /// Orders that it looks at.
@@ -71,6 +72,36 @@ impl Request for StockLevel {
             for item in distinct {
                 session.join::<Stocks>(self.stock_id(item))?;
             }
+        }
+        Ok(Outcome::Commit)
+    }
+
+    fn set(&self) -> u32 {
+        self.district.home.set
+    }
+
+    fn speak(&self, shared: &Shared, server: &mut Connection) -> Result<Outcome> {
+        let [warehouse, district] = at(self.district);
+        let text = "SELECT d_next_o_id FROM district# WHERE d_w_id = ? AND d_id = ?";
+        let next = server.row("select_next_order", text, &[warehouse.clone(), district.clone()])?;
+        let next = integer(&next[0])?;
+        let orders = [next.into(), (next - i64::from(LAST_ORDERS)).into()];
+        let lines = [warehouse.clone(), district].into_iter().chain(orders);
+        if shared.parameters.stock_level == "looped" {
+            let text = "SELECT DISTINCT ol_i_id FROM order_line# WHERE ol_w_id = ? AND ol_d_id = ? AND ol_o_id < ? \
+                        AND ol_o_id >= ?";
+            let items = server.rows("select_items", text, &lines.collect::<Vec<_>>())?;
+            let text = "SELECT COUNT(*) FROM stock# WHERE s_w_id = ? AND s_i_id = ? AND s_quantity < ?";
+            let mut item = items.first().map_or(0.into(), |row| row[0].clone());
+            for _ in &items {
+                let values = [warehouse.clone(), item, self.level.into()];
+                item = server.row("count_stock", text, &values)?.swap_remove(0);
+            }
+        } else {
+            let text = "SELECT COUNT(DISTINCT (s_i_id)) FROM order_line#, stock# WHERE ol_w_id = ? AND ol_d_id = ? \
+                        AND ol_o_id < ? AND ol_o_id >= ? AND s_w_id = ? AND s_i_id = ol_i_id AND s_quantity < ?";
+            let values = lines.chain([warehouse, self.level.into()]);
+            server.read("count_stocks", text, &values.collect::<Vec<_>>())?;
         }
         Ok(Outcome::Commit)
     }
