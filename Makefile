@@ -99,8 +99,9 @@ fuzz-nightly:  ## libFuzzer on one decoder for FUZZ_SECONDS: make fuzz-nightly F
 calibrate-check: $(VENV)/.developer  ## calibrates, then puts simulated beside measured runs; takes minutes
 	$(BIN)/python -m tests.calibration.compare
 
-verify: $(VENV)/.developer  ## the exported files on the real engines
+verify: $(VENV)/.developer  ## the exported files on the real engines, and 20,000 operations of each workload of tables on servers
 	TUNEBENCH_VERIFY=1 $(BIN)/python -m pytest tests/real
+	TUNEBENCH_VERIFY=1 $(CARGO) test --release --manifest-path $(CORE) same_rows
 
 clean:  ## remove what was built
 	rm -rf $(VENV) rust_core/target rust_core/peers/target tuned

@@ -20,7 +20,7 @@ from advisor.calibration.fit import Fit, Observation, fit
 from advisor.core import Core
 from advisor.hardware import calls, hardware
 from advisor.knobs import Engine
-from advisor.real import RealEngine, Server, engine_of, real_spec
+from advisor.real import ProcessCore, RealEngine, Server, engine_of, real_spec
 from advisor.real.server import ENGINE_OF
 from advisor.scale import machine_spec
 from advisor.spec import Spec
@@ -133,7 +133,7 @@ def measure(
         on_run(f"{product}: {load.name}")
         with scratch.folder(directory) as folder:
             spec = _measured(real, load, str(folder), cores)
-            report = bridge.run(spec, cancelled=cancelled, core=core)
+            report = bridge.run(spec, cancelled=cancelled, core=ProcessCore(core))
         version = "{name} {version}".format(**report["product"])
         real_ns = 1e3 * report["metrics"]["cpu_us_per_op"]
         work = _work(product, engine_of(real), load, work_ns, cores, core)

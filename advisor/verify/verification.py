@@ -183,19 +183,22 @@ class _Runs:
         of_disk = shutil.disk_usage(folder).free * DISK_PART / SPACE
         runs = len(self._contenders) * (LEAST_ROUNDS + 1)
         each = 60 * limits.minutes / runs
-        data = limits.data_bytes
+        data, start_s = limits.data_bytes, 0.0
         if data is None:
-            per_byte = self._pilot()
-            of_time = LOAD_PART * each / per_byte
+            start_s, per_byte_s = self._pilot()
+        low, high = SECONDS
+        run_s = max(0.0, each - start_s)
+        # A warm-up may last twice as long as what is measured after it.
+        seconds = limits.seconds or min(high, max(low, (1 - LOAD_PART) * run_s / 3))
+        if data is None:
+            of_time = max(0.0, run_s - 3 * seconds) / per_byte_s
             data = round(max(SMALLEST_BYTES, min(of_time, of_disk, LARGEST_BYTES)))
         scale = Scale.at_most(data, profile.data_bytes)
-        low, high = SECONDS
-        # A warm-up may last twice as long as what is measured after it.
-        seconds = limits.seconds or min(high, max(low, (1 - LOAD_PART) * each / 3))
         return Sizing.of(profile, scale, seconds, str(folder))
 
-    def _pilot(self) -> float:
-        """Seconds that a byte of data takes to be loaded and settled."""
+    def _pilot(self) -> tuple[float, float]:
+        """Seconds that a run takes beside its phases, and those in which a byte of data is loaded
+        and settled."""
         self._say("pilot", self._contenders[0].name, 0)
         data = min(PILOT_BYTES, self._profile.data_bytes)
         scale = Scale.at_most(data, self._profile.data_bytes)
@@ -206,7 +209,9 @@ class _Runs:
         after = math.fsum(
             interval["seconds"] for interval in trial.intervals if interval["phase"] != "load"
         )
-        return max(0.1, trial.wall_seconds - after) / data
+        ended = max((interval["t_s"] for interval in trial.intervals), default=0.0)
+        start_s = max(0.0, trial.wall_seconds - ended)
+        return start_s, max(0.01, ended - after) / data
 
     def _predict(self, sizing: Sizing) -> None:
         for place, one in enumerate(self._contenders):

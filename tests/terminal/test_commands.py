@@ -14,7 +14,10 @@ from typer.testing import CliRunner, Result
 import tui.commands.results as command_of_results
 from advisor import core
 from advisor.calibration import machine
+from advisor.calibration.calls import Calls
+from advisor.calibration.fit import Observation, fit
 from advisor.profile import load, shipped
+from advisor.real import Library, Server
 from advisor.store import Store
 from tests.support.calibration_core import WorkingCore
 from tests.support.drives import PLACE, probed, storage
@@ -537,11 +540,24 @@ def test_a_calibration_is_kept_as_this_machine(
 ) -> None:
     monkeypatch.setattr(core, "load", WorkingCore)
     monkeypatch.setattr(machine, "probe", probed)
+    server = Server("/usr/sbin/mariadbd", "innodb", "mariadb-10.11")
+    library = tmp_library(own_config.parent)
+    monkeypatch.setattr("advisor.real.on_this_machine", lambda: [library, server])
+    asked = []
+
+    def measured(real: Server, *_: object, **__: object) -> Calls:
+        asked.append(real)
+        found = fit([Observation("one load", {"statement": 2.0}, 18_000.0)], {"statement": 9000.0})
+        return Calls("innodb", "InnoDB of MariaDB 10.11", found)
+
+    monkeypatch.setattr(machine, "measure", measured)
     assert "not calibrated" in refused("run", "ycsb-a", "--engine", "lsm", "--simulate")
     told = document("doctor", "--calibrate")
     path = own_config / "tunebench" / "hardware" / "this-machine.toml"
     assert told["file"] == str(path)
     assert set(told["determined"]) <= set(told["work_ns"])
+    assert asked == [server], "not the library, which has assertions"
+    assert told["calls"]["innodb"]["ns"]["statement"] == pytest.approx(9000)
     assert told["storage"]["disks"] == list(PLACE.disks)
     assert told["storage"]["drive"]["random_reads"][0]["mean_us"] == pytest.approx(80)
     found = {one["what"]: one for one in document("doctor")["findings"]}
@@ -552,12 +568,22 @@ def test_a_calibration_is_kept_as_this_machine(
     assert shown.exit_code == 0
     assert f"/var/tmp: {PLACE.words}; direct I/O" in shown.stdout
     assert "12,500/s, 80 µs" in shown.stdout
+    assert "InnoDB of MariaDB 10.11" in shown.stdout
+    assert "is built with assertions" in shown.stderr
     monkeypatch.setattr(core, "load", FakeCore)
     assert document("run", "ycsb-a", "--engine", "lsm", "--simulate")["clock"] == "simulated"
 
 
+def tmp_library(folder: Path) -> Library:
+    """A library whose texts are those of assertions."""
+    path = folder / "librocksdb.so"
+    path.write_bytes(b"!= nullptr\0" * 50)
+    return Library(str(path))
+
+
 def test_a_drive_that_was_not_measured_is_told_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(core, "load", WorkingCore)
+    monkeypatch.setattr("advisor.real.on_this_machine", list)
     unmeasured = storage(unmeasured="tmpfs is memory and has no drive")
     monkeypatch.setattr(machine, "probe", lambda *_: unmeasured)
     shown = invoke("doctor", "--calibrate").stdout
