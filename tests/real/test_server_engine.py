@@ -51,7 +51,14 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 def run(folder: Path, *words: object) -> subprocess.CompletedProcess[str]:
-    asked = command(folder, *words)
+    return carried_out(folder, command(folder, *words))
+
+
+def tunebench(folder: Path, *words: object) -> subprocess.CompletedProcess[str]:
+    return carried_out(folder, [sys.executable, "-m", "tui", *map(str, words)])
+
+
+def carried_out(folder: Path, asked: list[str]) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
         asked, capture_output=True, text=True, env=environment(folder), timeout=300
     )
@@ -148,3 +155,23 @@ def test_no_server_outlives_the_tool(tmp_path: Path, how: signal.Signals) -> Non
             assert not list(tmp_path.glob("tunebench-*")), "a scratch folder stays"
     # The next start removes what a kill left.
     assert run(tmp_path, "--engine", "innodb", "--seconds", 0.1).returncode == 0
+
+
+def test_advice_about_tables_is_verified_on_a_server(tmp_path: Path) -> None:
+    profile = tmp_path / "sysbench.toml"
+    profile.write_text(PROFILE)
+    results = ("--results", tmp_path / "results.duckdb")
+    tuned = tunebench(
+        tmp_path, "tune", profile, "--engine", "btree", "--trials", 3, "--study", "s", *results
+    )
+    assert tuned.returncode == 0, tuned.stderr
+    words = ("verify", "s", "--minutes", 0.1, "--data", "8MiB", "--runners-up", 0, *results)
+    done = tunebench(tmp_path, *words, "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)["verification"]
+    assert "InnoDB of MariaDB" in found["product"]
+    ran = [one for one in found["compared"] if one["real"]]
+    assert len(ran) >= 2, [one["error"] for one in found["compared"]]
+    assert all("ops_per_s" in one["differences"] for one in ran[1:])
+    listed = tunebench(tmp_path, "results", *results)
+    assert "InnoDB of MariaDB" in listed.stdout
