@@ -55,6 +55,9 @@ engine_options! {
         innodb_doublewrite_files: u64 = 1u64, Accepts::Range(1.0, 256.0), unit "files",
             "Batches of pages that may be on their way through the doublewrite area at once; until MySQL 8.0.20, and \
              in MariaDB, it is one.";
+        innodb_server: String = "mariadb", Accepts::Words(&["mariadb", "mysql"]),
+            "Whose InnoDB this is, where they differ: MariaDB writes a fresh page without the doublewrite area and has \
+             clients wait for its page cleaner, MySQL does neither.";
         innodb_use_fdatasync: bool = true, Accepts::Switch,
             "Syncs without the times of files, which fsync commits to the journal of the file system.";
         innodb_io_capacity: u64 = 200u64, Accepts::Range(1.0, 4_294_967_295.0), unit "pages/s",
@@ -175,6 +178,11 @@ impl Options {
     pub fn scan_depth(&self) -> usize {
         let of_round = self.scale.per_second(self.innodb_lru_scan_depth);
         of_round.max(self.innodb_lru_scan_depth.min(2 * REGION_PAGES as u64)) as usize
+    }
+
+    /// Whether this is MySQL's InnoDB, and not MariaDB's.
+    pub fn is_mysql(&self) -> bool {
+        self.innodb_server == "mysql"
     }
 
     /// How a file of the engine is opened: synced as they say.

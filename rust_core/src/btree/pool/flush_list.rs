@@ -73,13 +73,6 @@ impl<'a> Claims<'a> {
     pub fn keep(mut self) -> Vec<u32> {
         std::mem::take(&mut self.frames)
     }
-
-    /// Claims of `count` frames each, in order.
-    pub fn split(self, count: usize) -> impl Iterator<Item = Self> {
-        let list = self.list;
-        let parts = self.keep().chunks(count).map(<[u32]>::to_vec).collect::<Vec<_>>();
-        parts.into_iter().map(move |frames| Self { frames, list })
-    }
 }
 
 impl Drop for Claims<'_> {

@@ -95,7 +95,7 @@ fn what_belongs_to_no_table_is_not_compressed() {
 #[test]
 fn a_batch_writes_each_page_in_its_size_behind_a_doublewrite_of_whole_pages() {
     for neighbors in [0, 2] {
-        let (storage, mut driven) = loaded(&format!("{} flush_neighbors={neighbors}", mixed()), 4000);
+        let (storage, mut driven) = loaded(&format!("{} server=mysql flush_neighbors={neighbors}", mixed()), 4000);
         let before = storage.meters().snapshot();
         let flushed = driven.detail("pages_flushed");
         for n in 0..300 {
