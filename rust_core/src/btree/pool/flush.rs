@@ -36,25 +36,10 @@ impl Copies<'_> {
 }
 
 impl BufferPool {
-    /// Pages of a doublewrite batch, but no more than an eighth of the pool.
-    pub fn batch_pages(&self) -> usize {
-        REGION_PAGES.min(self.frames() / 8)
-    }
-
-    /// Most pages that may be in flight between a job's writes and its install: the rest stay evictable.
-    fn most_in_flight(&self) -> usize {
-        self.frames() / 4
-    }
-
-    /// Whether no more pages should be written before some are completed.
-    pub fn is_full_in_flight(&self) -> bool {
-        self.flush_list.writing() >= self.most_in_flight()
-    }
-
-    /// Dirty frames among the `depth` coldest.
-    pub fn coldest_dirty(&self, depth: usize, limit: usize) -> Vec<u32> {
+    /// The coldest dirty frames that are not being written.
+    fn coldest_dirty(&self, limit: usize) -> Vec<u32> {
         let lru = self.lru.lock();
-        lru.coldest().take(depth).filter(|frame| self.flush_list.is_dirty(*frame)).take(limit).collect()
+        lru.coldest().filter(|frame| self.flush_list.is_idle(*frame)).take(limit).collect()
     }
 
     /// Writes the given frames, as far as they are dirty, with their neighbours, in batches of one doublewrite region.
@@ -73,10 +58,7 @@ impl BufferPool {
         frames: &[u32],
         wait: bool,
     ) -> Result<()> {
-        for group in frames.chunks(self.batch_pages()) {
-            if wait && self.is_full_in_flight() {
-                break;
-            }
+        for group in frames.chunks(REGION_PAGES) {
             let mut chosen = self.with_neighbors(group);
             while !chosen.is_empty() {
                 let copies = self.copy(task, &mut chosen, wait);
@@ -234,19 +216,19 @@ impl BufferPool {
         }
     }
 
-    /// Flushes the coldest dirty page for a client that found no frame at all, as MySQL 5.7 does; false if none could
-    /// be.
+    /// Makes the coldest pages clean for a client that found no frame at all; false if none could be. In MySQL that is
+    /// one page (`buf_flush_single_page_from_LRU`). In MariaDB it would wait for the page cleaner's batch: here it writes
+    /// one itself.
     pub fn flush_tail(&self, task: &mut Task) -> Result<bool> {
         self.complete_written();
-        // If the coldest is latched, the next one.
-        for limit in [1, usize::MAX] {
-            for frame in self.coldest_dirty(usize::MAX, limit) {
-                let batches = self.write_frames(task, &[frame], false)?;
-                if !batches.is_empty() {
-                    self.complete_all(&batches);
-                    self.counters.client_flushes.fetch_add(1, Ordering::Relaxed);
-                    return Ok(true);
-                }
+        let frames = self.coldest_dirty(usize::MAX);
+        for group in frames.chunks(if self.options.is_mysql() { 1 } else { REGION_PAGES }) {
+            // What is latched is left to the next time.
+            let batches = self.write_frames(task, group, false)?;
+            if !batches.is_empty() {
+                self.complete_all(&batches);
+                self.counters.client_flushes.fetch_add(1, Ordering::Relaxed);
+                return Ok(true);
             }
         }
         Ok(false)

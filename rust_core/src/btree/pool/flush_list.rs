@@ -137,6 +137,11 @@ impl FlushList {
         self.is_dirty[frame as usize].load(Ordering::Acquire)
     }
 
+    /// Whether the frame is dirty and not being written.
+    pub fn is_idle(&self, frame: u32) -> bool {
+        self.is_dirty(frame) && self.inner.lock().states.get(frame as usize).is_some_and(|state| !state.writing)
+    }
+
     /// Claims a dirty frame for writing; false if it is clean or being written.
     pub fn claim(&self, frame: u32) -> bool {
         let mut inner = self.inner.lock();

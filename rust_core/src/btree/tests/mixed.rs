@@ -144,7 +144,7 @@ fn the_pool_counts_both_kinds_by_what_they_take() {
 
 #[test]
 fn a_scan_of_either_kind_reads_ahead() {
-    let text = format!("{} read_ahead_threshold=48", mixed());
+    let text = format!("{} read_ahead_threshold=48 lru_scan_depth=8", mixed());
     let storage = Arc::new(MemoryStorage::new(Arc::default()));
     let mut driven = opened(&storage, &text).unwrap();
     for index in [COMPRESSED, WHOLE] {

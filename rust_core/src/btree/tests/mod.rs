@@ -139,6 +139,7 @@ impl Driven {
     fn settle(&mut self) {
         self.engine.begin_settle(&mut self.task).unwrap();
         self.run_jobs().unwrap();
+        assert!(self.engine.is_settled());
     }
 
     fn detail(&self, name: &str) -> f64 {
