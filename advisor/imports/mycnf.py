@@ -106,6 +106,8 @@ class _Found:
         self._redo()
         self._compression()
         self._flushing()
+        if self.product == "mysql" and self.settings[btree.NAME]:
+            self.settings[btree.NAME]["innodb_server"] = "mysql"
         for engine, settings in self.settings.items():
             self.notes += settle(engine, settings)
         return Imported(

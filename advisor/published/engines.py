@@ -76,6 +76,7 @@ INNODB_2016: dict[str, Setting] = {
     "innodb_log_buffer_size": 64 * MIB,
     "innodb_flush_log_at_trx_commit": 2,
     "innodb_doublewrite": True,
+    "innodb_server": "mysql",
     "innodb_use_fdatasync": False,
     "innodb_flush_neighbors": 0,
     "innodb_change_buffering": "all",

@@ -78,6 +78,7 @@ INNODB: dict[str, Setting] = {
     "innodb_flush_log_at_trx_commit": 1,
     "innodb_doublewrite": True,
     "innodb_doublewrite_files": 16,
+    "innodb_server": "mysql",
     "innodb_flush_neighbors": 0,
     "innodb_io_capacity": 2_000,
     "innodb_io_capacity_max": 4_000,

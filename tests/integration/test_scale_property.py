@@ -69,8 +69,8 @@ WORKLOADS: Mapping[str, tuple[Workload, int]] = {
 """With the operations of the largest run: enough to write its data about once, and for more
 than a few compactions in the smallest."""
 
-SIZES = dict.fromkeys(WORKLOADS, 64 * MIB) | {"tpcc": 192 * MIB}
-"""An extent that is begun in each tree of TPC-C would be 12% at 1/8 of 64 MiB."""
+SIZES = dict.fromkeys(WORKLOADS, 64 * MIB) | {"linkbench": 96 * MIB, "tpcc": 192 * MIB}
+"""An extent that is begun in each tree would be 12% of TPC-C at 1/8 of 64 MiB, and 10% of LinkBench."""
 DATA = {
     name: SIZES[name] // (8 * one.unit_bytes) * 8 * one.unit_bytes
     for name, (one, _) in WORKLOADS.items()

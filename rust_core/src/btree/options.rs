@@ -15,6 +15,9 @@ pub const MAX_INDEX_NUMBER: u32 = u32::MAX - 2;
 /// Pages that are written together, and go through the doublewrite area as one batch.
 pub const REGION_PAGES: usize = 128;
 
+/// `BUF_LRU_MIN_LEN`: shorter LRU lists need no eviction.
+const LRU_MIN_LEN: u64 = 256;
+
 /// Least pages at the cold end of the pool that a round may be told to look at.
 const LEAST_SCAN_DEPTH: u64 = 8;
 
@@ -55,6 +58,9 @@ engine_options! {
         innodb_doublewrite_files: u64 = 1u64, Accepts::Range(1.0, 256.0), unit "files",
             "Batches of pages that may be on their way through the doublewrite area at once; until MySQL 8.0.20, and \
              in MariaDB, it is one.";
+        innodb_server: String = "mariadb", Accepts::Words(&["mariadb", "mysql"]),
+            "Whose InnoDB this is, where they differ: MariaDB writes a fresh page without the doublewrite area and has \
+             clients wait for its page cleaner, MySQL does neither.";
         innodb_use_fdatasync: bool = true, Accepts::Switch,
             "Syncs without the times of files, which fsync commits to the journal of the file system.";
         innodb_io_capacity: u64 = 200u64, Accepts::Range(1.0, 4_294_967_295.0), unit "pages/s",
@@ -169,12 +175,39 @@ impl Options {
         self.innodb_old_blocks_time.saturating_mul(self.scale.second_us())
     }
 
-    /// Pages at the cold end that a round looks at. A round that is shorter than a second is one of a smaller pool, of
-    /// which the full depth would be a large part. But clients take frames while a batch is written, which takes as
-    /// long in a small pool as in a large one: never less than two batches free.
+    /// Pages at the cold end of the pool, of which InnoDB counts so many. The pool of a copy is smaller, and so is this;
+    /// but clients take frames while a batch is written, which takes as long in a copy: so never less than two batches
+    /// or a 16th of the pool.
+    pub fn at_cold_end(&self, pages: u64) -> usize {
+        let least = pages.min(2 * REGION_PAGES as u64).min(self.pool_pages() as u64 / 16);
+        self.scale.per_second(pages).max(least) as usize
+    }
+
+    /// Frames that the page cleaner frees pages up to.
     pub fn scan_depth(&self) -> usize {
-        let of_round = self.scale.per_second(self.innodb_lru_scan_depth);
-        of_round.max(self.innodb_lru_scan_depth.min(2 * REGION_PAGES as u64)) as usize
+        self.at_cold_end(self.innodb_lru_scan_depth)
+    }
+
+    /// Pages that one pass over the cold end writes at most in MariaDB, where passes follow one another.
+    pub fn most_of_a_pass(&self) -> usize {
+        self.scale.per_second(self.innodb_io_capacity_max).max(REGION_PAGES as u64) as usize
+    }
+
+    /// `BUF_LRU_MIN_LEN`: length of the LRU list from which on pages are evicted before anybody asks.
+    pub fn lru_min_len(&self) -> usize {
+        self.scale.per_second(LRU_MIN_LEN) as usize
+    }
+
+    /// Pages that a pass leaves in the LRU list: MariaDB's `buf_lru_min_len`; MySQL's is larger than its smallest pools,
+    /// and half of one that is smaller still.
+    pub fn least_lru_len(&self) -> usize {
+        let of_pool = if self.is_mysql() { self.pool_frames() / 2 } else { self.pool_frames() / 20 - 1 };
+        self.lru_min_len().min(of_pool)
+    }
+
+    /// Whether this is MySQL's InnoDB, and not MariaDB's.
+    pub fn is_mysql(&self) -> bool {
+        self.innodb_server == "mysql"
     }
 
     /// How a file of the engine is opened: synced as they say.

@@ -3,18 +3,12 @@
 
 use super::adaptive_flush::{AdaptiveFlush, Sight};
 use super::state::{Background, JOB_PAGES, SECOND_NS, Slot, State, Worker};
-use crate::btree::pool::FlushBatch;
+use crate::btree::options::REGION_PAGES;
+use crate::btree::pool::{FlushBatch, PassLimits};
 use crate::error::Result;
 use crate::task::{Job, JobKind, Task};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-
-/// Assumption: pages that one flush job writes at least, when there is so much to do: a sync should serve several.
-const FEWEST_JOB_PAGES: u64 = 8;
-/// Assumption: a burst of the cleaners is at most this part of the pool, as it comes out of its cold end and its log.
-const BURST_SHARE: u64 = 64;
-/// Shorter LRU lists are not emptied for the free list (`BUF_LRU_MIN_LEN`), except in small pools.
-const LRU_MIN_LEN: usize = 256;
 
 impl Background {
     /// Whether pages that are to come in have to wait for a job that frees frames, which runs or may begin.
@@ -23,7 +17,7 @@ impl Background {
             return false;
         }
         let mut state = self.state.lock();
-        if !state.refill_runs && !state.refill_failed && self.frames_to_free() > 0 {
+        if !state.refill_runs && !state.refill_failed && self.is_short_of(self.pool.options.scan_depth()) {
             state.refill_due = true;
             self.pool.signal.wake();
             return true;
@@ -60,33 +54,16 @@ impl Background {
         }
         let due = pages as f64 / pool.options.rounds_per_second() + state.part_due;
         // What a slow device leaves over is due in the next round, but it does not pile up.
-        let most = pages + self.job_pages();
+        let most = pages + JOB_PAGES;
         (state.pages_due, state.part_due) = ((state.pages_due + due as u64).min(most), due.fract());
-        state.worth_a_burst = pages.min(self.burst_pages());
+        state.worth_a_burst = pages.min(JOB_PAGES);
         if pages == 0 {
             state.pages_due = 0;
         }
-        (state.refill_due, state.refill_failed) = (true, false);
+        // MariaDB's cleaner sleeps on while nothing is to be flushed, unless frames run short.
+        state.refill_due |= pages > 0 || pool.options.is_mysql();
+        state.refill_failed = false;
         self.note_merges(state, now_ns);
-    }
-
-    /// Frames that the cleaner keeps free: the scan depth of a round, but no more than a 16th of the pool.
-    fn free_target(&self) -> usize {
-        self.pool.options.scan_depth().min(self.pool.options.pool_pages() / 16)
-    }
-
-    fn job_pages(&self) -> u64 {
-        // All jobs together may have a quarter of the pool in flight.
-        let cleaners = self.pool.options.innodb_page_cleaners;
-        (self.pool.frames() as u64 / 4 / cleaners).clamp(FEWEST_JOB_PAGES, JOB_PAGES)
-    }
-
-    /// Pages that the cleaners should have to write at a time. InnoDB's write what a second asks for as fast as they
-    /// can, each a batch, and reads and commits wait behind that. Where the second is a few milliseconds it asks for a
-    /// few pages, behind which nobody waits, so here several of them are written together.
-    fn burst_pages(&self) -> u64 {
-        let one = self.job_pages();
-        (self.pool.frames() as u64 / BURST_SHARE).clamp(one, one * self.pool.options.innodb_page_cleaners)
     }
 
     /// Flush jobs at a time: no more than can write, and one that has its pages ready.
@@ -96,18 +73,25 @@ impl Background {
         if options.innodb_doublewrite { cleaners.min(options.innodb_doublewrite_files + 1) } else { cleaners }
     }
 
-    fn frames_to_free(&self) -> usize {
+    /// Whether fewer frames than these are free though the list has pages to spare.
+    fn is_short_of(&self, frames: usize) -> bool {
         let lru = self.pool.lru.lock();
-        let spare = lru.len().saturating_sub(LRU_MIN_LEN.min(self.pool.frames() / 2));
-        self.free_target().saturating_sub(self.pool.frames_left(lru.free_len())).min(spare)
+        lru.len() > self.pool.options.least_lru_len() && self.pool.frames_left(lru.free_len()) < frames
     }
 
-    /// Frames that a refill frees, no more than a batch. In a round that is shorter than a second few are missing, but
-    /// as a batch of InnoDB's this one should be full.
-    fn frames_worth_a_refill(&self, is_short: bool) -> usize {
-        let batch = self.pool.batch_pages();
-        let most = self.frames_to_free().min(batch);
-        if is_short || most >= batch.min(self.free_target() / 2) { most } else { 0 }
+    /// Whether MariaDB's cleaner frees pages though its second is not over (`need_LRU_eviction`).
+    fn needs_eviction(&self) -> bool {
+        let options = &self.pool.options;
+        let lru = self.pool.lru.lock();
+        !options.is_mysql()
+            && lru.len() > options.lru_min_len()
+            && self.pool.frames_left(lru.free_len()) < options.scan_depth() / 2
+    }
+
+    /// Pages that a pass which begins may write, and in MySQL look at.
+    fn pages_of_a_pass(&self) -> usize {
+        let options = &self.pool.options;
+        if options.is_mysql() { options.scan_depth().min(self.pool.lru.lock().len()) } else { options.most_of_a_pass() }
     }
 
     /// Pages of those that are due, for a batch that has room for so many more.
@@ -122,44 +106,78 @@ impl Background {
     pub(super) fn next_flush(self: &Arc<Self>, state: &mut State) -> Option<FlushJob> {
         let options = &self.pool.options;
         let idle = self.idle_dirty();
-        // Whoever has a burst to write already need not ask.
-        let hurries = state.pages_due < self.burst_pages() && options.innodb_flush_sync && self.hurries();
+        // Whoever has a batch to write already need not ask.
+        let hurries = state.pages_due < JOB_PAGES && options.innodb_flush_sync && self.hurries();
         if state.settling {
             state.pages_due = idle;
-        } else if hurries && state.pages_due < self.job_pages() {
+        } else if hurries {
             let pages = AdaptiveFlush::pages_in_a_hurry(options, self.pages_before_target(&state.adaptive_flush));
-            state.pages_due = pages.max(self.job_pages());
+            state.pages_due = pages.max(JOB_PAGES);
         }
         state.pages_due = state.pages_due.min(idle);
         let begins = state.settling || hurries || state.pages_due >= state.worth_a_burst.min(idle);
         state.bursting = state.pages_due > 0 && (state.bursting || begins);
         let is_short = self.pool.short_of_frames.swap(false, Ordering::AcqRel);
-        state.refill_due |= is_short;
+        state.refill_due |= is_short || (!state.refill_failed && self.needs_eviction());
         if state.flush_jobs >= self.most_flush_jobs() {
             return None;
         }
-        let refill = if state.refill_due && !state.refill_runs { self.frames_worth_a_refill(is_short) } else { 0 };
-        state.refill_due &= state.refill_runs;
-        let pages = if refill == 0 && state.bursting { state.pages_due.min(self.job_pages()) } else { 0 };
-        if refill == 0 && (pages == 0 || self.pool.is_full_in_flight()) {
+        let begins = state.refill_due && state.pass_left.is_none() && !state.refill_runs;
+        if begins {
+            state.refill_due = false;
+            state.pass_left = self.is_short_of(options.scan_depth()).then(|| self.pages_of_a_pass());
+        }
+        let pass =
+            state.pass_left.filter(|_| !state.refill_runs).map(|left| Pass { begins, left, written: Vec::new() });
+        let pages = if pass.is_none() && state.bursting { state.pages_due.min(JOB_PAGES) } else { 0 };
+        if pass.is_none() && pages == 0 {
             return None;
         }
         state.pages_due -= pages;
         state.flush_jobs += 1;
-        state.refill_runs |= refill > 0;
-        let slot = self.slot(Worker::PageCleaner { refill: refill > 0 });
-        Some(FlushJob { slot, pages: pages as usize, refill, freed: 0, batches: Vec::new() })
+        state.refill_runs |= pass.is_some();
+        let slot = self.slot(Worker::PageCleaner { refill: pass.is_some() });
+        Some(FlushJob { slot, pages: pages as usize, pass, batches: Vec::new() })
     }
 }
 
-/// Makes room at the cold end of the pool, and writes the oldest dirty pages.
+/// A pass over the cold end of the pool, as far as it has come.
+struct Pass {
+    begins: bool,
+    /// Pages that it may still write, and in MySQL look at.
+    left: usize,
+    /// Frames that the job wrote for it.
+    written: Vec<u32>,
+}
+
+/// One batch: makes room at the cold end of the pool, and writes the oldest dirty pages.
 pub struct FlushJob {
     slot: Slot,
     pages: usize,
-    /// Frames to free.
-    refill: usize,
-    freed: usize,
+    pass: Option<Pass>,
     batches: Vec<Arc<FlushBatch>>,
+}
+
+impl FlushJob {
+    /// Goes on with the pass, by a batch of dirty pages at most.
+    fn pass_cold_end(background: &Background, pass: &mut Pass, task: &mut Task) {
+        let (pool, options) = (&background.pool, &background.pool.options);
+        let limits = PassLimits {
+            free: options.scan_depth(),
+            least_len: options.least_lru_len(),
+            dirty: pass.left.min(REGION_PAGES),
+            pages: if options.is_mysql() { pass.left } else { usize::MAX },
+        };
+        let passed = pool.pass_cold_end(task, pass.begins, limits);
+        let gone = passed.dirty.len() + if options.is_mysql() { passed.freed } else { 0 };
+        pass.left -= gone.min(pass.left);
+        let ends = passed.ends || pass.left == 0;
+        let mut state = background.state.lock();
+        state.pass_left = (!ends).then_some(pass.left);
+        state.refill_failed = pass.begins && passed.freed == 0 && passed.dirty.is_empty();
+        drop(state);
+        pass.written = passed.dirty;
+    }
 }
 
 impl Job for FlushJob {
@@ -170,12 +188,11 @@ impl Job for FlushJob {
     fn run(&mut self, task: &mut Task) -> Result<()> {
         let background = &self.slot.background;
         let pool = &background.pool;
-        // In the order of the list: a clean page does not go because the colder ones behind it are dirty.
-        self.freed = pool.free_clean_pages(task, self.refill);
-        self.refill -= self.freed;
-        let mut frames = pool.coldest_dirty(self.refill, self.refill);
-        if self.slot.is_refill() {
-            self.pages = background.take_due(pool.batch_pages().saturating_sub(frames.len()));
+        let mut frames = Vec::new();
+        if let Some(pass) = &mut self.pass {
+            Self::pass_cold_end(background, pass, task);
+            frames.extend(&pass.written);
+            self.pages = background.take_due(REGION_PAGES - frames.len());
         }
         let oldest = pool.flush_list.reserve_oldest(self.pages);
         self.pages = 0;
@@ -187,12 +204,11 @@ impl Job for FlushJob {
         let background = &self.slot.background;
         let pool = &background.pool;
         pool.complete_all(&self.batches);
-        // Batch by batch, until there are as many as there should be.
-        if self.slot.is_refill() {
-            let freed = self.freed + pool.free_clean_pages(task, self.refill);
-            let mut state = background.state.lock();
-            state.refill_due |= freed > 0;
-            state.refill_failed = freed == 0;
+        // In MariaDB the next pass finds them clean.
+        if let Some(pass) = &self.pass
+            && pool.options.is_mysql()
+        {
+            pool.free_written(task, &pass.written);
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! The state of background work: when what is due, and which jobs run.
 
 use super::adaptive_flush::AdaptiveFlush;
+use crate::btree::options::REGION_PAGES;
 use crate::btree::pool::BufferPool;
 use crate::btree::space::Spaces;
 use crate::btree::tree::ChangeBuffer;
@@ -10,8 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A second of the clock: what InnoDB does once in one, however long a round of the cleaner is.
 pub const SECOND_NS: u64 = 1_000_000_000;
-/// Pages that one flush job writes at most: few enough that they soon count as clean.
-pub const JOB_PAGES: u64 = 128;
+/// Pages that one flush job writes at most: a doublewrite batch.
+pub const JOB_PAGES: u64 = REGION_PAGES as u64;
 
 /// When what is due, what of it runs, and what earlier rounds have seen.
 #[derive(Debug, Default)]
@@ -31,6 +32,8 @@ pub struct State {
     pub(super) refill_due: bool,
     pub(super) flush_jobs: u64,
     pub(super) refill_runs: bool,
+    /// What a pass over the cold end that has begun may still write; none if none has.
+    pub(super) pass_left: Option<usize>,
     /// The last refill found no frame that it could free: all were in use, or being written.
     pub(super) refill_failed: bool,
     pub(super) log_runs: bool,
@@ -63,7 +66,7 @@ pub struct Background {
 /// Whose job it is, by InnoDB's threads.
 #[derive(Debug, Clone, Copy)]
 pub enum Worker {
-    /// Writes pages; with `refill`, for the free list first.
+    /// Writes pages; with `refill`, those of a pass over the cold end first.
     PageCleaner {
         refill: bool,
     },
@@ -77,13 +80,6 @@ pub enum Worker {
 pub struct Slot {
     pub(super) background: Arc<Background>,
     worker: Worker,
-}
-
-impl Slot {
-    /// Whether the job is the one that refills the free list.
-    pub(super) fn is_refill(&self) -> bool {
-        matches!(self.worker, Worker::PageCleaner { refill: true })
-    }
 }
 
 impl Drop for Slot {

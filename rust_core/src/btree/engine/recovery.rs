@@ -9,7 +9,7 @@
 //! A crash anywhere in between leaves the old checkpoint, and recovery begins again.
 
 use super::files::{AT_INSTANCE, create, is_new, open_doublewrite, wanted_header};
-use super::replay::{Batch, Replay};
+use super::replay::{Batch, Replay, made_anew};
 use crate::btree::log::{
     BLOCK, Checkpoint, Doublewrite, Header, PAYLOAD, Redo, RedoOp, frames_in, read_frames, read_header,
 };
@@ -145,7 +145,8 @@ impl Opening<'_> {
         let end = from + bytes.len() as u64;
         let log = self.log(file.clone(), header, Checkpoint { lsn: end, reach: end, ..Checkpoint::default() });
         let pool = self.pool(files, area, &Arc::new(log));
-        let mut replay = Replay { header, pool: &pool, layout: self.layout, batches: BTreeMap::new() };
+        let (batches, made_anew) = (BTreeMap::new(), made_anew(frames_in(bytes, from)));
+        let mut replay = Replay { header, pool: &pool, layout: self.layout, batches, made_anew };
         for (lsn, end, payload) in frames_in(bytes, from) {
             replay.frame(task, lsn, end, payload)?;
         }

@@ -10,7 +10,7 @@ use crate::cost::Work;
 use crate::engine::KeyLayout;
 use crate::error::{Error, Result};
 use crate::task::Task;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A batch found in the log.
 pub struct Batch {
@@ -24,6 +24,9 @@ pub struct Replay<'a> {
     pub(super) pool: &'a BufferPool,
     pub(super) layout: KeyLayout,
     pub(super) batches: BTreeMap<u64, Batch>,
+    /// For each page, the end of the last frame that makes all of it anew. What is logged before does not matter, and
+    /// the page need not be whole for it.
+    pub(super) made_anew: BTreeMap<u32, u64>,
 }
 
 /// A page of the frame that is being replayed.
@@ -39,6 +42,28 @@ fn broken(header: Header, lsn: u64, what: &str) -> Error {
     Error::corruption(REDO_FILE, offset_of(header, lsn), format!("the frame with LSN {lsn} {what}"))
 }
 
+fn is_image(op: &RedoOp) -> bool {
+    matches!(op, RedoOp::Image { .. } | RedoOp::ZipPageCompress { .. })
+}
+
+/// For each page, the end of the last frame that makes all of it anew: whose first record of the page is an image.
+pub fn made_anew<'f>(frames: impl Iterator<Item = (u64, u64, &'f [u8])>) -> BTreeMap<u32, u64> {
+    let mut made_anew = BTreeMap::new();
+    for (_, end, mut payload) in frames {
+        let mut changed = BTreeSet::new();
+        while let Some((op, rest)) = RedoOp::decode(payload) {
+            payload = rest;
+            if let Some(page_no) = op.page()
+                && changed.insert(page_no)
+                && is_image(&op)
+            {
+                made_anew.insert(page_no, end);
+            }
+        }
+    }
+    made_anew
+}
+
 impl<'a> Replay<'a> {
     /// Replays a frame on those of its pages that are older than it.
     pub(super) fn frame(&mut self, task: &mut Task, lsn: u64, end: u64, mut payload: &[u8]) -> Result<()> {
@@ -49,6 +74,9 @@ impl<'a> Replay<'a> {
             task.charge(Work::Record, 1);
             self.note(lsn, &op)?;
             let Some(page_no) = op.page() else { continue };
+            if self.made_anew.get(&page_no).is_some_and(|anew| end < *anew) {
+                continue;
+            }
             let known = held.iter().position(|one| one.page.page_no() == page_no);
             let index = known.unwrap_or(held.len());
             if known.is_none() {
@@ -90,10 +118,9 @@ impl<'a> Replay<'a> {
     }
 
     fn fetch(&self, task: &mut Task, page_no: u32, end: u64, op: &RedoOp) -> Result<Replayed<'a>> {
-        let is_image = matches!(op, RedoOp::Image { .. } | RedoOp::ZipPageCompress { .. });
         let page = match self.pool.write_resident(task, page_no) {
             Some(page) => page,
-            None if is_image => self.pool.write_for_image(task, page_no, end)?,
+            None if is_image(op) => self.pool.write_for_image(task, page_no, end)?,
             None => self.pool.write_for_recovery(task, page_no)?,
         };
         let skip = page.view().lsn() >= end;

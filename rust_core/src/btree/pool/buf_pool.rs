@@ -206,6 +206,18 @@ impl BufferPool {
         self.frames[frame as usize].page_hint.load(Ordering::Acquire)
     }
 
+    /// Dirty pages of which no write has begun since they were made.
+    #[cfg(test)]
+    pub fn fresh_pages(&self) -> Vec<u32> {
+        let is_fresh = |frame: &u32| self.frames[*frame as usize].is_fresh.load(Ordering::Relaxed);
+        self.flush_list
+            .oldest_frames(usize::MAX)
+            .iter()
+            .filter(|frame| is_fresh(frame))
+            .map(|f| self.page_hint(*f))
+            .collect()
+    }
+
     /// Reads a frame's page under its latch, if that is free.
     pub fn with_frame<R>(&self, frame: u32, f: impl FnOnce(&[u8]) -> R) -> Option<R> {
         self.with_body(frame, false, |_, body| body.has_page().then(|| f(&body.bytes))).flatten()

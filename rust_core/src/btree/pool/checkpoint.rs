@@ -1,6 +1,7 @@
 //! How far the page files have come: flushing for room in the log or for everything, and the checkpoint behind it.
 
 use super::buf_pool::BufferPool;
+use crate::btree::options::REGION_PAGES;
 use crate::error::Result;
 use crate::task::Task;
 
@@ -23,7 +24,7 @@ impl BufferPool {
     pub fn flush_all(&self, task: &mut Task) -> Result<()> {
         self.complete_written();
         loop {
-            let frames = self.flush_list.oldest_frames(self.batch_pages());
+            let frames = self.flush_list.oldest_frames(REGION_PAGES);
             if frames.is_empty() {
                 return Ok(());
             }

@@ -10,7 +10,7 @@ use parking_lot::RwLockWriteGuard;
 use std::sync::atomic::Ordering;
 
 /// `BUF_LRU_SEARCH_SCAN_THRESHOLD`: pages at the cold end among which a client looks for a clean one.
-const SEARCH_DEPTH: usize = 100;
+const SEARCH_DEPTH: u64 = 100;
 
 /// Where a frame without a flush may come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,16 +23,34 @@ pub enum Source {
     Anywhere,
 }
 
-/// Pages at the cold end of a pool that a client looks at: never so many that they are the hot ones.
-fn search_depth(frames: usize) -> usize {
-    SEARCH_DEPTH.min(frames / 16)
+/// How far a pass over the cold end goes.
+#[derive(Debug, Clone, Copy)]
+pub struct PassLimits {
+    /// Free frames that end the pass.
+    pub free: usize,
+    /// Pages that stay in the list.
+    pub least_len: usize,
+    /// Dirty pages that one step finds.
+    pub dirty: usize,
+    /// Pages of both kinds.
+    pub pages: usize,
+}
+
+/// What a step of a pass has done.
+#[derive(Debug, Default)]
+pub struct Passed {
+    pub freed: usize,
+    /// Frames to be written, from the cold end on.
+    pub dirty: Vec<u32>,
+    /// The pass has come to a limit other than that of dirty pages.
+    pub ends: bool,
 }
 
 impl BufferPool {
     /// Takes the coldest clean page out of its frame, which stays in the list.
     pub fn evict_coldest(&self, lru: &mut Lru, from: Source) -> Option<(u32, RwLockWriteGuard<'_, Body>)> {
         if from != Source::Anywhere {
-            let depth = search_depth(self.frames());
+            let depth = self.options.at_cold_end(SEARCH_DEPTH);
             return lru.coldest().take(depth).find_map(|frame| Some((frame, self.try_evict(frame)?)));
         }
         let is_dirty = |frame| self.flush_list.is_dirty(frame);
@@ -45,7 +63,7 @@ impl BufferPool {
             return None;
         }
         let mut guard = self.frames[frame as usize].latch.try_write()?;
-        if self.flush_list.is_dirty(frame) {
+        if self.flush_list.is_dirty(frame) || guard.page_no == NO_PAGE {
             return None;
         }
         self.keep_ibuf_bits(&guard);
@@ -60,27 +78,60 @@ impl BufferPool {
     pub fn has_frame_at_hand(&self) -> bool {
         let lru = self.lru.lock();
         let is_clean = |frame: u32| !self.flush_list.is_dirty(frame);
-        self.frames_left(lru.free_len()) > 0 || lru.coldest().take(search_depth(self.frames())).any(is_clean)
+        self.frames_left(lru.free_len()) > 0 || lru.coldest().take(self.options.at_cold_end(SEARCH_DEPTH)).any(is_clean)
     }
 
-    /// Moves the clean pages among the `depth` coldest to the free list, and returns how many those are.
-    pub fn free_clean_pages(&self, task: &mut Task, depth: usize) -> usize {
+    /// One step of a pass of the page cleaner over the cold end, where it begins or where the last one ended: frees what
+    /// is clean, and finds what is dirty. Clean pages behind dirty ones go as well (`buf_flush_LRU_list_batch`).
+    pub fn pass_cold_end(&self, task: &mut Task, begins: bool, limits: PassLimits) -> Passed {
         let mut lru = self.lru.lock();
-        if self.has_zip_tables() {
-            let wanted = self.frames_left(lru.free_len()) + depth;
-            while self.frames_left(lru.free_len()) < wanted && self.reclaim(&mut lru, Source::ColdEnd) {
+        if begins {
+            while self.frames_left(lru.free_len()) < limits.free && self.drops_page(&lru) && self.drop_coldest_page() {
                 task.charge(Work::PageTouch, 1);
             }
-            return depth.min((self.frames_left(lru.free_len()) + depth).saturating_sub(wanted));
+            lru.begin_pass();
         }
-        let victims = lru.coldest().take(depth).filter(|frame| self.try_evict(*frame).is_some());
-        let victims = victims.collect::<Vec<_>>();
-        for frame in &victims {
-            lru.remove(*frame);
-            lru.give_free(*frame);
+        let mut passed = Passed::default();
+        passed.ends = loop {
+            let is_enough = self.frames_left(lru.free_len()) >= limits.free || lru.len() <= limits.least_len;
+            if is_enough || passed.freed + passed.dirty.len() >= limits.pages {
+                break true;
+            }
+            let Some(frame) = lru.passed() else { break true };
+            if self.flush_list.is_idle(frame) {
+                if passed.dirty.len() >= limits.dirty {
+                    break false;
+                }
+                passed.dirty.push(frame);
+            } else if self.free_if_clean(&mut lru, frame) {
+                passed.freed += 1;
+                // The pass stands at the next one.
+                continue;
+            }
+            lru.pass_on();
+        };
+        task.charge(Work::PageTouch, passed.freed as u64);
+        passed
+    }
+
+    /// Frees the frames that are clean of those that were written for it.
+    pub fn free_written(&self, task: &mut Task, frames: &[u32]) -> usize {
+        let mut lru = self.lru.lock();
+        let freed = frames.iter().filter(|frame| self.free_if_clean(&mut lru, **frame)).count();
+        task.charge(Work::PageTouch, freed as u64);
+        freed
+    }
+
+    /// Takes a clean page out of its frame, which joins the free ones. The caller holds the lock of the list.
+    fn free_if_clean(&self, lru: &mut Lru, frame: u32) -> bool {
+        let Some(mut guard) = self.try_evict(frame) else { return false };
+        lru.remove(frame);
+        if self.has_zip_tables() {
+            self.empty(frame, &mut guard);
         }
-        task.charge(Work::PageTouch, victims.len() as u64);
-        victims.len()
+        drop(guard);
+        lru.give_free(frame);
+        true
     }
 
     /// Whether the pool never had to let a page go.

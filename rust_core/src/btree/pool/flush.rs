@@ -5,7 +5,7 @@ use super::flush_batch::FlushBatch;
 use super::flush_list::Claims;
 use crate::btree::options::{Options, REGION_PAGES};
 use crate::btree::page::{EXTENT_PAGES, Kind, NO_PAGE, View};
-use crate::btree::space::{BLOCK_BYTES, FilSystem};
+use crate::btree::space::BLOCK_BYTES;
 use crate::cost::Work;
 use crate::error::Result;
 use crate::metrics::Purpose;
@@ -14,34 +14,32 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Copies of claimed pages, by page number.
+/// Copies of claimed pages. Those of fresh ones are apart: they need no doublewrite.
 struct Copies<'a> {
-    pages: Vec<u32>,
+    fresh: Images,
+    others: Images,
     claims: Claims<'a>,
-    images: Vec<u8>,
     newest_lsn: u64,
 }
 
+/// Pages by page number, and their images, one behind the other.
+#[derive(Default)]
+struct Images {
+    pages: Vec<u32>,
+    bytes: Vec<u8>,
+}
+
+impl Copies<'_> {
+    fn len(&self) -> usize {
+        self.fresh.pages.len() + self.others.pages.len()
+    }
+}
+
 impl BufferPool {
-    /// Pages of a doublewrite batch, but no more than an eighth of the pool.
-    pub fn batch_pages(&self) -> usize {
-        REGION_PAGES.min(self.frames() / 8)
-    }
-
-    /// Most pages that may be in flight between a job's writes and its install: the rest stay evictable.
-    fn most_in_flight(&self) -> usize {
-        self.frames() / 4
-    }
-
-    /// Whether no more pages should be written before some are completed.
-    pub fn is_full_in_flight(&self) -> bool {
-        self.flush_list.writing() >= self.most_in_flight()
-    }
-
-    /// Dirty frames among the `depth` coldest.
-    pub fn coldest_dirty(&self, depth: usize, limit: usize) -> Vec<u32> {
+    /// The coldest dirty frames that are not being written.
+    fn coldest_dirty(&self, limit: usize) -> Vec<u32> {
         let lru = self.lru.lock();
-        lru.coldest().take(depth).filter(|frame| self.flush_list.is_dirty(*frame)).take(limit).collect()
+        lru.coldest().filter(|frame| self.flush_list.is_idle(*frame)).take(limit).collect()
     }
 
     /// Writes the given frames, as far as they are dirty, with their neighbours, in batches of one doublewrite region.
@@ -60,15 +58,12 @@ impl BufferPool {
         frames: &[u32],
         wait: bool,
     ) -> Result<()> {
-        for group in frames.chunks(self.batch_pages()) {
-            if wait && self.is_full_in_flight() {
-                break;
-            }
+        for group in frames.chunks(REGION_PAGES) {
             let mut chosen = self.with_neighbors(group);
             while !chosen.is_empty() {
                 let copies = self.copy(task, &mut chosen, wait);
-                for part in copies.into_regions(&self.files) {
-                    batches.push(self.write_copies(task, part)?);
+                if copies.len() > 0 {
+                    batches.push(self.write_copies(task, copies)?);
                 }
             }
         }
@@ -95,21 +90,24 @@ impl BufferPool {
         chosen
     }
 
-    /// Claims and copies what it can of the chosen pages, and leaves the others chosen: with `wait`, those whose latch
-    /// is taken, unless it has nothing else. While it holds claims, it waits for no latch, because the latch's owner
+    /// Claims and copies what it can of the chosen pages, no more than a batch, and leaves the others chosen: with
+    /// `wait`, also those whose latch is taken, unless it has nothing else. While it holds claims, it waits for no latch, because the latch's owner
     /// may wait for one of the claimed frames.
     fn copy(&self, task: &mut Task, chosen: &mut BTreeMap<u32, u32>, wait: bool) -> Copies<'_> {
-        let images = Vec::with_capacity(chosen.len() * self.files.system().slot_bytes());
-        let mut copies = Copies { pages: Vec::new(), claims: Claims::new(&self.flush_list), images, newest_lsn: 0 };
+        let claims = Claims::new(&self.flush_list);
+        let mut copies = Copies { fresh: Images::default(), others: Images::default(), claims, newest_lsn: 0 };
         let take = |copies: &mut Copies, frame: u32, wait: bool| {
             if !copies.claims.claim(frame) {
                 return true;
             }
             let copied = self.with_body(frame, wait, |page_no, body| {
-                let start = copies.images.len();
-                copies.pages.push(page_no);
-                body.append_stored(&mut copies.images);
-                copies.newest_lsn = copies.newest_lsn.max(View(&copies.images[start..]).lsn());
+                let is_fresh = self.frames[frame as usize].is_fresh.swap(false, Ordering::Relaxed);
+                let skips = is_fresh && !self.options.is_mysql();
+                let images = if skips { &mut copies.fresh } else { &mut copies.others };
+                let start = images.bytes.len();
+                images.pages.push(page_no);
+                body.append_stored(&mut images.bytes);
+                copies.newest_lsn = copies.newest_lsn.max(View(&images.bytes[start..]).lsn());
                 self.flush_list.copied(frame);
             });
             if copied.is_none() {
@@ -117,19 +115,22 @@ impl BufferPool {
             }
             copied.is_some()
         };
-        chosen.retain(|_, frame| !take(&mut copies, *frame, false) && wait);
-        if copies.pages.is_empty()
+        chosen.retain(|_, frame| {
+            let is_full = copies.len() == REGION_PAGES;
+            is_full || (!take(&mut copies, *frame, false) && wait)
+        });
+        if copies.len() == 0
             && let Some((_, frame)) = chosen.pop_first()
         {
             take(&mut copies, frame, true);
         }
-        task.charge(Work::CopyByte, copies.images.len() as u64);
-        task.charge(Work::PageTouch, copies.pages.len() as u64);
+        task.charge(Work::CopyByte, (copies.fresh.bytes.len() + copies.others.bytes.len()) as u64);
+        task.charge(Work::PageTouch, copies.len() as u64);
         copies
     }
 
     fn write_copies(&self, task: &mut Task, copies: Copies) -> Result<Arc<FlushBatch>> {
-        let count = copies.pages.len() as u64;
+        let count = copies.len() as u64;
         self.unzip_lru.lock().note_io(count);
         let claims = self.write_durably(task, copies).inspect_err(|error| self.poison.set(error))?;
         let batch = Arc::new(FlushBatch { frames: claims.keep(), completed: AtomicBool::new(false) });
@@ -139,28 +140,42 @@ impl BufferPool {
         Ok(batch)
     }
 
+    /// Writes the log that the pages need, and then the pages; fresh ones at once, as recovery makes one that is torn
+    /// from the log alone.
     fn write_durably<'a>(&self, task: &mut Task, mut copies: Copies<'a>) -> Result<Claims<'a>> {
         self.poison.check()?;
         self.redo.ensure_durable(task, copies.newest_lsn)?;
-        let mut stored = Vec::with_capacity(copies.pages.len());
-        let mut rest = &mut copies.images[..];
-        for page_no in &copies.pages {
-            let file = self.files.of_page(*page_no);
-            let (image, behind) = rest.split_at_mut(file.slot_bytes());
-            stored.push(file.init_for_writing(task, image)?);
-            rest = behind;
-        }
+        let stored = self.init_for_writing(task, &mut copies.fresh)?;
+        self.write_in_place(task, &copies.fresh, &stored)?;
+        let stored = self.init_for_writing(task, &mut copies.others)?;
+        let Copies { fresh, others, claims, .. } = copies;
+        let in_place = |task: &mut Task| {
+            self.write_in_place(task, &others, &stored)?;
+            self.files.sync(task, &[&fresh.pages[..], &others.pages].concat())
+        };
         match &self.doublewrite {
-            Some(area) => area.guard(task, &self.files, (&copies.pages, &copies.images), |task| {
-                self.write_in_place(task, &copies, &stored)
-            }),
-            None => self.write_in_place(task, &copies, &stored),
+            Some(area) if !others.pages.is_empty() => {
+                area.guard(task, &self.files, (&others.pages, &others.bytes), in_place)
+            }
+            _ => in_place(task),
         }?;
-        Ok(copies.claims)
+        Ok(claims)
     }
 
-    fn write_in_place(&self, task: &mut Task, copies: &Copies, stored: &[usize]) -> Result<()> {
-        let images = self.files.images(&copies.pages, &copies.images).collect::<Vec<_>>();
+    /// Makes images ready for their files. Returns how many bytes of each are stored.
+    fn init_for_writing(&self, task: &mut Task, images: &mut Images) -> Result<Vec<usize>> {
+        let mut rest = &mut images.bytes[..];
+        let init = |page_no: &u32| {
+            let file = self.files.of_page(*page_no);
+            let (image, behind) = std::mem::take(&mut rest).split_at_mut(file.slot_bytes());
+            rest = behind;
+            file.init_for_writing(task, image)
+        };
+        images.pages.iter().map(init).collect()
+    }
+
+    fn write_in_place(&self, task: &mut Task, copies: &Images, stored: &[usize]) -> Result<()> {
+        let images = self.files.images(&copies.pages, &copies.bytes).collect::<Vec<_>>();
         let (mut first, mut start, mut end) = (0, 0, 0);
         for (n, (&page_no, &stored)) in copies.pages.iter().zip(stored).enumerate() {
             self.table.entry(page_no).writing(stored / BLOCK_BYTES);
@@ -172,10 +187,10 @@ impl BufferPool {
             if is_whole && adjoins && images.get(n + 1).is_some_and(|next| purpose_of(View(next)) == purpose) {
                 continue;
             }
-            file.write(task, purpose, copies.pages[first], &copies.images[start..end], stored)?;
+            file.write(task, purpose, copies.pages[first], &copies.bytes[start..end], stored)?;
             (first, start) = (n + 1, end);
         }
-        self.files.sync(task, &copies.pages)
+        Ok(())
     }
 
     /// Counts the pages of a batch as clean.
@@ -201,39 +216,22 @@ impl BufferPool {
         }
     }
 
-    /// Flushes the coldest dirty page for a client that found no frame at all, as MySQL 5.7 does; false if none could
-    /// be.
+    /// Makes the coldest pages clean for a client that found no frame at all; false if none could be. In MySQL that is
+    /// one page (`buf_flush_single_page_from_LRU`). In MariaDB it would wait for the page cleaner's batch: here it writes
+    /// one itself.
     pub fn flush_tail(&self, task: &mut Task) -> Result<bool> {
         self.complete_written();
-        // If the coldest is latched, the next one.
-        for limit in [1, usize::MAX] {
-            for frame in self.coldest_dirty(usize::MAX, limit) {
-                let batches = self.write_frames(task, &[frame], false)?;
-                if !batches.is_empty() {
-                    self.complete_all(&batches);
-                    self.counters.client_flushes.fetch_add(1, Ordering::Relaxed);
-                    return Ok(true);
-                }
+        let frames = self.coldest_dirty(usize::MAX);
+        for group in frames.chunks(if self.options.is_mysql() { 1 } else { REGION_PAGES }) {
+            // What is latched is left to the next time.
+            let batches = self.write_frames(task, group, false)?;
+            if !batches.is_empty() {
+                self.complete_all(&batches);
+                self.counters.client_flushes.fetch_add(1, Ordering::Relaxed);
+                return Ok(true);
             }
         }
         Ok(false)
-    }
-}
-
-impl Copies<'_> {
-    fn into_regions(self, files: &FilSystem) -> Vec<Self> {
-        if self.pages.len() <= REGION_PAGES {
-            return if self.pages.is_empty() { Vec::new() } else { vec![self] };
-        }
-        let Self { pages, claims, images, newest_lsn } = self;
-        let mut rest = &images[..];
-        let parts = pages.chunks(REGION_PAGES).zip(claims.split(REGION_PAGES));
-        let part = |(pages, claims): (&[u32], _)| {
-            let (images, behind) = rest.split_at(files.bytes_of(pages));
-            rest = behind;
-            Self { pages: pages.to_vec(), claims, images: images.to_vec(), newest_lsn }
-        };
-        parts.map(part).collect()
     }
 }
 

@@ -73,13 +73,6 @@ impl<'a> Claims<'a> {
     pub fn keep(mut self) -> Vec<u32> {
         std::mem::take(&mut self.frames)
     }
-
-    /// Claims of `count` frames each, in order.
-    pub fn split(self, count: usize) -> impl Iterator<Item = Self> {
-        let list = self.list;
-        let parts = self.keep().chunks(count).map(<[u32]>::to_vec).collect::<Vec<_>>();
-        parts.into_iter().map(move |frames| Self { frames, list })
-    }
 }
 
 impl Drop for Claims<'_> {
@@ -142,6 +135,11 @@ impl FlushList {
     /// Whether the frame holds changes that are not in the page file. The caller holds its exclusive latch.
     pub fn is_dirty(&self, frame: u32) -> bool {
         self.is_dirty[frame as usize].load(Ordering::Acquire)
+    }
+
+    /// Whether the frame is dirty and not being written.
+    pub fn is_idle(&self, frame: u32) -> bool {
+        self.is_dirty(frame) && self.inner.lock().states.get(frame as usize).is_some_and(|state| !state.writing)
     }
 
     /// Claims a dirty frame for writing; false if it is clean or being written.

@@ -3,7 +3,7 @@
 use crate::btree::page::{Kind, NO_PAGE, PageZipEdit, View};
 use crate::error::Result;
 use parking_lot::RwLock;
-use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64};
 
 /// What a frame holds: a page, in one form or both.
 #[derive(Clone)]
@@ -77,6 +77,9 @@ pub struct Frame {
     pub(super) young_clock: AtomicU32,
     /// The page in the frame, to be confirmed under the latch.
     pub(super) page_hint: AtomicU32,
+    /// `buf_page_t::REINIT`: no write has begun since the page was made, so that the log since the checkpoint says all
+    /// of it. Changed under the latch.
+    pub(super) is_fresh: AtomicBool,
 }
 
 impl Default for Frame {
@@ -86,6 +89,7 @@ impl Default for Frame {
             first_access_ns: AtomicU64::new(0),
             young_clock: AtomicU32::new(0),
             page_hint: AtomicU32::new(NO_PAGE),
+            is_fresh: AtomicBool::new(false),
         }
     }
 }

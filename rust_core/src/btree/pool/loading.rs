@@ -51,8 +51,15 @@ impl BufferPool {
         }
     }
 
+    /// A page that is made anew, which its log begins with (`mtr_t::init`). The caller overwrites all of it.
+    pub fn create_fresh(&self, task: &mut Task, page_no: u32) -> Result<WritePage<'_>> {
+        let page = self.create(task, page_no)?;
+        self.frames[page.frame as usize].is_fresh.store(true, Ordering::Relaxed);
+        Ok(page)
+    }
+
     /// A frame for a page whose content on storage does not matter. The caller overwrites all of it.
-    pub fn create(&self, task: &mut Task, page_no: u32) -> Result<WritePage<'_>> {
+    fn create(&self, task: &mut Task, page_no: u32) -> Result<WritePage<'_>> {
         self.check_page_no(page_no)?;
         loop {
             if let Some(page) = self.write_resident(task, page_no) {
@@ -98,12 +105,12 @@ impl BufferPool {
     /// The page as recovery needs it for an image whose frame ends at `end`: empty, whatever storage has, unless that
     /// is newer. Then it stays: what was logged behind the image may need batches that the log no longer tells of.
     pub fn write_for_image(&self, task: &mut Task, page_no: u32, end: u64) -> Result<WritePage<'_>> {
-        let mut page = match self.write_for_recovery(task, page_no) {
-            // Torn; or what another life of the engine left there.
-            Err(Error::Corruption { .. }) => self.create(task, page_no)?,
-            page => page?,
+        let (mut page, is_whole) = match self.write_for_recovery(task, page_no) {
+            // Torn; or what another life of the engine left there. The frame still has what was in it before.
+            Err(Error::Corruption { .. }) => (self.create(task, page_no)?, false),
+            page => (page?, true),
         };
-        if page.view().lsn() < end {
+        if !is_whole || page.view().lsn() < end {
             let (bytes, zip) = page.parts();
             bytes.fill(0);
             zip.fill(0);
@@ -213,6 +220,7 @@ impl BufferPool {
         let frame = &self.frames[page.frame as usize];
         frame.page_hint.store(page_no, Ordering::Release);
         frame.first_access_ns.store(0, Ordering::Relaxed);
+        frame.is_fresh.store(false, Ordering::Relaxed);
         frame.young_clock.store(self.freed_page_clock.load(Ordering::Relaxed), Ordering::Relaxed);
         self.lru.lock().insert(page.frame);
         if page.guard.has_zip() {

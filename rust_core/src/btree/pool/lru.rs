@@ -44,6 +44,8 @@ pub struct Lru {
     /// So many of them are kept from those that take a free one.
     spare: usize,
     scan: Scan,
+    /// `lru_hp`: the frame that the page cleaner's pass looks at next; none if it is at the end.
+    pass: u32,
 }
 
 /// Where the search for the coldest clean frame stands: all frames behind it were dirty when they were passed, and no
@@ -76,6 +78,7 @@ impl Lru {
             frames,
             spare,
             scan,
+            pass: NONE,
         }
     }
 
@@ -148,8 +151,10 @@ impl Lru {
     /// Takes a page out of the list.
     pub fn remove(&mut self, frame: u32) {
         let Links { prev, next } = self.links[frame as usize];
-        if self.scan.next == frame {
-            self.scan.next = prev;
+        for place in [&mut self.scan.next, &mut self.pass] {
+            if *place == frame {
+                *place = prev;
+            }
         }
         if self.old_head == frame {
             self.old_head = next;
@@ -170,6 +175,23 @@ impl Lru {
     /// Frames from the cold end on.
     pub fn coldest(&self) -> impl Iterator<Item = u32> + '_ {
         self.from(self.tail)
+    }
+
+    /// A pass over the list begins at the cold end.
+    pub fn begin_pass(&mut self) {
+        self.pass = self.tail;
+    }
+
+    /// The frame that the pass looks at next.
+    pub fn passed(&self) -> Option<u32> {
+        (self.pass != NONE).then_some(self.pass)
+    }
+
+    /// The pass goes on to a hotter frame.
+    pub fn pass_on(&mut self) {
+        if let Some(links) = self.links.get(self.pass as usize) {
+            self.pass = links.prev;
+        }
     }
 
     fn from(&self, frame: u32) -> impl Iterator<Item = u32> + '_ {

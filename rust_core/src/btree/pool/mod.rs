@@ -20,6 +20,7 @@ mod zip_frames;
 
 pub use arrivals::Arrivals;
 pub use buf_pool::BufferPool;
+pub use eviction::PassLimits;
 pub use flush_batch::FlushBatch;
 pub use frame::Body;
 pub use page_guard::{Piece, ReadPage, WritePage};

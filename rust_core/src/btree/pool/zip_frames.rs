@@ -127,12 +127,7 @@ impl BufferPool {
 
     /// Gives bytes back without a flush; false if nothing can go. The caller holds the lock of the list.
     pub fn reclaim(&self, lru: &mut Lru, from: Source) -> bool {
-        let drops_page = {
-            let unzip_lru = self.unzip_lru.lock();
-            let many = unzip_lru.taken > lru.len() / UNZIPPED_PART;
-            many && (self.has_evicted_none() || unzip_lru.is_io_bound())
-        };
-        if drops_page && self.drop_coldest_page() {
+        if self.drops_page(lru) && self.drop_coldest_page() {
             return true;
         }
         let Some((frame, mut guard)) = self.evict_coldest(lru, from) else {
@@ -145,8 +140,15 @@ impl BufferPool {
         true
     }
 
+    /// Whether pages go that are held in both forms, rather than the coldest in the list.
+    pub fn drops_page(&self, lru: &Lru) -> bool {
+        let unzip_lru = self.unzip_lru.lock();
+        let many = unzip_lru.taken > lru.len() / UNZIPPED_PART;
+        self.has_zip_tables() && many && (self.has_evicted_none() || unzip_lru.is_io_bound())
+    }
+
     /// Drops the coldest page that is held in both forms and not latched.
-    fn drop_coldest_page(&self) -> bool {
+    pub fn drop_coldest_page(&self) -> bool {
         let mut unzip_lru = self.unzip_lru.lock();
         let dropped = unzip_lru.coldest().find(|frame| {
             let body = self.try_latch(*frame);

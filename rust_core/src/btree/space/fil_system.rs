@@ -77,11 +77,6 @@ impl FilSystem {
         self.compressed.as_ref().map_or(Ok(()), |file| file.check_length(compressed))
     }
 
-    /// Bytes of these pages on storage.
-    pub fn bytes_of(&self, pages: &[u32]) -> usize {
-        pages.iter().map(|page_no| self.of_page(*page_no).slot_bytes()).sum()
-    }
-
     /// Makes what was written of these pages durable.
     pub fn sync(&self, task: &mut Task, pages: &[u32]) -> Result<()> {
         let files = std::iter::once(&self.system).chain(&self.compressed);

@@ -3,6 +3,7 @@
 use super::slow_storage::SlowStorage;
 use super::{Driven, Model, TINY, noise, options, structure};
 use crate::btree::Btree;
+use crate::btree::pool::PassLimits;
 use crate::engine::{Commit, Engine, KeyLayout, WriteBatch};
 use crate::run::workers::{Workers, admit};
 use crate::storage::memory::CrashKeeps;
@@ -199,7 +200,8 @@ fn a_page_read_ahead_does_not_replace_one_written_since() {
     driven.put(b"key", b"newer").unwrap();
     pool.flush_all(&mut driven.task).unwrap();
     while pool.table.entry(root).frame().is_some() {
-        assert!(pool.free_clean_pages(&mut driven.task, usize::MAX) > 0);
+        let limits = PassLimits { free: usize::MAX, least_len: 0, dirty: 0, pages: usize::MAX };
+        assert!(pool.pass_cold_end(&mut driven.task, true, limits).freed > 0);
     }
     assert!(!pool.offer(root, writes, &body));
     assert_eq!(driven.get(b"key").unwrap().unwrap(), b"newer");

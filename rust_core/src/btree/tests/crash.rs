@@ -5,11 +5,12 @@ use crate::btree::log::{PAYLOAD, offset_of};
 use crate::btree::space::Tablespace;
 use crate::engine::{Commit, Engine, KeyLayout, WriteBatch};
 use crate::error::{Error, Result};
+use crate::metrics::Purpose;
 use crate::storage::FileOptions;
 use crate::storage::memory::CrashKeeps;
 use crate::storage::{FaultyStorage, MemoryStorage, Storage};
 use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -303,6 +304,41 @@ fn a_page_that_is_newer_on_storage_than_its_image_in_the_log_stays_as_it_is() {
         forest.store.pool.checkpoint_now(&mut driven.task).unwrap();
         assert!(begin < forest.store.redo.checkpoint_lsn() && forest.store.redo.checkpoint_age() > 4096, "{more}");
         let left = Arc::new(memory.crash_clone(CrashKeeps::Synced));
+        let mut again = Driven::open(left, &options(&text), KeyLayout::Plain).unwrap();
+        assert_eq!(again.scan(b"").unwrap(), driven.scan(b"").unwrap(), "{more}");
+        structure::check(again.engine.forest(), &mut again.task);
+    }
+}
+
+/// Pages that their first write has torn are in no doublewrite area. One of them was another page before, of which the
+/// log tells as well.
+#[test]
+fn a_fresh_page_that_is_torn_is_made_from_the_log() {
+    for more in ["", " key_block_size=4096", " compression_algorithm=lz4"] {
+        let text = format!("page_size=8192 buffer_pool_size=1048576 redo_log_capacity=4194304{more}");
+        let (memory, mut driven) = Driven::fresh(&text);
+        let put = |driven: &mut Driven, keys: Range<u32>| {
+            keys.for_each(|n| driven.put(format!("{n:08}").as_bytes(), &[n as u8; 100]).unwrap());
+        };
+        put(&mut driven, 0..400);
+        driven.settle();
+        let written = driven.detail("pages_flushed");
+        // Frees pages that the log then tells of as others.
+        (100..400).for_each(|n| driven.delete(format!("{n:08}").as_bytes()).unwrap());
+        put(&mut driven, 1000..1800);
+        let pool = &driven.engine.forest().store.pool;
+        let fresh = pool.fresh_pages();
+        assert!(fresh.len() > 8, "{more}: {fresh:?}");
+        let frames = pool.flush_list.oldest_frames(usize::MAX);
+        pool.write_frames(&mut driven.task, &frames, true).unwrap();
+        assert!(driven.detail("pages_flushed") > written + 8.0);
+        let left = Arc::new(memory.crash_clone(CrashKeeps::Synced));
+        let file = left.open(&mut driven.task, Tablespace::System.file_name(), FileOptions::PAGES).unwrap();
+        let slot = pool.files.system().slot_bytes() as u64;
+        for page_no in fresh {
+            file.write_at(&mut driven.task, Purpose::PageFlush, u64::from(page_no) * slot + 512, &[0xee; 1024])
+                .unwrap();
+        }
         let mut again = Driven::open(left, &options(&text), KeyLayout::Plain).unwrap();
         assert_eq!(again.scan(b"").unwrap(), driven.scan(b"").unwrap(), "{more}");
         structure::check(again.engine.forest(), &mut again.task);

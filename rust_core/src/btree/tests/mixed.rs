@@ -95,7 +95,7 @@ fn what_belongs_to_no_table_is_not_compressed() {
 #[test]
 fn a_batch_writes_each_page_in_its_size_behind_a_doublewrite_of_whole_pages() {
     for neighbors in [0, 2] {
-        let (storage, mut driven) = loaded(&format!("{} flush_neighbors={neighbors}", mixed()), 4000);
+        let (storage, mut driven) = loaded(&format!("{} server=mysql flush_neighbors={neighbors}", mixed()), 4000);
         let before = storage.meters().snapshot();
         let flushed = driven.detail("pages_flushed");
         for n in 0..300 {
@@ -144,7 +144,7 @@ fn the_pool_counts_both_kinds_by_what_they_take() {
 
 #[test]
 fn a_scan_of_either_kind_reads_ahead() {
-    let text = format!("{} read_ahead_threshold=48", mixed());
+    let text = format!("{} read_ahead_threshold=48 lru_scan_depth=8", mixed());
     let storage = Arc::new(MemoryStorage::new(Arc::default()));
     let mut driven = opened(&storage, &text).unwrap();
     for index in [COMPRESSED, WHOLE] {

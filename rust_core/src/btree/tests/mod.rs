@@ -135,6 +135,13 @@ impl Driven {
         (0..indexes).flat_map(|index| self.scan(&index.to_be_bytes()).unwrap()).collect()
     }
 
+    /// Writes everything that is dirty.
+    fn settle(&mut self) {
+        self.engine.begin_settle(&mut self.task).unwrap();
+        self.run_jobs().unwrap();
+        assert!(self.engine.is_settled());
+    }
+
     fn detail(&self, name: &str) -> f64 {
         self.engine.stats().details[name]
     }

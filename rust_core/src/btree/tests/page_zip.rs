@@ -104,7 +104,7 @@ fn a_put_goes_to_the_modification_log_and_a_full_one_logs_the_whole_page() {
 
 #[test]
 fn a_page_is_written_as_a_slot_behind_a_doublewrite_of_a_whole_page() {
-    let (storage, mut driven) = loaded(ZIP, 4000);
+    let (storage, mut driven) = loaded(&format!("{ZIP} server=mysql"), 4000);
     let bytes = |purpose| storage.meters().snapshot().of(purpose).written_bytes;
     let in_place = || bytes(Purpose::PageFlush) + bytes(Purpose::Undo);
     let before = (in_place(), bytes(Purpose::Doublewrite), driven.detail("pages_flushed"), bytes(Purpose::Undo));

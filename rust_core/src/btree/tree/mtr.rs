@@ -207,7 +207,8 @@ impl<'a> Mtr<'a> {
     }
 
     fn create(&mut self, task: &mut Task, page_no: u32) -> Result<usize> {
-        let page = self.store.pool.create(task, page_no).inspect_err(|error| self.store.pool.poison.set(error))?;
+        let page =
+            self.store.pool.create_fresh(task, page_no).inspect_err(|error| self.store.pool.poison.set(error))?;
         self.held.push(Held { page, changed: true });
         Ok(self.held.len() - 1)
     }

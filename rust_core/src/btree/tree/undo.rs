@@ -274,7 +274,7 @@ impl<'a> UndoLog<'a> {
             undo.retire(page_no);
         }
         if let Some(page_no) = undo.purged() {
-            let page = store.pool.create(task, page_no)?;
+            let page = store.pool.create_fresh(task, page_no)?;
             return Ok((self.format(task, page)?, None));
         }
         let mut mtr = Mtr::new(store, Vec::new());
