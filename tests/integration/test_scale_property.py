@@ -70,7 +70,7 @@ WORKLOADS: Mapping[str, tuple[Workload, int]] = {
 than a few compactions in the smallest."""
 
 SIZES = dict.fromkeys(WORKLOADS, 64 * MIB) | {"linkbench": 96 * MIB, "tpcc": 192 * MIB}
-"""An extent that is begun in each tree would be 12% of TPC-C at 1/8 of 64 MiB, and 10% of LinkBench."""
+"""An extent that is begun in each tree would be 12% of TPC-C at 1/8 of 64 MiB, 10% of LinkBench."""
 DATA = {
     name: SIZES[name] // (8 * one.unit_bytes) * 8 * one.unit_bytes
     for name, (one, _) in WORKLOADS.items()
