@@ -82,7 +82,7 @@ def _judges(
     there is none."""
     found: dict[Engine, RealEngine] = {}
     wanted = question.engines if dialect is None else (dialects.engine_of(dialect),)
-    refusal = None
+    refusal: InputError | None = None
     for engine in (one for one in question.engines if one in wanted):
         try:
             judge = judge_of(engine, question.profile.workload, rocksdb, server)
@@ -97,11 +97,9 @@ def _judges(
             product = f"{judge.storage} of {judge.path}"
         narrate(f"the finalists of the {engine} engine will run on {product}")
         found[engine] = judge
-    if found:
-        return found
-    if refusal is not None:
+    if not found and refusal is not None:
         raise refusal
-    raise InputError(OPTION, None, f"--to {dialect}", f"one of {' and '.join(question.engines)}")
+    return found
 
 
 def run(

@@ -127,7 +127,7 @@ def test_a_search_ends_on_it_and_the_file_quotes_it(tmp_path: Path) -> None:
     target = tmp_path / "tuned" / "OPTIONS"
     told = tunebench(tmp_path, *TUNE, "--finalist-minutes", 0.3, "-o", target)
     assert told.returncode == 0, told.stderr
-    assert "the finalists will run on RocksDB " in told.stderr
+    assert "the finalists of the lsm engine will run on RocksDB " in told.stderr
     for text in (told.stdout, target.read_text(), (target.parent / "report.md").read_text()):
         assert re.search(r"On RocksDB [0-9.]+ itself, with 24MiB of data .* ops_per_s", text)
     (final,) = answered(tmp_path, "results", "--sql", "SELECT * FROM final")

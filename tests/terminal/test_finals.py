@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from advisor import core, evaluate
+from advisor.errors import InputError
 from advisor.real import trial_run
 from advisor.store import Store
 from tests.support.fake_core import FakeCore
@@ -48,7 +49,7 @@ def test_the_product_confirms_what_it_likes_as_well(
     target = tmp_path / "OPTIONS"
     done = finals(library, "-o", target)
     assert done.exit_code == 0, done.output
-    assert "the finalists will run on RocksDB 0.0" in done.stderr
+    assert "the finalists of the lsm engine will run on RocksDB 0.0" in done.stderr
     assert "ended after 3 rounds: settled" in done.stderr
     said = "None of 1 runner-up of the search was detectably better there, so this stayed."
     for text in (done.stdout, target.read_text(), (tmp_path / "report.md").read_text()):
@@ -146,6 +147,15 @@ def test_a_product_that_fails_costs_no_answer(
     assert "Corruption: block checksum mismatch" in done.stderr.splitlines()[-1]
 
 
+@pytest.fixture
+def without_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(*_: object) -> None:
+        raise InputError("--server", None, "no server on this machine", "one")
+
+    monkeypatch.setattr("advisor.real.find_server", none)
+
+
+@pytest.mark.usefixtures("without_server")
 def test_a_winner_that_no_real_engine_runs_is_not_judged(fake: FakeCore, library: Path) -> None:
     def fail(spec: Mapping[str, Any]) -> None:
         if spec["engine"] == "lsm":
@@ -160,16 +170,19 @@ def test_a_winner_that_no_real_engine_runs_is_not_judged(fake: FakeCore, library
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("--finalists", 2, "--engine", "btree"), "--finalists: found a search of btree"),
-        (("--finalists", 2, "--to", "mariadb-10.11", "-o", "x"), "found --to mariadb-10.11"),
-        (("--finalists", 2, "--rocksdb", "/no/such.so"), "--rocksdb: found /no/such.so"),
+        (("--finalists", 2, "--engine", "btree"), "--server: found no server on this machine"),
         (
-            ("--finalists", 2, "--set", "level_compaction_dynamic_file_size=false"),
-            "found False",
+            ("--finalists", 2, "--to", "mariadb-10.11", "-o", "unwritten"),
+            "found no server on this machine",
+        ),
+        (
+            ("--finalists", 2, "--engine", "lsm", "--rocksdb", "/no/such.so"),
+            "--rocksdb: found /no/such.so",
         ),
         ((), "--finalist-minutes: found 5.0; accepted: with --finalists alone"),
     ],
 )
+@pytest.mark.usefixtures("without_server")
 def test_what_no_real_engine_can_judge_is_refused_before_the_search(
     fake: FakeCore, words: tuple[object, ...], says: str
 ) -> None:
@@ -179,3 +192,24 @@ def test_what_no_real_engine_can_judge_is_refused_before_the_search(
     assert says in line
     assert fake.specs == []
     assert Store().studies() == []
+
+
+def test_a_setting_that_the_product_lacks_is_refused_before_the_search(
+    fake: FakeCore, library: Path
+) -> None:
+    done = finals(library, "--set", "level_compaction_dynamic_file_size=false")
+    assert done.exit_code == 2, done.output
+    assert "level_compaction_dynamic_file_size: fixed: always on since" in done.stderr
+    assert fake.specs == []
+
+
+def test_advice_about_tables_is_judged_on_a_server(fake: FakeCore, tmp_path: Path) -> None:
+    server = tmp_path / "mariadbd"
+    server.write_text("#!/bin/sh\necho 'mariadbd  Ver 10.11.19-MariaDB for Linux'\n")
+    server.chmod(0o755)
+    done = tune("--finalists", 2, "--server", server, "--engine", "btree")
+    assert done.exit_code == 0, done.output
+    assert f"the finalists of the btree engine will run on innodb of {server}" in done.stderr
+    real = [spec for spec in fake.specs if spec["clock"] == "real"]
+    assert {spec["engine"] for spec in real} == {"innodb"}
+    assert {spec["options"]["server"] for spec in real} == {str(server)}
