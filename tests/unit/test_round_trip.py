@@ -38,6 +38,9 @@ def test_settings_survive_writing_and_reading(dialect: str, seed: int, tmp_path:
         expected.setdefault(
             "innodb_io_capacity_max", found.settings[engine]["innodb_io_capacity_max"]
         )
+    if dialects.product_of(dialect) == "mysql" and expected:
+        # Which server the file is of decides what the engine does.
+        expected["innodb_server"] = "mysql"
     assert dict(found.settings.get(engine, {})) == expected
     assert knobs.check(engine, found.settings.get(engine, {})) == expected
 

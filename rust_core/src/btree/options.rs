@@ -175,7 +175,7 @@ impl Options {
         self.innodb_old_blocks_time.saturating_mul(self.scale.second_us())
     }
 
-    /// Pages at the cold end of the pool, of which InnoDB counts so many. The pool of a copy is smaller, and so is this;
+    /// Pages at the cold end of the pool, of which InnoDB counts so many. The pool of a copy is smaller, so is this;
     /// but clients take frames while a batch is written, which takes as long in a copy: so never less than two batches
     /// or a 16th of the pool.
     pub fn at_cold_end(&self, pages: u64) -> usize {
@@ -198,8 +198,8 @@ impl Options {
         self.scale.per_second(LRU_MIN_LEN) as usize
     }
 
-    /// Pages that a pass leaves in the LRU list: MariaDB's `buf_lru_min_len`; MySQL's is larger than its smallest pools,
-    /// and half of one that is smaller still.
+    /// Pages that a pass leaves in the LRU list: MariaDB's `buf_lru_min_len`; MySQL's is larger than its smallest
+    /// pools, and half of one that is smaller still.
     pub fn least_lru_len(&self) -> usize {
         let of_pool = if self.is_mysql() { self.pool_frames() / 2 } else { self.pool_frames() / 20 - 1 };
         self.lru_min_len().min(of_pool)

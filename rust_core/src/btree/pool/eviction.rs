@@ -81,8 +81,8 @@ impl BufferPool {
         self.frames_left(lru.free_len()) > 0 || lru.coldest().take(self.options.at_cold_end(SEARCH_DEPTH)).any(is_clean)
     }
 
-    /// One step of a pass of the page cleaner over the cold end, where it begins or where the last one ended: frees what
-    /// is clean, and finds what is dirty. Clean pages behind dirty ones go as well (`buf_flush_LRU_list_batch`).
+    /// One step of a pass of the page cleaner over the cold end, where it begins or where the last one ended: frees
+    /// what is clean, and finds what is dirty. Clean pages behind dirty ones go as well (`buf_flush_LRU_list_batch`).
     pub fn pass_cold_end(&self, task: &mut Task, begins: bool, limits: PassLimits) -> Passed {
         let mut lru = self.lru.lock();
         if begins {

@@ -91,8 +91,8 @@ impl BufferPool {
     }
 
     /// Claims and copies what it can of the chosen pages, no more than a batch, and leaves the others chosen: with
-    /// `wait`, also those whose latch is taken, unless it has nothing else. While it holds claims, it waits for no latch, because the latch's owner
-    /// may wait for one of the claimed frames.
+    /// `wait`, also those whose latch is taken, unless it has nothing else. While it holds claims, it waits for no
+    /// latch, because the latch's owner may wait for one of the claimed frames.
     fn copy(&self, task: &mut Task, chosen: &mut BTreeMap<u32, u32>, wait: bool) -> Copies<'_> {
         let claims = Claims::new(&self.flush_list);
         let mut copies = Copies { fresh: Images::default(), others: Images::default(), claims, newest_lsn: 0 };
@@ -217,8 +217,8 @@ impl BufferPool {
     }
 
     /// Makes the coldest pages clean for a client that found no frame at all; false if none could be. In MySQL that is
-    /// one page (`buf_flush_single_page_from_LRU`). In MariaDB it would wait for the page cleaner's batch: here it writes
-    /// one itself.
+    /// one page (`buf_flush_single_page_from_LRU`). In MariaDB it would wait for the page cleaner's batch: here it
+    /// writes one itself.
     pub fn flush_tail(&self, task: &mut Task) -> Result<bool> {
         self.complete_written();
         let frames = self.coldest_dirty(usize::MAX);

@@ -90,8 +90,8 @@ fn the_link(id1: u64, link_type: u64, id2: u64) -> [Value; 3] {
     [id1.into(), id2.into(), link_type.into()]
 }
 
-/// Hides a visible link and takes it off the count. The script looks without a lock, so that two deletes of one link may
-/// both count; here, as in our engines, one does.
+/// Hides a visible link and takes it off the count. The script looks without a lock, so that two deletes of one link
+/// may both count; here, as in our engines, one does.
 pub(super) fn delete_link(session: &mut dyn Session, id1: u64, link_type: u64, id2: u64, now_ms: u64) -> Result<()> {
     let link = the_link(id1, link_type, id2);
     session.begin()?;
