@@ -319,6 +319,12 @@ pub trait Engine: Send + Sync {
     /// Whether no background work is ready or running, after [`Engine::begin_settle`] or by itself.
     fn is_settled(&self) -> bool;
 
+    /// How many cycles have ended in which reads become dearer until they are cheap again: in an LSM, those in which
+    /// level 0 fills until it is merged into the next level. `None` where background work goes on evenly.
+    fn cycles(&self) -> Option<u64> {
+        None
+    }
+
     /// Makes all acknowledged writes durable and leaves the files ready to be opened. No job runs any more.
     fn close(&self, task: &mut Task) -> Result<()>;
 
@@ -371,6 +377,10 @@ macro_rules! forward_to_engine {
 
         fn is_settled(&self) -> bool {
             self.engine.is_settled()
+        }
+
+        fn cycles(&self) -> Option<u64> {
+            self.engine.cycles()
         }
 
         fn poison(&self, error: &$crate::error::Error) {

@@ -92,6 +92,26 @@ mod _core {
         to_python(py, &kinds)
     }
 
+    /// Keeps so many bytes of loads for later runs of this process; 0 keeps none.
+    #[pyfunction]
+    fn keep_loads(limit_bytes: u64) {
+        run::load_snapshots::LOADS.limit(limit_bytes);
+    }
+
+    /// The loads that this process keeps: how many, their bytes, the limit, and how often runs found one and did not.
+    #[pyfunction]
+    fn kept_loads(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+        let counts = run::load_snapshots::LOADS.counts();
+        let counts = json!({
+            "loads": counts.loads,
+            "bytes": counts.bytes,
+            "limit_bytes": counts.limit_bytes,
+            "hits": counts.hits,
+            "misses": counts.misses,
+        });
+        to_python(py, &counts)
+    }
+
     /// One run of a workload on an engine.
     #[pyclass(frozen)]
     struct Run {

@@ -107,8 +107,8 @@ impl Scale {
         full * self.second_us() / SECOND_US as u64
     }
 
-    /// Whether a block cache may evict index and filter blocks: the index of a file of full size covers thousands of
-    /// blocks and is hardly ever evicted, that of a shrunk one covers few.
+    /// Whether a block cache may evict index and filter blocks for which it has room: the index of a file of full size
+    /// covers thousands of blocks and is hardly ever evicted, that of a shrunk one covers few.
     pub fn evicts_index_and_filter_blocks(self) -> bool {
         self.is_full()
     }

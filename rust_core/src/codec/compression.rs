@@ -52,8 +52,10 @@ impl Compression {
                 out.resize(snap::raw::max_compress_len(input.len()), 0);
                 let len = snap::raw::Encoder::new().compress(input, out).map_err(|e| broken("snappy", e))?;
                 out.truncate(len);
-                task.charge(Work::CompressFastByte, filled_bytes(input));
+                let bytes = filled_bytes(input);
+                task.charge(Work::CompressFastByte, bytes);
                 task.charge(Work::CompressFastMatch, snappy_matches(out));
+                task.charge(Work::SnappedByte, bytes);
             }
             Self::Lz4 => {
                 out.resize(lz4_flex::block::get_maximum_output_size(input.len()), 0);
@@ -128,22 +130,26 @@ impl Compression {
                 .with_borrow_mut(|(_, decompressor)| decompressor.decompress_to_buffer(input, out))
                 .map_err(|e| broken("zstd", e))?,
         };
-        self.charge_decompressed(task, out);
+        self.charge_decompressed(task, filled_bytes(out));
         if len == out.len() { Ok(()) } else { Err(broken("decompression", format!("{len} bytes, not {}", out.len()))) }
     }
 
-    fn charge_decompressed(self, task: &mut Task, out: &[u8]) {
+    /// Charges for a decompression into an output of which so many bytes are work.
+    pub fn charge_decompressed(self, task: &mut Task, bytes: u64) {
         let byte = match self {
             Self::None => return,
             Self::Snappy | Self::Lz4 => Work::DecompressFastByte,
             Self::Zlib => Work::DecompressZlibByte,
             Self::Zstd => Work::DecompressZstdByte,
         };
-        let bytes = filled_bytes(out);
         task.charge(byte, bytes);
-        if self == Self::Zlib {
-            task.charge(Work::DecompressZlibBlock, 1);
-            task.charge(Work::UnzippedByte, bytes);
+        match self {
+            Self::Snappy => task.charge(Work::UnsnappedByte, bytes),
+            Self::Zlib => {
+                task.charge(Work::DecompressZlibBlock, 1);
+                task.charge(Work::UnzippedByte, bytes);
+            }
+            _ => {}
         }
     }
 }
@@ -157,7 +163,7 @@ fn zlib_level(level: i32) -> ZlibLevel {
 
 /// Bytes that are work for an algorithm: all but long runs of zeros, as the empty part of a page is one, which take
 /// next to no time.
-fn filled_bytes(bytes: &[u8]) -> u64 {
+pub fn filled_bytes(bytes: &[u8]) -> u64 {
     bytes.chunks(RUN_BYTES).filter(|run| run.iter().any(|byte| *byte != 0)).map(|run| run.len() as u64).sum()
 }
 
@@ -264,6 +270,8 @@ mod tests {
             assert_eq!(charged(algorithm, &half_empty).get(Work::CompressFastByte), 2048, "{algorithm:?}");
             assert!(charged(algorithm, &half_empty).get(Work::CompressFastMatch) <= 2, "{algorithm:?}");
         }
+        assert_eq!(charged(Compression::Snappy, &half_empty).get(Work::SnappedByte), 2048);
+        assert_eq!(charged(Compression::Lz4, &half_empty).get(Work::SnappedByte), 0);
         let zlib = charged(Compression::Zlib, &half_empty);
         assert_eq!((zlib.get(Work::CompressZlibBlock), zlib.get(Work::CompressZlibByte)), (1, 2048));
         let zstd = charged(Compression::Zstd, &half_empty);

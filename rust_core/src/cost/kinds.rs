@@ -87,6 +87,9 @@ kinds_of_work! {
     TreeChange = "tree_change", 0.0;
     /// One read call to storage.
     StorageCall = "storage_call", 1000.0;
+    /// One access to the drive that a thread waits for: the way through the operating system to the drive and back, the
+    /// interrupt, and the thread put to sleep and woken.
+    StorageWait = "storage_wait", 0.0;
     /// One write call to storage.
     StorageWrite = "storage_write", 300.0;
     /// One sync of a file or a folder.
@@ -97,7 +100,7 @@ kinds_of_work! {
     StorageWriteByte = "storage_write_byte", 0.5;
     /// One operation of a client, apart from the engine: drawing it, building its rows, timing it.
     Operation = "operation", 100.0;
-    /// One statement of a SQL layer (only where the profile is a server's): that of all servers, or that of a product.
+    /// One statement of a SQL layer (only where the profile is a server's): the server's part and the product's.
     Statement = "statement", 0.0;
     /// One point read, as the product that the engine stands for carries it out beyond the engine's own work: see
     /// [`super::product`]. So are all kinds below.
@@ -116,6 +119,12 @@ kinds_of_work! {
     MemtableSwitch = "memtable_switch", 0.0;
     /// One entry that a flush or a compaction takes in.
     MergedEntry = "merged_entry", 0.0;
+    /// One data block that comes into the block cache: its buffer, its entry, and the ones that go for it.
+    BlockFetch = "block_fetch", 0.0;
+    /// One byte that goes into snappy. Some builds of a product hold one that was not optimized.
+    SnappedByte = "snapped_byte", 0.0;
+    /// One byte that comes out of snappy.
+    UnsnappedByte = "unsnapped_byte", 0.0;
     /// One byte that goes into zlib.
     ZippedByte = "zipped_byte", 0.0;
     /// One byte that comes out of zlib.

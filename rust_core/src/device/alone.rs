@@ -14,7 +14,7 @@ const REMEMBERED: usize = 8192;
 type Intervals = VecDeque<(u64, u64)>;
 
 /// The commands of a link on which syncs run alone.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct AloneSyncs {
     /// When queued commands began and ended.
     commands: Intervals,

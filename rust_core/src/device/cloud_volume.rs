@@ -23,6 +23,7 @@ pub struct CloudVolumeSpec {
 }
 
 /// A volume in virtual time.
+#[derive(Clone)]
 pub struct CloudVolume {
     spec: CloudVolumeSpec,
     requests: Server,
@@ -66,6 +67,10 @@ impl Device for CloudVolume {
     }
 
     fn trim(&mut self, _address: u64, _bytes: u64) {}
+
+    fn fork(&self) -> Box<dyn Device> {
+        Box::new(self.clone())
+    }
 
     fn stats(&self) -> DeviceStats {
         DeviceStats { busy_ns: self.requests.busy_ns().max(self.bandwidth.busy_ns()), ..self.stats }

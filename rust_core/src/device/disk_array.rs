@@ -35,6 +35,7 @@ const SORTED_WRITE_COST: f64 = 0.55;
 const CACHED_US: f64 = 50.0;
 
 /// An array in virtual time.
+#[derive(Clone)]
 pub struct DiskArray {
     spec: DiskArraySpec,
     disks: Pool,
@@ -111,6 +112,10 @@ impl Device for DiskArray {
     }
 
     fn trim(&mut self, _address: u64, _bytes: u64) {}
+
+    fn fork(&self) -> Box<dyn Device> {
+        Box::new(self.clone())
+    }
 
     fn stats(&self) -> DeviceStats {
         DeviceStats { busy_ns: self.disks.busy_ns(), ..self.stats }

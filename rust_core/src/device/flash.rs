@@ -6,6 +6,8 @@ use super::{Device, DeviceStats, Request, transfer_ns};
 use crate::error::{Error, Result};
 use crate::task::queues::{Pool, Server};
 use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// Figures of a flash device.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -21,6 +23,11 @@ pub struct FlashSpec {
     pub channels: usize,
     /// A random page read, in microseconds.
     pub read_latency_us: f64,
+    /// How long reads of 4 KiB were seen to take, in microseconds, by how many were in flight, the fewest first: in
+    /// between as much as in proportion, beyond the last as many per second as there. Empty for a drive of which only
+    /// the channels hold reads back.
+    #[serde(default)]
+    pub read_us_in_flight: Vec<(f64, f64)>,
     /// Programming a page, in microseconds, during which its die serves no read; 0 for dies that interrupt it for
     /// reads.
     #[serde(default)]
@@ -56,6 +63,32 @@ pub struct FlashSpec {
 }
 
 impl FlashSpec {
+    /// Refuses times of reads in flight that no drive has.
+    pub(super) fn check_reads_in_flight(&self) -> Result<()> {
+        let seen = &self.read_us_in_flight;
+        let grows = seen.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 <= pair[1].1);
+        if seen.iter().all(|&(depth, us)| depth >= 1.0 && us > 0.0 && us.is_finite()) && grows {
+            return Ok(());
+        }
+        let found = format!("{seen:?}");
+        Err(Error::invalid("hardware.device.read_us_in_flight", found, "pairs of depth and time, both growing"))
+    }
+
+    /// How much longer a read takes beside others, so many being in flight with it, than alone.
+    fn crowding(&self, in_flight: f64) -> f64 {
+        let seen = &self.read_us_in_flight;
+        let Some(&(most, last_us)) = seen.last() else { return 1.0 };
+        let us = match seen.iter().position(|&(depth, _)| depth >= in_flight) {
+            Some(0) => seen[0].1,
+            Some(next) => {
+                let ((low, low_us), (high, high_us)) = (seen[next - 1], seen[next]);
+                low_us + (high_us - low_us) * (in_flight - low) / (high - low)
+            }
+            None => last_us * in_flight / most,
+        };
+        us / seen[0].1
+    }
+
     /// Bytes that one channel moves in one piece, and that a die programs at once: a page of each of its planes.
     fn piece_bytes(&self) -> u64 {
         self.page_bytes.max(PIECE_BYTES)
@@ -64,7 +97,7 @@ impl FlashSpec {
 
 /// The dies behind the channels: as many as program at the device's rate. A page is read from the die that has it,
 /// which may be programming another.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Dies {
     /// When each will have programmed all that it was given.
     busy_until_ns: Vec<u64>,
@@ -119,10 +152,13 @@ impl Dies {
 }
 
 /// A flash device in virtual time.
+#[derive(Clone)]
 pub struct Flash {
     spec: FlashSpec,
     channels: Pool,
     dies: Dies,
+    /// When the reads in flight end.
+    reads_end: BinaryHeap<Reverse<u64>>,
     /// What all reads leave by, at the read rate.
     outlet: Server,
     link: Server,
@@ -150,6 +186,7 @@ impl Flash {
         Ok(Self {
             channels: Pool::new(spec.channels),
             dies: Dies::new(&spec),
+            reads_end: BinaryHeap::new(),
             outlet: Server::default(),
             link: Server::default(),
             alone: spec.sync_alone.then(AloneSyncs::default),
@@ -206,13 +243,16 @@ impl Flash {
     fn read_now(&mut self, now_ns: u64, request: Request) -> u64 {
         let (piece, bytes) = (self.spec.piece_bytes(), request.bytes);
         self.stats.read_bytes += bytes;
-        let latency_ns = request.latency_ns(self.spec.read_latency_us);
+        let latency_ns = request.latency_ns(self.spec.read_latency_us * self.crowding(now_ns));
         let now_ns = now_ns + self.dies.read_wait_ns(now_ns, request);
         let full_ns = (self.spec.read_latency_us * 1e3) as u64;
         let channel_mb_per_s = self.spec.read_mb_per_s / self.channels.len() as f64;
         let busy_ns = full_ns.min(transfer_ns(bytes.min(piece), channel_mb_per_s));
         let (first_ns, last_ns) = if bytes <= piece {
-            let sensed_ns = self.channels.serve(now_ns, latency_ns.max(busy_ns));
+            let needed_ns = latency_ns.max(busy_ns);
+            // What was seen of many in flight has their waiting for channels in it.
+            let was_seen = !self.spec.read_us_in_flight.is_empty();
+            let sensed_ns = if was_seen { now_ns + needed_ns } else { self.channels.serve(now_ns, needed_ns) };
             (sensed_ns, sensed_ns)
         } else {
             let (first_ns, last_ns) = self.on_channels(now_ns, bytes.div_ceil(piece), busy_ns);
@@ -221,7 +261,19 @@ impl Flash {
         // The latency is that of a short read, with its transfer.
         let begin_ns = first_ns.saturating_sub(self.transferred_ns(bytes.min(SHORT_READ_BYTES), request)).max(now_ns);
         let read_ns = self.outlet.fill(begin_ns, transfer_ns(bytes, self.spec.read_mb_per_s));
-        first_ns.max(last_ns).max(read_ns).max(self.on_link(begin_ns, request))
+        let end_ns = first_ns.max(last_ns).max(read_ns).max(self.on_link(begin_ns, request));
+        if !self.spec.read_us_in_flight.is_empty() {
+            self.reads_end.push(Reverse(end_ns));
+        }
+        end_ns
+    }
+
+    /// How much longer a read takes that is given now than one alone.
+    fn crowding(&mut self, now_ns: u64) -> f64 {
+        while self.reads_end.peek().is_some_and(|&Reverse(end_ns)| end_ns <= now_ns) {
+            self.reads_end.pop();
+        }
+        self.spec.crowding(1.0 + self.reads_end.len() as f64)
     }
 
     /// How long so many bytes of a request leave an idle drive.
@@ -294,6 +346,10 @@ impl Device for Flash {
     /// A page that the host writes in part counts by that part. What else the file system would put into its block is
     /// not among the written bytes either: in a smaller copy, whose files have few blocks, it would weigh as it never
     /// does at full size.
+    fn fork(&self) -> Box<dyn Device> {
+        Box::new(self.clone())
+    }
+
     fn stats(&self) -> DeviceStats {
         DeviceStats {
             nand_bytes: self.stats.written_bytes + self.translation.moved_pages * self.spec.page_bytes,
@@ -318,6 +374,7 @@ mod tests {
             fullness: 0.0,
             channels: 32,
             read_latency_us: 100.0,
+            read_us_in_flight: Vec::new(),
             program_us: 0.0,
             write_latency_us: 20.0,
             sync_us: 20.0,
@@ -340,6 +397,23 @@ mod tests {
         let mut flash = Flash::new(spec()).unwrap();
         let last = (0..32_000u64).map(|n| flash.read(n * 3125, Request::new(n * 16384, 4096))).max().unwrap();
         assert!((last as f64 / 1e9 - 0.1).abs() < 0.01, "{last}");
+    }
+
+    #[test]
+    fn reads_take_as_long_as_they_were_seen_to_by_how_many_are_in_flight() {
+        let read_us_in_flight = vec![(1.0, 100.0), (4.0, 160.0), (16.0, 320.0)];
+        let drive = FlashSpec { channels: 64, read_us_in_flight, read_mb_per_s: 1e6, link_mb_per_s: 1e6, ..spec() };
+        for (clients, us) in [(1, 100.0), (2, 120.0), (4, 160.0), (16, 320.0), (32, 640.0)] {
+            let mut flash = Flash::new(drive.clone()).unwrap();
+            let mut ends = BinaryHeap::from(vec![Reverse(0u64); clients]);
+            for _ in 0..2_000 {
+                let Reverse(now_ns) = ends.pop().unwrap();
+                ends.push(Reverse(flash.read(now_ns, Request::new(0, 4096))));
+            }
+            let last_us = ends.into_sorted_vec()[0].0 as f64 / 1e3;
+            let mean_us = last_us * clients as f64 / 2_000.0;
+            assert!((mean_us / us - 1.0).abs() < 0.05, "{clients} in flight: {mean_us} us, not {us}");
+        }
     }
 
     #[test]
@@ -474,5 +548,17 @@ mod tests {
         let without = read_us(0.0, 0.5);
         assert!((read_us(1300.0, 0.5) - without - 0.5 * 650.0).abs() < 20.0, "{without}, {}", read_us(1300.0, 0.5));
         assert!((read_us(1300.0, 0.1) - read_us(0.0, 0.1) - 0.1 * 650.0).abs() < 10.0);
+    }
+
+    #[test]
+    fn a_fork_goes_on_as_the_device_would() {
+        let mut one = collected(Victim::Greedy);
+        let mut other = Device::fork(&one);
+        let asked = |device: &mut dyn Device| {
+            let written = (0..500).map(|n| device.write(n * 1000, Request::new(n * 7 % 1200 * 4096, 8192)));
+            let done: Vec<_> = written.collect();
+            (done, device.read(0, Request::new(0, 4096)), device.stats())
+        };
+        assert_eq!(asked(&mut one), asked(&mut *other));
     }
 }

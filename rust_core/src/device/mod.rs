@@ -31,6 +31,21 @@ pub struct DeviceStats {
     pub busy_ns: u64,
 }
 
+impl DeviceStats {
+    /// What it counted since `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            read_bytes: self.read_bytes - earlier.read_bytes,
+            written_bytes: self.written_bytes - earlier.written_bytes,
+            trimmed_bytes: self.trimmed_bytes - earlier.trimmed_bytes,
+            nand_bytes: self.nand_bytes - earlier.nand_bytes,
+            erases: self.erases - earlier.erases,
+            busy_ns: self.busy_ns - earlier.busy_ns,
+        }
+    }
+}
+
 /// What a device is asked to move.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Request {
@@ -77,6 +92,8 @@ pub trait Device: Send {
     }
     /// Counters.
     fn stats(&self) -> DeviceStats;
+    /// A device in the same state, which goes its own way from here.
+    fn fork(&self) -> Box<dyn Device>;
 }
 
 /// A device by its figures.
@@ -115,6 +132,7 @@ impl DeviceSpec {
             Self::Flash(spec) if spec.fullness >= 1.0 => {
                 Err(Error::invalid("hardware.device.fullness", spec.fullness, "a share below 1"))
             }
+            Self::Flash(spec) => spec.check_reads_in_flight(),
             _ => Ok(()),
         }
     }

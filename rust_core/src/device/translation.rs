@@ -37,6 +37,7 @@ struct Superblock {
 }
 
 /// A page-mapped translation layer. Addresses and lengths are in pages.
+#[derive(Clone)]
 pub struct Translation {
     pages_per_superblock: u32,
     victim: Victim,

@@ -21,6 +21,9 @@ pub struct EngineStats {
     pub memory_bytes: u64,
     /// Bytes of files on storage.
     pub disk_bytes: u64,
+    /// Bytes that background work has still to write for what clients wrote: what is in memory alone, and what is not
+    /// yet where it is to stay.
+    pub debt_bytes: u64,
     /// Whatever else the engine counts, under the real product's names (`compaction_pending_bytes`, `level0_files`,
     /// `checkpoint_age`, …). All are plain numbers.
     pub details: BTreeMap<String, f64>,

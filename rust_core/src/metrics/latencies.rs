@@ -64,6 +64,13 @@ impl Latencies {
         }
         map
     }
+
+    /// The same with their `count`.
+    pub fn to_counted_json(&self) -> Value {
+        let mut map = self.to_json();
+        map.insert("count".to_owned(), json!(self.count()));
+        Value::Object(map)
+    }
 }
 
 #[cfg(test)]

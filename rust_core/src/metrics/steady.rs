@@ -207,6 +207,18 @@ impl Steady {
         }
     }
 
+    /// The same of a run to which what it left to the background adds this part of its length: more than matters is a
+    /// change.
+    #[must_use]
+    pub fn charged(mut self, part: f64, debt_before: f64, debt_after: f64) -> Self {
+        if let Some(changed) = &mut self.changed_in_run
+            && part > RATE_TOLERANCE
+        {
+            changed.push(Change { series: "debt_bytes".to_owned(), from: debt_before, to: debt_after });
+        }
+        self
+    }
+
     /// The verdict in a word. What is too short to tell is not steady.
     pub fn is_steady(&self) -> bool {
         self.is_warm && self.changed_in_run.as_ref().is_some_and(Vec::is_empty)

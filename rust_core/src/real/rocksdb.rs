@@ -9,7 +9,7 @@ use crate::engine_options;
 use crate::error::{Error, Result};
 use crate::metrics::{MetersSnapshot, Purpose, PurposeCounts};
 use crate::options::Accepts;
-use crate::task::{Admission, Job, Task};
+use crate::task::Task;
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char};
 use std::path::{Path, PathBuf};
@@ -344,22 +344,7 @@ impl Engine for RocksDb {
         Ok(Box::new(Iter { engine: self, cursor }))
     }
 
-    /// RocksDB delays and stops writers itself.
-    fn admit(&self, _task: &mut Task, _bytes: u64) -> Result<Admission> {
-        Ok(Admission::Go)
-    }
-
-    fn next_job(&self, _now_ns: u64) -> Option<Box<dyn Job>> {
-        None
-    }
-
-    fn next_timer(&self, _now_ns: u64) -> Option<u64> {
-        None
-    }
-
-    fn background_threads(&self) -> usize {
-        0
-    }
+    keeps_its_own_time!();
 
     /// Begins to flush the memtable; compactions go on.
     fn begin_settle(&self, _task: &mut Task) -> Result<()> {
@@ -435,6 +420,7 @@ impl Engine for RocksDb {
             memory_bytes,
             disk_bytes: self.used_bytes().unwrap_or_default(),
             details,
+            ..EngineStats::default()
         }
     }
 }

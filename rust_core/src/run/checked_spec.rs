@@ -1,7 +1,7 @@
 //! A spec whose every part is checked by those who know it, and the engine that it asks for.
 
 use super::server::Server;
-use super::spec::{Clock, Spec};
+use super::spec::{Clock, LoadSpec, Spec, Warmup};
 use crate::engine::{Engine, EngineKind, KeyLayout};
 use crate::error::{Error, Result};
 use crate::scale::Scale;
@@ -39,6 +39,7 @@ pub trait Opener: Send + Sync {
 }
 
 /// A spec whose every part is checked.
+#[derive(Clone)]
 pub struct CheckedSpec {
     /// What was asked for.
     pub spec: Spec,
@@ -48,6 +49,9 @@ pub struct CheckedSpec {
     pub workload: Arc<dyn Workload>,
     /// Who opens the engine.
     pub opener: Arc<dyn Opener>,
+    /// The run that loads the data, where it is not this one. Nothing is in it but what the data depends on, so two
+    /// that are equal leave the same.
+    pub load: Option<Spec>,
 }
 
 /// Options under the virtual clock alone. Real files are read and written through the page cache: direct I/O wants
@@ -61,6 +65,35 @@ fn refuse_direct_io(options: &Map<String, Value>) -> Result<()> {
     }
 }
 
+/// The run that loads the data for `spec`.
+fn loading(spec: &Spec, load: &LoadSpec, opener: &dyn Opener) -> Result<Spec> {
+    let options = opener.options(spec.engine, &load.options).map_err(in_load)?;
+    let mut clock = spec.clock.clone();
+    if let (Clock::Simulated(hardware), Some(bytes)) = (&mut clock, load.page_cache_bytes) {
+        hardware.page_cache_bytes = bytes;
+    }
+    Ok(Spec {
+        options,
+        clock,
+        seed: load.seed.unwrap_or(spec.seed),
+        load: None,
+        seconds: None,
+        operations: None,
+        warmup: Warmup::Seconds(0.0),
+        keep: false,
+        memory_limit: None,
+        ..spec.clone()
+    })
+}
+
+/// The checker of options names fields `options.*`; here they are fields of `load`.
+fn in_load(error: Error) -> Error {
+    match error {
+        Error::Invalid { field, found, accepted } => Error::Invalid { field: format!("load.{field}"), found, accepted },
+        other => other,
+    }
+}
+
 impl CheckedSpec {
     /// Checks a spec, with the engines that `opener` opens.
     pub fn new(spec: Value, opener: Arc<dyn Opener>) -> Result<Self> {
@@ -70,12 +103,24 @@ impl CheckedSpec {
             refuse_direct_io(&options)?;
         }
         let workload = workload::build(&spec.workload, spec.scale, spec.clients, spec.seed)?;
-        Ok(Self { spec, options, workload, opener })
+        let load = spec.load.as_ref().map(|load| loading(&spec, load, &*opener)).transpose()?;
+        Ok(Self { spec, options, workload, opener, load })
+    }
+
+    /// The run `load` in place of this one, which has the same engine and workload.
+    pub fn of_load(&self, load: &Spec) -> Result<Self> {
+        Ok(Self {
+            spec: load.clone(),
+            options: load.options.clone(),
+            workload: workload::build(&load.workload, load.scale, load.clients, load.seed)?,
+            opener: self.opener.clone(),
+            load: None,
+        })
     }
 
     /// Opens the engine on an empty storage, with a server's log around it if the spec says so.
     pub fn open(&self, storage: &Arc<dyn Storage>, signal: &Arc<Signal>, task: &mut Task) -> Result<Arc<dyn Engine>> {
-        let Self { spec, options, workload, opener } = self;
+        let Self { spec, options, workload, opener, .. } = self;
         let wanted = WantedEngine { kind: spec.engine, options, layout: workload.layout(), scale: spec.scale };
         let engine = opener.open(&wanted, storage.clone(), signal.clone(), task)?;
         Ok(match spec.binary_log {

@@ -147,6 +147,7 @@ pub fn run_phase(
         blocks_asked: done.iter().map(|done| done.blocks_asked).sum(),
         cpu,
         memory_bytes: watcher.memory_bytes,
+        busy_ns: None,
         steadiness: watcher.judge,
         clients: done.into_iter().map(|done| done.client).collect(),
     })

@@ -9,7 +9,7 @@ pub const SLICE_NS: u64 = 500_000;
 const SWITCH_NS: u64 = 2_000;
 
 /// Cores that share one queue.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Cores {
     pool: Pool,
     /// From when to when each was last busy with clients, short gaps included.

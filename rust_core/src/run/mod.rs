@@ -4,12 +4,16 @@
 mod checked_spec;
 mod client_threads;
 pub mod cores;
+mod debt;
 mod engines;
 mod given;
 pub mod halt;
+mod load_snapshot;
+pub mod load_snapshots;
 pub mod machine;
 mod measured;
 mod phase;
+mod phase_end;
 mod phases;
 pub mod product;
 mod real;
@@ -22,6 +26,7 @@ pub mod server;
 pub mod simulated;
 pub mod simulation;
 mod spec;
+mod wear;
 pub mod workers;
 pub mod world;
 
@@ -35,3 +40,5 @@ mod same_again;
 mod same_stream;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod windows;

@@ -109,6 +109,8 @@ pub struct Outcome {
     pub cpu: CpuUse,
     /// The most memory that the engine used at the end of an interval.
     pub memory_bytes: u64,
+    /// For how long background work that pays debt ran in it; `None` where nobody tells.
+    pub busy_ns: Option<u64>,
     /// What was seen of its steadiness, if it was watched.
     pub steadiness: Option<Steadiness>,
 }

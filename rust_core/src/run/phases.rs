@@ -1,13 +1,15 @@
 //! The phases of a run, the same under either clock: load and settle, warm up, measure, report.
 
 use super::checked_spec::CheckedSpec;
+use super::debt::{Debt, Payment};
 use super::phase::{Limits, Outcome, Watch};
-use super::report::{FlashWear, Header, Loaded, Measured, report};
+use super::report::{Header, Loaded, Measured, report};
 use super::spec::{Clock, Warmup};
+use super::wear::FlashWear;
 use crate::cost::CpuUse;
 use crate::device::DeviceStats;
 use crate::error::Result;
-use crate::metrics::{Latencies, Length, Phase, Snapshot, Steadiness, Steady};
+use crate::metrics::{Latencies, Length, Phase, Snapshot, Steadiness};
 use crate::workload::Client;
 use serde_json::Value;
 
@@ -38,16 +40,45 @@ pub trait Driver {
 
     /// What a simulated device has counted; `None` for a real one.
     fn device(&self) -> Option<DeviceStats>;
+
+    /// Has the background work on until it owes no more than so many bytes, and says what that took. `None` where it
+    /// would take real time.
+    fn pay(&mut self, _debt_bytes: u64) -> Result<Option<Payment>> {
+        Ok(None)
+    }
+
+    /// Cores of the simulated machine.
+    fn cores(&self) -> Option<u32> {
+        None
+    }
+}
+
+/// Data that was loaded and has settled.
+#[derive(Debug, Clone)]
+pub struct Load {
+    /// What it took.
+    pub loaded: Loaded,
+    /// Its intervals.
+    pub intervals: Vec<Value>,
 }
 
 /// Runs all phases of `run` and reports them. The clients come back as the measured phase left them.
 pub fn run(run: &CheckedSpec, driver: &mut dyn Driver, on_interval: &mut dyn FnMut(Value)) -> Result<(Value, Clients)> {
-    let mut intervals = Vec::new();
+    let load = load(run, driver, on_interval)?;
+    run_loaded(run, driver, load, on_interval)
+}
+
+/// Runs the phases behind the load of `run` and reports all of them.
+pub fn run_loaded(
+    run: &CheckedSpec,
+    driver: &mut dyn Driver,
+    Load { loaded, mut intervals }: Load,
+    on_interval: &mut dyn FnMut(Value),
+) -> Result<(Value, Clients)> {
     let mut keep = |interval: Value| {
         intervals.push(interval.clone());
         on_interval(interval);
     };
-    let loaded = load(run, driver, &mut keep)?;
     let clients = (0..run.spec.clients).map(|index| run.workload.client(index)).collect();
     let (clients, warmup) = warm_up(run, driver, clients, &mut keep)?;
     let (measured, scored, clients) = measure(run, driver, clients, &mut keep)?;
@@ -58,24 +89,30 @@ pub fn run(run: &CheckedSpec, driver: &mut dyn Driver, on_interval: &mut dyn FnM
         options: run.options.clone(),
         scale: run.spec.scale,
         seed: run.spec.seed,
-        steady: warmup.zip(scored).map(|(warmup, scored)| Steady::judged(&warmup, &scored, planned(run))),
+        steady: warmup.zip(scored).map(|(warmup, scored)| measured.judged(&warmup, &scored, planned(run))),
     };
     Ok((report(header, loaded, &measured, intervals), clients))
 }
 
 /// Loads, and lets background work drain, so that every run starts from the same state.
-fn load(run: &CheckedSpec, driver: &mut dyn Driver, on_interval: &mut dyn FnMut(Value)) -> Result<Loaded> {
+pub fn load(run: &CheckedSpec, driver: &mut dyn Driver, on_interval: &mut dyn FnMut(Value)) -> Result<Load> {
+    let mut intervals = Vec::new();
+    let mut keep = |interval: Value| {
+        intervals.push(interval.clone());
+        on_interval(interval);
+    };
     let loaders = (0..run.spec.clients).map(|index| run.workload.loader(index)).collect();
-    let outcome = driver.phase(Phase::Load, loaders, limits(run, None, None, Watch::Unwatched), on_interval)?;
+    let outcome = driver.phase(Phase::Load, loaders, limits(run, None, None, Watch::Unwatched), &mut keep)?;
     driver.settle()?;
     let settled = driver.snapshot()?;
-    Ok(Loaded {
+    let loaded = Loaded {
         seconds: (settled.at_ns - outcome.before.at_ns) as f64 / 1e9,
         operations: outcome.recorder.by_kind.iter().map(Latencies::count).sum(),
         user_bytes: settled.engine.user_bytes_written - outcome.before.engine.user_bytes_written,
         written_bytes: settled.meters.since(&outcome.before.meters).total().written_bytes,
         live_bytes: run.workload.live_bytes(),
-    })
+    };
+    Ok(Load { loaded, intervals })
 }
 
 /// Lets clients run unscored, and hands back what was seen if the warm-up was to last until nothing changes any more.
@@ -109,20 +146,20 @@ fn measure(
     let limits = limits(run, run.spec.seconds, run.spec.operations, watch);
     let (background, device) = (driver.background_cpu(), driver.device());
     let outcome = driver.phase(Phase::Run, clients, limits, on_interval)?;
+    let device_after = driver.device();
     let background = driver.background_cpu().zip(background).map(|(after, before)| after.since(&before));
+    let debt = match watch {
+        Watch::Unwatched => None,
+        Watch::Judged | Watch::UntilWarmFor(_) => debt_of(driver, &outcome)?,
+    };
     let mut cpu = outcome.cpu;
     if let Some(used) = &background {
         cpu.add(used);
     }
     let names = run.workload.operations().iter().copied();
-    let wear = device.zip(driver.device()).zip(endurance_bytes(run));
-    let flash = wear.map(|((before, after), endurance_bytes)| FlashWear {
-        device_bytes: after.written_bytes - before.written_bytes,
-        trimmed_bytes: after.trimmed_bytes - before.trimmed_bytes,
-        nand_bytes: after.nand_bytes - before.nand_bytes,
-        erases: after.erases - before.erases,
-        endurance_bytes,
-    });
+    let wear = device.zip(device_after).zip(endurance_bytes(run));
+    let flash =
+        wear.map(|((before, after), endurance_bytes)| FlashWear { device: after.since(&before), endurance_bytes });
     let measured = Measured {
         before: outcome.before,
         after: outcome.after,
@@ -135,8 +172,18 @@ fn measure(
         live_bytes: run.workload.live_bytes(),
         memory_bytes: outcome.memory_bytes,
         flash,
+        debt,
     };
     Ok((measured, outcome.steadiness, outcome.clients))
+}
+
+/// What a phase leaves to the background, which pays it now.
+fn debt_of(driver: &mut dyn Driver, outcome: &Outcome) -> Result<Option<Debt>> {
+    let (before_bytes, after_bytes) = (outcome.before.engine.debt_bytes, outcome.after.engine.debt_bytes);
+    let (Some(busy_ns), Some(cores)) = (outcome.busy_ns, driver.cores()) else { return Ok(None) };
+    let payment = driver.pay(before_bytes)?;
+    let busy_seconds = busy_ns as f64 / 1e9;
+    Ok(payment.map(|payment| Debt { before_bytes, after_bytes, busy_seconds, cores, payment }))
 }
 
 /// What the flash of the simulated machine is rated to take; `None` without flash.

@@ -121,6 +121,7 @@ mod tests {
         entries.prev(&mut task).unwrap();
         assert_eq!((entries.key(), entries.value()), (&b"index entry"[..], &b""[..]));
         let counted = Work::CALLS.iter().map(|call| task.units(*call)).collect::<Vec<_>>();
-        assert_eq!(counted, [0, 1, 2, 2, 1, 2, 1, 0, 0, 0, 0]);
+        assert_eq!(counted[..7], [0, 1, 2, 2, 1, 2, 1]);
+        assert!(counted[7..].iter().all(|units| *units == 0));
     }
 }

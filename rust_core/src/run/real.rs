@@ -85,19 +85,11 @@ impl Driver for RealDriver {
         on_interval: &mut dyn FnMut(Value),
     ) -> Result<Outcome> {
         let (kernel, stalled_ns, count) = (Kernel::now()?, self.engine.stalled_ns(), clients.len() as u64);
-        // Only whole phases know how long RocksDB held writers up.
-        let mut without_stalls = |mut interval: Value| {
-            interval.as_object_mut().into_iter().for_each(|interval| drop(interval.remove("stall_s")));
-            on_interval(interval);
-        };
-        let mut outcome = run_phase(&self.stage, phase, self.kinds, clients, limits, &mut without_stalls)?;
-        let operations = outcome.recorder.by_kind.iter().map(Latencies::count).sum::<u64>();
-        self.kernel = kernel_metrics(&kernel, &Kernel::now()?, operations);
+        let mut outcome = run_real_phase(&self.stage, phase, self.kinds, clients, limits, on_interval)?;
+        self.kernel = kernel_metrics(&kernel, &Kernel::now()?, &outcome);
         self.clients_cpu_ns += outcome.cpu.ns;
         // The report divides by the clients: what is left is the time in which writers were held up.
         outcome.recorder.stall_ns = self.engine.stalled_ns().saturating_sub(stalled_ns) * count;
-        let asked = |snapshot: &Snapshot| snapshot.engine.cache_hits + snapshot.engine.cache_misses;
-        outcome.blocks_asked = asked(&outcome.after) - asked(&outcome.before);
         Ok(outcome)
     }
 
@@ -136,8 +128,29 @@ fn leave_out_uncounted(bytes: &mut Value) {
     }
 }
 
-/// What the kernel counted between two moments, per operation.
-pub fn kernel_metrics(before: &Kernel, after: &Kernel, operations: u64) -> Vec<(&'static str, f64)> {
+/// Runs a phase on a real engine, which counts itself what it asks its cache for. Intervals do not say how long it held
+/// writers up: if anything, it tells that of whole phases.
+pub fn run_real_phase(
+    stage: &Stage,
+    phase: Phase,
+    kinds: usize,
+    clients: Vec<Box<dyn Client>>,
+    limits: Limits,
+    on_interval: &mut dyn FnMut(Value),
+) -> Result<Outcome> {
+    let mut without_stalls = |mut interval: Value| {
+        interval.as_object_mut().into_iter().for_each(|interval| drop(interval.remove("stall_s")));
+        on_interval(interval);
+    };
+    let mut outcome = run_phase(stage, phase, kinds, clients, limits, &mut without_stalls)?;
+    let asked = |snapshot: &Snapshot| snapshot.engine.cache_hits + snapshot.engine.cache_misses;
+    outcome.blocks_asked = asked(&outcome.after) - asked(&outcome.before);
+    Ok(outcome)
+}
+
+/// What the kernel counted between two moments, per operation of the phase between them.
+pub fn kernel_metrics(before: &Kernel, after: &Kernel, phase: &Outcome) -> Vec<(&'static str, f64)> {
+    let operations: u64 = phase.recorder.by_kind.iter().map(Latencies::count).sum();
     let kb_per_op = |after: u64, before: u64| ratio(after.saturating_sub(before) as f64 / 1024.0, operations as f64);
     [
         ("kernel_read_kb_per_op", kb_per_op(after.read_bytes, before.read_bytes)),

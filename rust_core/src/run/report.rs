@@ -1,9 +1,13 @@
 //! One run's numbers under their one set of names. Takes plain numbers, whichever clock they come from. What was not
 //! measured is absent.
 
+use super::debt::Debt;
+use super::wear::FlashWear;
 use crate::cost::CpuUse;
 use crate::metrics::intervals::{cache_hit_ratio, stall_s};
-use crate::metrics::{EngineStats, Latencies, MetersSnapshot, Purpose, PurposeCounts, Snapshot, Steady, ratio};
+use crate::metrics::{
+    EngineStats, Latencies, Length, MetersSnapshot, Purpose, PurposeCounts, Snapshot, Steadiness, Steady, ratio,
+};
 use crate::scale::Scale;
 use serde_json::{Map, Value, json};
 
@@ -32,40 +36,8 @@ pub struct Measured {
     pub memory_bytes: u64,
     /// What the phase cost a flash device, where one was simulated.
     pub flash: Option<FlashWear>,
-}
-
-/// What a flash device wrote, and how much of it that wears away.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct FlashWear {
-    /// Bytes that the host gave it.
-    pub device_bytes: u64,
-    /// Bytes that the host trimmed, most of them with files that it removed.
-    pub trimmed_bytes: u64,
-    /// Bytes programmed, garbage collection included.
-    pub nand_bytes: u64,
-    /// Superblocks erased.
-    pub erases: u64,
-    /// Bytes that it is rated to program before it is worn out.
-    pub endurance_bytes: f64,
-}
-
-/// Seconds of a Julian year.
-const YEAR_S: f64 = 365.25 * 86_400.0;
-
-impl FlashWear {
-    /// Its metrics after `seconds`; none if nothing was written.
-    fn metrics(&self, seconds: f64) -> [(&'static str, Option<f64>); 6] {
-        let (host, nand) = (self.device_bytes as f64, self.nand_bytes as f64);
-        let written = |amount: f64| (host > 0.0).then_some(amount);
-        [
-            ("device_bytes", written(host)),
-            ("trimmed_bytes", written(self.trimmed_bytes as f64)),
-            ("nand_bytes", written(nand)),
-            ("erases", written(self.erases as f64)),
-            ("flash_waf", ratio(nand, host)),
-            ("drive_years", ratio(self.endurance_bytes * seconds, nand * YEAR_S)),
-        ]
-    }
+    /// What the phase left to the background, where that was paid.
+    pub debt: Option<Debt>,
 }
 
 impl Measured {
@@ -74,34 +46,53 @@ impl Measured {
         (self.after.at_ns - self.before.at_ns) as f64 / 1e9
     }
 
+    /// Seconds that paying the debt adds.
+    fn debt_seconds(&self) -> Option<f64> {
+        let cpu_ns = self.cpu.as_ref().map_or(0, |cpu| cpu.ns);
+        self.debt.as_ref().map(|debt| debt.seconds(self.seconds(), cpu_ns))
+    }
+
+    /// The verdict on a phase after this warm-up: what it leaves to the background is a change.
+    pub fn judged(&self, warmup: &Steadiness, phase: &Steadiness, planned: Length) -> Steady {
+        let steady = Steady::judged(warmup, phase, planned);
+        let Some((debt, seconds)) = self.debt.as_ref().zip(self.debt_seconds()) else { return steady };
+        steady.charged(seconds / self.seconds(), debt.before_bytes as f64, debt.after_bytes as f64)
+    }
+
     /// Operations that ended in the phase.
     pub fn operations(&self) -> u64 {
         self.by_operation.iter().map(|(_, latencies)| latencies.count()).sum()
     }
 
-    /// The metrics of the whole phase.
+    /// The metrics of the whole phase, charged with the debt that it leaves. Latencies and waits are those of the phase
+    /// itself.
     pub fn metrics(&self) -> Map<String, Value> {
         let mut overall = Latencies::default();
         self.by_operation.iter().for_each(|(_, latencies)| overall.merge(latencies));
         let (before, after) = (&self.before.engine, &self.after.engine);
         let io = self.after.meters.since(&self.before.meters).total();
+        let debt = self.debt.clone().unwrap_or_default();
+        let paid = &debt.payment;
+        let seconds = self.seconds() + self.debt_seconds().unwrap_or_default();
+        let written_bytes = debt.charged(io.written_bytes, paid.io.written_bytes);
         let per_operation = |amount: f64| ratio(amount, self.operations() as f64);
         let user_bytes = after.user_bytes_written - before.user_bytes_written;
         let mut map = overall.to_json();
         let measured = [
-            ("ops_per_s", ratio(self.operations() as f64, self.seconds())),
-            ("reads_per_op", per_operation(io.reads as f64)),
-            ("read_kb_per_op", per_operation(io.read_bytes as f64 / 1024.0)),
-            ("write_kb_per_op", per_operation(io.written_bytes as f64 / 1024.0)),
-            ("write_amp", ratio(io.written_bytes as f64, user_bytes as f64)),
+            ("ops_per_s", ratio(self.operations() as f64, seconds)),
+            ("debt_s", self.debt_seconds()),
+            ("reads_per_op", per_operation(debt.charged(io.reads, paid.io.reads))),
+            ("read_kb_per_op", per_operation(debt.charged(io.read_bytes, paid.io.read_bytes) / 1024.0)),
+            ("write_kb_per_op", per_operation(written_bytes / 1024.0)),
+            ("write_amp", ratio(written_bytes, user_bytes as f64)),
             ("read_amp", per_operation(self.blocks_asked as f64)),
             ("space_amp", ratio(self.after.disk_bytes as f64, self.live_bytes as f64)),
-            ("cpu_us_per_op", self.cpu.as_ref().and_then(|cpu| per_operation(cpu.ns as f64 / 1e3))),
+            ("cpu_us_per_op", self.cpu.as_ref().and_then(|cpu| per_operation(debt.charged(cpu.ns, paid.cpu.ns) / 1e3))),
             ("cache_hit_ratio", cache_hit_ratio(before, after)),
             ("bloom_false_positive_ratio", bloom_false_positive_ratio(before, after)),
             ("stall_s", Some(stall_s(self.stall_ns, self.clients))),
         ];
-        let flash = self.flash.iter().flat_map(|flash| flash.metrics(self.seconds()));
+        let flash = self.flash.iter().flat_map(|flash| flash.metrics(seconds, &debt));
         map.extend(
             measured.into_iter().chain(flash).filter_map(|(name, value)| Some((name.to_owned(), json!(value?)))),
         );
@@ -122,12 +113,7 @@ impl Measured {
 
     fn by_operation(&self) -> Map<String, Value> {
         let seen = self.by_operation.iter().filter(|(_, latencies)| latencies.count() > 0);
-        seen.map(|(name, latencies)| {
-            let mut map = latencies.to_json();
-            map.insert("count".to_owned(), json!(latencies.count()));
-            ((*name).to_owned(), Value::Object(map))
-        })
-        .collect()
+        seen.map(|(name, latencies)| ((*name).to_owned(), latencies.to_counted_json())).collect()
     }
 }
 
@@ -196,6 +182,7 @@ pub fn report(header: Header, loaded: Loaded, measured: &Measured, intervals: Ve
         "by_operation": measured.by_operation(),
         "work": measured.work(),
         "background": measured.background(),
+        "debt": measured.debt.as_ref().map(Debt::to_json),
         "bytes": bytes_by_purpose(&measured.after.meters.since(&measured.before.meters)),
         "load": {
             "seconds": loaded.seconds,
@@ -230,7 +217,10 @@ fn bytes_by_purpose(meters: &MetersSnapshot) -> Map<String, Value> {
 mod tests {
     use super::*;
     use crate::cost::{Work, WorkCounts};
+    use crate::device::DeviceStats;
     use crate::metrics::Meters;
+    use crate::run::debt::Payment;
+    use crate::run::wear::YEAR_S;
 
     fn full() -> Measured {
         let meters = Meters::default();
@@ -262,10 +252,13 @@ mod tests {
             live_bytes: 2000,
             memory_bytes: 1234,
             flash: Some(FlashWear {
-                device_bytes: 2000,
-                trimmed_bytes: 700,
-                nand_bytes: 3000,
-                erases: 4,
+                device: DeviceStats {
+                    written_bytes: 2000,
+                    trimmed_bytes: 700,
+                    nand_bytes: 3000,
+                    erases: 4,
+                    ..DeviceStats::default()
+                },
                 endurance_bytes: 1500.0 * YEAR_S * 7.0,
             }),
             ..Measured::default()
@@ -309,6 +302,34 @@ mod tests {
     }
 
     #[test]
+    fn a_phase_is_charged_with_the_debt_that_it_leaves() {
+        let io = PurposeCounts { written_bytes: 16_384, reads: 4, read_bytes: 2048, ..PurposeCounts::default() };
+        let device = DeviceStats { written_bytes: 4000, nand_bytes: 9000, ..DeviceStats::default() };
+        let cpu = CpuUse { ns: 200_000, ..CpuUse::default() };
+        let payment = Payment { left_bytes: 100, seconds: 4.0, io, cpu, device };
+        let debt = Debt { before_bytes: 300, after_bytes: 500, busy_seconds: 2.0, cores: 1, payment };
+        let measured = Measured { debt: Some(debt), ..full() };
+        let metrics = measured.metrics();
+        for (name, expected) in [
+            ("debt_s", 2.0),
+            ("ops_per_s", 1.0),
+            ("write_kb_per_op", 4.0),
+            ("write_amp", 4.0),
+            ("reads_per_op", 1.5),
+            ("read_kb_per_op", 0.75),
+            ("cpu_us_per_op", 50.0),
+            ("flash_waf", 7500.0 / 4000.0),
+            ("drive_years", 1500.0 * 7.0 * 4.0 / 7500.0),
+            ("stall_s", 0.25),
+        ] {
+            let found = metrics[name].as_f64().unwrap();
+            assert!((found - expected).abs() < 1e-9, "{name}: {found} against {expected}");
+        }
+        let charged = json!({"before_bytes": 300, "after_bytes": 500, "seconds": 2.0, "written_bytes": 8192});
+        assert_eq!(measured.debt.unwrap().to_json(), charged);
+    }
+
+    #[test]
     fn what_was_not_measured_is_absent() {
         let names: Vec<_> = Measured { clients: 1, ..Measured::default() }.metrics().into_iter().collect();
         assert_eq!(
@@ -338,6 +359,7 @@ mod tests {
                 "bytes",
                 "clients",
                 "clock",
+                "debt",
                 "engine",
                 "engine_details",
                 "intervals",

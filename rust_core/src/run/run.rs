@@ -5,7 +5,7 @@ use super::checked_spec::{CheckedSpec, Opener};
 use super::engines::Engines;
 use super::halt::Halt;
 use super::spec::Clock;
-use super::{measured, real, served, simulated};
+use super::{load_snapshots, measured, real, served};
 use crate::engine::EngineKind;
 use crate::error::{Error, Result};
 use crate::task::panics;
@@ -115,7 +115,7 @@ fn run(spec: &CheckedSpec, halt: &Arc<Halt>, on_interval: &mut dyn FnMut(Value))
             real::run(spec, directory, halt, on_interval)
         }
         Clock::Real { directory } => served::run(spec, directory, halt, on_interval),
-        Clock::Simulated(hardware) => simulated::run(spec, hardware, halt, on_interval).map(|end| end.report),
+        Clock::Simulated(hardware) => load_snapshots::run(spec, hardware, halt, on_interval).map(|end| end.report),
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 const CLIENTS: u32 = 5;
 
-fn workloads() -> Vec<Value> {
+pub(super) fn workloads() -> Vec<Value> {
     let db_bench = |benchmark: &str| json!({"kind": "db_bench", "benchmark": benchmark, "keys": 8_000});
     vec![
         json!({"kind": "linkbench", "ids": 1_500, "load_batch_rows": 64}),
@@ -34,20 +34,20 @@ fn workloads() -> Vec<Value> {
     ]
 }
 
-fn flash() -> Value {
+pub(super) fn flash() -> Value {
     json!({"kind": "flash", "capacity_bytes": 1 << 26, "over_provisioning": 0.07, "fullness": 0.1, "channels": 4,
         "read_latency_us": 90.0, "write_latency_us": 30.0, "sync_us": 100.0, "read_mb_per_s": 400.0,
         "write_mb_per_s": 200.0, "link_mb_per_s": 1500.0, "buffer_bytes": 1 << 20, "page_bytes": 4096,
         "superblock_bytes": 1 << 20, "victim": "greedy", "moved_pages": "apart", "rated_cycles": 3000.0})
 }
 
-fn disks() -> Value {
+pub(super) fn disks() -> Value {
     json!({"kind": "disk_array", "disks": 4, "capacity_bytes": 1_u64 << 40, "stripe_bytes": 1 << 20,
         "min_seek_us": 300.0, "max_seek_us": 7800.0, "rpm": 10_000.0, "mb_per_s": 150.0, "write_cache_bytes": 0})
 }
 
 /// Sizes at which a few hundred operations flush, compact, evict and checkpoint.
-fn options(engine: &str) -> Value {
+pub(super) fn options(engine: &str) -> Value {
     match engine {
         "lsm" => json!({"write_buffer_size": 65_536, "max_bytes_for_level_base": 131_072,
             "target_file_size_base": 65_536, "block_cache": 131_072, "max_background_jobs": 2,
@@ -69,7 +69,7 @@ fn end(engine: &str, device: &Value, workload: &Value, seed: u64) -> End {
 }
 
 /// All that must come again: report, clock, and what each client would draw next.
-fn remains(end: End) -> (String, u64, Vec<Option<u64>>) {
+pub(super) fn remains(end: End) -> (String, u64, Vec<Option<u64>>) {
     let draws: Vec<_> = end.clients.iter().map(|client| client.next_random()).collect();
     assert!(draws.len() == CLIENTS as usize && draws.iter().all(Option::is_some), "{draws:?}");
     (end.report.to_string(), end.now_ns, draws)

@@ -1,17 +1,17 @@
 //! One run of a SQL server: a private one, whose tables the workload reaches by the statements of its own script.
 
 use super::checked_spec::CheckedSpec;
-use super::client_threads::{Stage, run_phase};
+use super::client_threads::Stage;
 use super::halt::Halt;
 use super::measured::in_directory;
 use super::phase::{Limits, Outcome};
 use super::phases::{self, Driver};
-use super::real::kernel_metrics;
+use super::real::{kernel_metrics, run_real_phase};
 use crate::cost::{CpuUse, WorkCounts};
 use crate::device::DeviceStats;
 use crate::engine::{Engine, EngineKind, KeyLayout};
 use crate::error::Result;
-use crate::metrics::{Latencies, Phase, Snapshot};
+use crate::metrics::{Phase, Snapshot};
 use crate::real::server::LatenciesByName;
 use crate::real::{ServerOptions, SqlServer, StorageEngine};
 use crate::session::{Session, Tables, no_statements};
@@ -44,12 +44,8 @@ fn run_in(
         if is_table { format!("{statement} {}", options.table_options) } else { statement.clone() }
     });
     server.run(&create.collect::<Vec<_>>())?;
-    let served = CheckedSpec {
-        spec: run.spec.clone(),
-        options: run.options.clone(),
-        workload: Arc::new(Served { workload: run.workload.clone(), server: server.clone() }),
-        opener: run.opener.clone(),
-    };
+    let workload = Arc::new(Served { workload: run.workload.clone(), server: server.clone() });
+    let served = CheckedSpec { workload, ..run.clone() };
     let stage = Stage {
         engine: server.clone(),
         signal: Arc::new(Signal::default()),
@@ -92,21 +88,14 @@ impl Driver for ServerDriver {
         limits: Limits,
         on_interval: &mut dyn FnMut(Value),
     ) -> Result<Outcome> {
-        let mut without_stalls = |mut interval: Value| {
-            interval.as_object_mut().into_iter().for_each(|interval| drop(interval.remove("stall_s")));
-            on_interval(interval);
-        };
         self.server.take_latencies();
         let before = self.server.kernel()?;
-        let mut outcome = run_phase(&self.stage, phase, self.kinds, clients, limits, &mut without_stalls)?;
+        let mut outcome = run_real_phase(&self.stage, phase, self.kinds, clients, limits, on_interval)?;
         let after = self.server.kernel()?;
-        let operations = outcome.recorder.by_kind.iter().map(Latencies::count).sum::<u64>();
-        self.kernel = kernel_metrics(&before, &after, operations);
+        self.kernel = kernel_metrics(&before, &after, &outcome);
         self.kernel.push(("process_memory_bytes", after.peak_bytes as f64));
         // The clients' own time is not the server's.
         outcome.cpu = CpuUse { ns: after.cpu_ns.saturating_sub(before.cpu_ns), work: WorkCounts::default() };
-        let asked = |snapshot: &Snapshot| snapshot.engine.cache_hits + snapshot.engine.cache_misses;
-        outcome.blocks_asked = asked(&outcome.after) - asked(&outcome.before);
         Ok(outcome)
     }
 
@@ -132,12 +121,7 @@ impl Driver for ServerDriver {
 }
 
 fn by_statement(latencies: &LatenciesByName) -> Value {
-    let rows = latencies.iter().map(|(name, latencies)| {
-        let mut row = latencies.to_json();
-        row.insert("count".to_owned(), json!(latencies.count()));
-        ((*name).to_owned(), Value::Object(row))
-    });
-    Value::Object(rows.collect())
+    latencies.iter().map(|(name, latencies)| ((*name).to_owned(), latencies.to_counted_json())).collect()
 }
 
 /// A server counts no bytes of its users, nor how long it held them up; what it does not count is absent, not zero.
@@ -183,6 +167,10 @@ impl Workload for Served {
 
     fn client(&self, index: u32) -> Box<dyn Client> {
         self.spoken(self.workload.client(index))
+    }
+
+    fn fork(&self, seed: u64) -> Arc<dyn Workload> {
+        Arc::new(Self { workload: self.workload.fork(seed), server: self.server.clone() })
     }
 
     fn live_bytes(&self) -> u64 {

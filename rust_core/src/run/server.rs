@@ -65,20 +65,29 @@ pub struct Server {
     log: Serial<Current>,
 }
 
+const FILE_PREFIX: &str = "binlog.";
+
 fn file_name(number: u64) -> String {
-    format!("binlog.{number:06}")
+    format!("{FILE_PREFIX}{number:06}")
 }
 
 impl Server {
-    /// Starts the first binary log beside the engine's files.
+    /// Starts a binary log beside the engine's files, in place of those that an earlier server left there.
     pub fn new(
         engine: Arc<dyn Engine>,
         storage: Arc<dyn Storage>,
         spec: BinaryLogSpec,
         task: &mut Task,
     ) -> Result<Self> {
-        let file = storage.create(task, &file_name(1), FileOptions::LOG)?;
-        let log = Serial::new(Current { number: 1, file, bytes: 0, unsynced: 0 });
+        let mut number = 1;
+        for name in storage.list()? {
+            if let Some(old) = name.strip_prefix(FILE_PREFIX).and_then(|digits| digits.parse::<u64>().ok()) {
+                number = number.max(old + 1);
+                storage.remove(task, &name)?;
+            }
+        }
+        let file = storage.create(task, &file_name(number), FileOptions::LOG)?;
+        let log = Serial::new(Current { number, file, bytes: 0, unsynced: 0 });
         Ok(Self { engine, storage, spec, log })
     }
 

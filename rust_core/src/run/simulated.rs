@@ -1,10 +1,12 @@
 //! One run under the virtual clock: files in memory over a modelled device, one thread, the same report every time.
 
 use super::checked_spec::CheckedSpec;
+use super::debt::Payment;
 use super::halt::{Halt, HaltingStorage};
 use super::machine::HardwareSpec;
 use super::phase::{Limits, Outcome, Watch, snapshot};
-use super::phases::{self, Driver};
+use super::phase_end::PhaseEnd;
+use super::phases::{self, Driver, Load};
 use super::product::{Called, product_of};
 use super::recorder::Recorder;
 use super::simulation::{self, Arrival, Observer, Simulation};
@@ -41,55 +43,157 @@ pub struct End {
     pub clients: Vec<Box<dyn Client>>,
 }
 
-/// Runs the spec on `hardware` to its end. Intervals go to `on_interval` as they end.
+/// A machine at rest, with files that no engine has open.
+pub struct Resting {
+    world: World,
+    files: SimulatedStorage,
+    now_ns: u64,
+}
+
+impl Resting {
+    /// A new one, without files.
+    fn new(run: &CheckedSpec, hardware: &HardwareSpec) -> Result<Self> {
+        let scale = run.spec.scale;
+        let world = hardware.world(product_of(run.spec.engine, run.workload.layout()), scale)?;
+        let (free, page_cache) = (hardware.device.free_bytes(), hardware.page_cache_bytes);
+        Ok(Self { world, files: SimulatedStorage::new(Arc::default(), free, page_cache, scale), now_ns: 0 })
+    }
+
+    /// Another one in the same state, with so much memory for a page cache, which is empty.
+    #[must_use]
+    pub fn fork(&self, page_cache_bytes: u64) -> Self {
+        let Self { world, files, now_ns } = self;
+        Self { world: world.fork(), files: files.fork(page_cache_bytes), now_ns: *now_ns }
+    }
+
+    /// Bytes of the files.
+    pub fn bytes(&self) -> Result<u64> {
+        self.files.used_bytes()
+    }
+}
+
+/// Loads the data of `run` on `hardware` and closes the engine: the machine as it is then. Intervals go to
+/// `on_interval` as they end.
+pub fn load(
+    run: &CheckedSpec,
+    hardware: &HardwareSpec,
+    halt: &Arc<Halt>,
+    on_interval: &mut dyn FnMut(Value),
+) -> Result<(Resting, Load)> {
+    let mut driver = VirtualDriver::start(run, hardware, Resting::new(run, hardware)?, halt)?;
+    let load = phases::load(run, &mut driver, on_interval);
+    halt.check()?;
+    let load = load?;
+    let now_ns = driver.close()?;
+    let world = driver.world.lock().fork();
+    Ok((Resting { world, files: driver.files.fork(0), now_ns }, load))
+}
+
+/// Runs the spec on `hardware` to its end, and loads the data itself. Intervals go to `on_interval` as they end.
 pub fn run(
     run: &CheckedSpec,
     hardware: &HardwareSpec,
     halt: &Arc<Halt>,
     on_interval: &mut dyn FnMut(Value),
 ) -> Result<End> {
-    let (product, scale) = (product_of(run.spec.engine, run.workload.layout()), run.spec.scale);
-    let world = Arc::new(Mutex::new(hardware.world(product, scale)?));
-    let (free, page_cache) = (hardware.device.free_bytes(), hardware.page_cache_bytes);
-    let files = Arc::new(SimulatedStorage::new(Arc::default(), free, page_cache, scale));
-    let storage: Arc<dyn Storage> = Arc::new(HaltingStorage::new(files.clone(), halt.clone()));
-    let signal = Arc::<Signal>::default();
-    let mut task = Simulation::task(&world, DRIVER_TASK, 0);
-    let engine = run.open(&storage, &signal, &mut task);
-    let mut engine = engine.map_err(|error| if halt.is_asked() { Error::Cancelled } else { error })?;
-    if hardware.cost.speaks_for(product) {
-        engine = Arc::new(Called::new(engine));
-    }
-    let simulation = Simulation::new(world.clone(), engine.clone(), signal, task.now_ns);
-    let kinds = run.workload.operations().len();
-    let mut driver = VirtualDriver { simulation, world, engine, storage, halt: halt.clone(), kinds };
+    let mut driver = VirtualDriver::start(run, hardware, Resting::new(run, hardware)?, halt)?;
     let result = phases::run(run, &mut driver, on_interval);
-    halt.check()?;
-    let (mut report, clients) = result?;
-    report["hardware"] = json!(hardware);
-    report["device"] = driver.device_json();
-    if page_cache > 0 {
-        let pages = files.page_counts();
-        report["page_cache"] = json!({"hits": pages.hits, "misses": pages.misses});
-    }
-    let mut task = Simulation::task(&driver.world, DRIVER_TASK, driver.simulation.now_ns());
-    driver.engine.close(&mut task)?;
-    Ok(End { report, now_ns: task.now_ns, clients })
+    driver.end(hardware, result)
+}
+
+/// Runs the spec on `hardware` to its end, on a machine that has the data already. Intervals of the phases behind the
+/// load go to `on_interval` as they end.
+pub fn run_loaded(
+    run: &CheckedSpec,
+    hardware: &HardwareSpec,
+    (machine, load): (Resting, Load),
+    halt: &Arc<Halt>,
+    on_interval: &mut dyn FnMut(Value),
+) -> Result<End> {
+    let mut driver = VirtualDriver::start(run, hardware, machine, halt)?;
+    let result = phases::run_loaded(run, &mut driver, load, on_interval);
+    driver.end(hardware, result)
 }
 
 struct VirtualDriver {
     simulation: Simulation,
     world: Arc<Mutex<World>>,
     engine: Arc<dyn Engine>,
+    files: Arc<SimulatedStorage>,
     storage: Arc<dyn Storage>,
     halt: Arc<Halt>,
     kinds: usize,
+    cores: u32,
 }
 
 impl VirtualDriver {
+    /// Opens the engine of `run` on a machine.
+    fn start(run: &CheckedSpec, hardware: &HardwareSpec, machine: Resting, halt: &Arc<Halt>) -> Result<Self> {
+        let Resting { world, files, now_ns } = machine;
+        let (world, files) = (Arc::new(Mutex::new(world)), Arc::new(files));
+        let storage: Arc<dyn Storage> = Arc::new(HaltingStorage::new(files.clone(), halt.clone()));
+        let signal = Arc::<Signal>::default();
+        let mut task = Simulation::task(&world, DRIVER_TASK, now_ns);
+        let engine = run.open(&storage, &signal, &mut task);
+        let mut engine = engine.map_err(|error| if halt.is_asked() { Error::Cancelled } else { error })?;
+        if hardware.cost.speaks_for(product_of(run.spec.engine, run.workload.layout())) {
+            engine = Arc::new(Called::new(engine));
+        }
+        let simulation = Simulation::new(world.clone(), engine.clone(), signal, task.now_ns);
+        let kinds = run.workload.operations().len();
+        let cores = hardware.cores as u32;
+        Ok(Self { simulation, world, engine, files, storage, halt: halt.clone(), kinds, cores })
+    }
+
+    /// Completes the report of the phases, and closes the engine.
+    fn end(&self, hardware: &HardwareSpec, result: Result<(Value, Vec<Box<dyn Client>>)>) -> Result<End> {
+        self.halt.check()?;
+        let (mut report, clients) = result?;
+        report["hardware"] = json!(hardware);
+        report["device"] = self.device_json();
+        if hardware.page_cache_bytes > 0 {
+            let pages = self.files.page_counts();
+            report["page_cache"] = json!({"hits": pages.hits, "misses": pages.misses});
+        }
+        Ok(End { report, now_ns: self.close()?, clients })
+    }
+
+    /// Closes the engine, and says when that is done.
+    fn close(&self) -> Result<u64> {
+        let mut task = Simulation::task(&self.world, DRIVER_TASK, self.simulation.now_ns());
+        self.engine.close(&mut task)?;
+        Ok(task.now_ns)
+    }
+
+    /// Runs background work alone, until it owes no more than this.
+    fn settle_to(&mut self, debt_bytes: u64) -> Result<()> {
+        struct Halting<'a>(&'a Halt);
+        impl Observer for Halting<'_> {
+            fn check(&self) -> Result<()> {
+                self.0.check()
+            }
+
+            fn tick(&mut self, _now_ns: u64) -> Result<()> {
+                Ok(())
+            }
+        }
+        let halt = self.halt.clone();
+        let settled = self.simulation.settle(debt_bytes, 100_000_000, &mut Halting(&halt));
+        halt.check()?;
+        settled
+    }
+
+    fn cpu_use(&self) -> CpuUse {
+        self.world.lock().cpu_use()
+    }
+
+    fn device_stats(&self) -> DeviceStats {
+        self.world.lock().device_stats()
+    }
+
     /// What the device counted since the run began.
     fn device_json(&self) -> Value {
-        let stats = self.world.lock().device_stats();
+        let stats = self.device_stats();
         json!({
             "read_bytes": stats.read_bytes,
             "written_bytes": stats.written_bytes,
@@ -114,12 +218,12 @@ impl Driver for VirtualDriver {
         on_interval: &mut dyn FnMut(Value),
     ) -> Result<Outcome> {
         let before = self.snapshot()?;
-        let cpu = self.world.lock().cpu_use();
+        let cpu = self.cpu_use();
         let shared = SharedPhase {
             world: self.world.clone(),
             engine: self.engine.clone(),
             halt: self.halt.clone(),
-            left: Cell::new(limits.operations),
+            end: PhaseEnd::new(&*self.engine, &limits, before.at_ns),
             blocks_asked: Cell::new(0),
             judge: limits.watch.judge(&before).map(|steadiness| RefCell::new(Judge::new(steadiness, limits.watch))),
             storage: self.storage.clone(),
@@ -139,7 +243,8 @@ impl Driver for VirtualDriver {
             memory_limit: limits.memory_bytes,
             on_interval,
         };
-        let until_ns = limits.seconds.map_or(u64::MAX, |seconds| before.at_ns + (seconds * 1e9) as u64);
+        let until_ns = shared.end.latest_ns();
+        let busy_ns = self.simulation.busy_ns();
         {
             let mut clients: Vec<&mut dyn simulation::Process> =
                 seats.iter_mut().map(|seat| seat as &mut dyn simulation::Process).collect();
@@ -149,28 +254,35 @@ impl Driver for VirtualDriver {
         let after = sampler.sample(self.simulation.now_ns())?;
         let memory_bytes = sampler.memory_bytes;
         let clients = seats.into_iter().map(|seat| seat.client).collect();
-        let cpu = self.world.lock().cpu_use().since(&cpu);
+        let cpu = self.cpu_use().since(&cpu);
         let blocks_asked = shared.blocks_asked.get();
         let steadiness = shared.judge.map(|judge| judge.into_inner().steadiness);
         let recorder = shared.recorder.into_inner();
-        Ok(Outcome { clients, before, after, recorder, blocks_asked, cpu, memory_bytes, steadiness })
+        let busy_ns = Some(self.simulation.busy_ns() - busy_ns);
+        Ok(Outcome { clients, before, after, recorder, blocks_asked, cpu, memory_bytes, busy_ns, steadiness })
     }
 
     fn settle(&mut self) -> Result<()> {
-        struct Halting<'a>(&'a Halt);
-        impl Observer for Halting<'_> {
-            fn check(&self) -> Result<()> {
-                self.0.check()
-            }
+        self.settle_to(0)
+    }
 
-            fn tick(&mut self, _now_ns: u64) -> Result<()> {
-                Ok(())
-            }
+    fn pay(&mut self, debt_bytes: u64) -> Result<Option<Payment>> {
+        let (before, cpu, device) = (self.snapshot()?, self.cpu_use(), self.device_stats());
+        if before.engine.debt_bytes > debt_bytes {
+            self.settle_to(debt_bytes)?;
         }
-        let halt = self.halt.clone();
-        let settled = self.simulation.settle(100_000_000, &mut Halting(&halt));
-        halt.check()?;
-        settled
+        let after = self.snapshot()?;
+        Ok(Some(Payment {
+            left_bytes: after.engine.debt_bytes,
+            seconds: (after.at_ns - before.at_ns) as f64 / 1e9,
+            io: after.meters.since(&before.meters).total(),
+            cpu: self.cpu_use().since(&cpu),
+            device: self.device_stats().since(&device),
+        }))
+    }
+
+    fn cores(&self) -> Option<u32> {
+        Some(self.cores)
     }
 
     fn snapshot(&self) -> Result<Snapshot> {
@@ -183,7 +295,7 @@ impl Driver for VirtualDriver {
     }
 
     fn device(&self) -> Option<DeviceStats> {
-        Some(self.world.lock().device_stats())
+        Some(self.device_stats())
     }
 }
 
@@ -199,8 +311,7 @@ struct SharedPhase {
     world: Arc<Mutex<World>>,
     engine: Arc<dyn Engine>,
     halt: Arc<Halt>,
-    /// Operations left, where they are limited.
-    left: Cell<Option<u64>>,
+    end: PhaseEnd,
     blocks_asked: Cell<u64>,
     judge: Option<RefCell<Judge>>,
     storage: Arc<dyn Storage>,
@@ -209,13 +320,6 @@ struct SharedPhase {
 }
 
 impl SharedPhase {
-    /// Takes an operation off those that are left.
-    fn take(&self, operations: u64) -> bool {
-        let Some(left) = self.left.get() else { return true };
-        self.left.set(Some(left.saturating_sub(operations)));
-        left > 0
-    }
-
     fn snapshot_at(&self, at_ns: u64) -> Result<Snapshot> {
         snapshot_of(&self.world, &*self.engine, &*self.storage, at_ns)
     }
@@ -263,12 +367,13 @@ struct SimulatedClient<'a> {
 
 impl simulation::Process for SimulatedClient<'_> {
     fn plan(&mut self, now_ns: u64) -> Option<Arrival> {
-        let is_content = |judge: &RefCell<Judge>| judge.borrow().is_content;
-        if self.shared.judge.as_ref().is_some_and(is_content) {
+        let shared = self.shared;
+        let is_content = shared.judge.as_ref().is_some_and(|judge| judge.borrow().is_content);
+        if shared.end.is_over(&*shared.engine, now_ns, is_content) {
             return None;
         }
         let plan = self.client.plan(now_ns)?;
-        if !self.shared.take(plan.operations) {
+        if !shared.end.take(&*shared.engine, plan.operations) {
             return None;
         }
         self.plan = Some(plan);

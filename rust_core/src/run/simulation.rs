@@ -109,12 +109,46 @@ impl RunningJob {
     }
 }
 
+/// Whether a job of this kind pays debt: flushes of memtables are short beside what they bring into level 0.
+fn pays_debt(kind: JobKind) -> bool {
+    matches!(kind, JobKind::Compaction | JobKind::PageFlush)
+}
+
+/// For how long at least one job has run that pays debt.
+#[derive(Debug, Default)]
+struct BusyTime {
+    jobs: u32,
+    began_ns: u64,
+    ended_ns: u64,
+}
+
+impl BusyTime {
+    fn begin(&mut self, now_ns: u64) {
+        if self.jobs == 0 {
+            self.began_ns = now_ns;
+        }
+        self.jobs += 1;
+    }
+
+    fn end(&mut self, now_ns: u64) {
+        self.jobs -= 1;
+        if self.jobs == 0 {
+            self.ended_ns += now_ns.saturating_sub(self.began_ns);
+        }
+    }
+
+    fn until(&self, now_ns: u64) -> u64 {
+        self.ended_ns + if self.jobs > 0 { now_ns.saturating_sub(self.began_ns) } else { 0 }
+    }
+}
+
 /// An engine under the virtual clock.
 pub struct Simulation {
     world: Arc<Mutex<World>>,
     engine: Arc<dyn Engine>,
     signal: Arc<Signal>,
     jobs: Vec<Option<RunningJob>>,
+    busy: BusyTime,
     now_ns: u64,
     /// Time that each run starts from: no client is behind it.
     timer_ns: Option<u64>,
@@ -124,7 +158,8 @@ impl Simulation {
     /// Runs `engine`'s background jobs and clients in `world`, from `now_ns` on.
     pub fn new(world: Arc<Mutex<World>>, engine: Arc<dyn Engine>, signal: Arc<Signal>, now_ns: u64) -> Self {
         let threads = engine.background_threads().max(1);
-        Self { world, engine, signal, jobs: (0..threads).map(|_| None).collect(), now_ns, timer_ns: None }
+        let jobs = (0..threads).map(|_| None).collect();
+        Self { world, engine, signal, jobs, busy: BusyTime::default(), now_ns, timer_ns: None }
     }
 
     /// A task of this world that starts now.
@@ -140,6 +175,11 @@ impl Simulation {
     /// Virtual time reached.
     pub fn now_ns(&self) -> u64 {
         self.now_ns
+    }
+
+    /// For how long compactions or writes of dirty pages have run so far, one of them at least.
+    pub fn busy_ns(&self) -> u64 {
+        self.busy.until(self.now_ns)
     }
 
     /// Runs the clients until all have ended or virtual time passes `until_ns`. An operation that began before is
@@ -222,8 +262,8 @@ impl Simulation {
         Ok(())
     }
 
-    /// Runs background jobs until the engine is settled.
-    pub fn settle(&mut self, period_ns: u64, observer: &mut dyn Observer) -> Result<()> {
+    /// Runs background jobs until the engine is settled, or owes no more than `debt_bytes`; 0 stands for settled.
+    pub fn settle(&mut self, debt_bytes: u64, period_ns: u64, observer: &mut dyn Observer) -> Result<()> {
         let mut task = Self::task(&self.world, JOB_TASKS, self.now_ns);
         self.engine.begin_settle(&mut task)?;
         self.now_ns = self.now_ns.max(task.now_ns);
@@ -242,6 +282,9 @@ impl Simulation {
                 }
                 Event::Job(n) => {
                     if self.step_job(n, &mut queue)? {
+                        if debt_bytes > 0 && self.engine.stats().debt_bytes <= debt_bytes {
+                            return Ok(());
+                        }
                         self.start_jobs(self.now_ns, &mut queue)?;
                     }
                 }
@@ -300,7 +343,6 @@ impl Simulation {
             match self.engine.admit(&mut seat.task, seat.bytes)? {
                 Admission::Go => {}
                 Admission::Delay { micros } => {
-                    seat.admitted = true;
                     seat.task.now_ns += micros * 1000;
                     return Ok(Next::Again);
                 }
@@ -370,6 +412,9 @@ impl Simulation {
             let steps = task.into_steps().into();
             let asker = Asker { stream: job.stream(), queued_ns: 0 };
             let running = RunningJob { job, steps, now_ns, asker };
+            if pays_debt(running.job.kind()) {
+                self.busy.begin(now_ns);
+            }
             self.world.lock().unwritten_bytes += running.steps.iter().map(|step| running.new_bytes(step)).sum::<u64>();
             self.jobs[n] = Some(running);
             queue.push(Reverse((now_ns, Event::Job(n))));
@@ -423,6 +468,9 @@ impl Simulation {
 
     fn install_job(&mut self, n: usize) -> Result<()> {
         let Some(running) = self.jobs[n].take() else { return Ok(()) };
+        if pays_debt(running.job.kind()) {
+            self.busy.end(running.now_ns);
+        }
         let asker = Asker { stream: running.asker.stream, queued_ns: 0 };
         let mut task = Self::task_of(&self.world, JOB_TASKS + n as u32, running.now_ns, asker);
         running.job.install(&mut task)?;

@@ -45,6 +45,19 @@ pub enum Warmup {
     },
 }
 
+/// A load by itself: the engine closes behind it, and opens anew with the options of the run.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LoadSpec {
+    /// Its options that differ from the defaults.
+    #[serde(default)]
+    pub options: Map<String, Value>,
+    /// Memory of the page cache while it loads; that of the run if absent.
+    pub page_cache_bytes: Option<u64>,
+    /// Seed of what is loaded; that of the run if absent.
+    pub seed: Option<u64>,
+}
+
 /// One run. The option names of the engine and the parameters of the workload are checked by those who know them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spec {
@@ -70,6 +83,8 @@ pub struct Spec {
     pub clock: Clock,
     /// What the data stands for.
     pub scale: Scale,
+    /// How the data was loaded, where it was not by this run.
+    pub load: Option<LoadSpec>,
     /// Whether files stay after the run.
     pub keep: bool,
     /// The run fails when the engine uses more memory.
@@ -96,6 +111,7 @@ struct Given {
     directory: Option<String>,
     hardware: Option<HardwareSpec>,
     scale: Option<Scale>,
+    load: Option<LoadSpec>,
     keep: Option<bool>,
     memory_limit: Option<u64>,
     binary_log: Option<BinaryLogSpec>,
@@ -131,11 +147,11 @@ fn accepted(field: &str) -> Option<String> {
     let whole = |range: RangeInclusive<u64>| format!("a whole number from {} to {}", range.start(), range.end());
     let seconds = |range: RangeInclusive<f64>| format!("seconds from {} to {}", range.start(), range.end());
     Some(match field {
-        "spec" | "options" | "workload" => "an object".to_owned(),
+        "spec" | "options" | "workload" | "load" | "load.options" => "an object".to_owned(),
         "clock" => ClockKind::VARIANTS.join(" or "),
         "engine" => EngineKind::VARIANTS.join(" or "),
         "clients" => whole(CLIENTS),
-        "seed" => whole(0..=u64::MAX),
+        "seed" | "load.seed" | "load.page_cache_bytes" => whole(0..=u64::MAX),
         "seconds" | "warmup.most_seconds" => seconds(SECONDS),
         "operations" | "warmup.most_operations" => whole(OPERATIONS),
         "warmup_seconds" => seconds(WARMUP_SECONDS),
@@ -197,6 +213,7 @@ impl Given {
         }
         let directory = self.directory.take().filter(|path| !path.is_empty()).ok_or_else(|| missing("directory"))?;
         only_under("simulated", "hardware", self.hardware.as_ref())?;
+        only_under("simulated", "load", self.load.as_ref())?;
         let directory = directory.into();
         Ok(match self.clock {
             Some(ClockKind::Real) => Clock::Real { directory },
@@ -242,6 +259,7 @@ impl Spec {
             seconds: within("seconds", given.seconds, SECONDS)?,
             operations: within("operations", given.operations, OPERATIONS)?,
             warmup: given.warmup()?,
+            load: given.load,
             interval: Duration::from_millis(within("interval_ms", given.interval_ms, INTERVAL_MS)?.unwrap_or(100)),
             keep: given.keep.unwrap_or(false),
             memory_limit: within("memory_limit", given.memory_limit, MEMORY)?,
@@ -313,6 +331,9 @@ mod tests {
                 json!({"most_operations": 0}),
                 "warmup.most_operations: found 0, accepted: a whole number from 1",
             ),
+            ("load", json!({}), "load: found a value, accepted: nothing: it is for the simulated clock"),
+            ("load", json!({"seed": -1}), "load.seed: found -1, accepted: a whole number from 0"),
+            ("load", json!({"sead": 1}), "load.sead: found 1, accepted: a field of options, page_cache_bytes, seed"),
             ("interval_ms", json!(5), "interval_ms: found 5, accepted: a whole number from 10 to 3600000"),
             ("clock", json!("sundial"), "clock: found \"sundial\", accepted: measured or real or simulated"),
             ("clock", json!("simulated"), "hardware: found nothing, accepted: a machine to simulate"),

@@ -88,11 +88,7 @@ pub fn admit(
         let seen = signal.completed_generation();
         match engine.admit(task, bytes)? {
             Admission::Go => break,
-            Admission::Delay { micros } => {
-                delay(micros, give_up)?;
-                task.now_ns = clock.now_ns();
-                break;
-            }
+            Admission::Delay { micros } => sleep(Duration::from_micros(micros)),
             Admission::Wait => signal.wait_completed(seen, PATIENCE),
         }
         if give_up() || signal.is_stopped() {
@@ -101,19 +97,6 @@ pub fn admit(
         task.now_ns = clock.now_ns();
     }
     Ok(task.now_ns - began)
-}
-
-fn delay(micros: u64, give_up: &dyn Fn() -> bool) -> Result<()> {
-    let mut left = Duration::from_micros(micros);
-    while !left.is_zero() {
-        let nap = left.min(PATIENCE);
-        sleep(nap);
-        left -= nap;
-        if give_up() {
-            return Err(Error::Cancelled);
-        }
-    }
-    Ok(())
 }
 
 /// Runs background jobs until the engine has none ready and none running, or `give_up` says so.

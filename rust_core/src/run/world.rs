@@ -39,6 +39,21 @@ impl World {
         Self { cores, prices, done, device, turn_bytes, scale, written_back, unwritten_bytes }
     }
 
+    /// A machine in the same state, which goes its own way from here.
+    #[must_use]
+    pub fn fork(&self) -> Self {
+        Self {
+            cores: self.cores.clone(),
+            prices: self.prices.clone(),
+            done: self.done.clone(),
+            device: self.device.fork(),
+            turn_bytes: self.turn_bytes,
+            scale: self.scale,
+            written_back: self.written_back.clone(),
+            unwritten_bytes: self.unwritten_bytes,
+        }
+    }
+
     /// What the data stands for.
     pub fn scale(&self) -> Scale {
         self.scale
@@ -136,7 +151,7 @@ impl World {
 
 /// What the operating system wrote back lately: when it began and when the device had it, in the order of the
 /// beginnings. What an operation does at its end executes whole, so some begin after the time of the task that asks.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct WrittenBack {
     pieces: VecDeque<(u64, u64)>,
 }

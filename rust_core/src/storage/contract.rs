@@ -4,6 +4,7 @@ use super::file_options::FileOptions;
 use crate::error::Result;
 use crate::metrics::{Meters, Purpose};
 use crate::task::Task;
+use std::any::Any;
 use std::sync::Arc;
 
 /// A directory of files.
@@ -40,6 +41,9 @@ pub trait Storage: Send + Sync {
     fn read_bytes(&self) -> u64;
 }
 
+/// What a reader made of bytes.
+pub type Decoded = Arc<dyn Any + Send + Sync>;
+
 /// An open file. Reads and writes may come from many tasks at once.
 pub trait StorageFile: Send + Sync {
     /// Fills `buffer` from `offset`. Fails if the file ends before.
@@ -47,6 +51,24 @@ pub trait StorageFile: Send + Sync {
 
     /// Writes `data` at `offset`, extending the file if needed.
     fn write_at(&self, task: &mut Task, purpose: Purpose, offset: u64, data: &[u8]) -> Result<()>;
+
+    /// Whether reads give what was written, so that nobody need check it: bytes that never leave memory do not rot.
+    fn cannot_rot(&self) -> bool {
+        false
+    }
+
+    /// Reads as [`StorageFile::read_at`] does, for one who has the bytes already.
+    fn read_again(&self, task: &mut Task, purpose: Purpose, offset: u64, bytes: usize) -> Result<()> {
+        self.read_at(task, purpose, offset, &mut vec![0; bytes])
+    }
+
+    /// What was made of the bytes at `offset` when they were read before, where the file keeps that.
+    fn decoded(&self, _offset: u64) -> Option<Decoded> {
+        None
+    }
+
+    /// Offers what was made of the bytes at `offset`, which takes so many bytes, to be found until the file changes.
+    fn keep_decoded(&self, _offset: u64, _bytes: u64, _make: &dyn Fn() -> Decoded) {}
 
     /// Makes all written bytes durable.
     fn sync(&self, task: &mut Task, purpose: Purpose) -> Result<()>;

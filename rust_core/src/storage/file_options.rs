@@ -33,6 +33,9 @@ pub struct FileOptions {
     pub is_log: bool,
     /// A sync makes the file's times durable as well, as fsync does and fdatasync does not.
     pub syncs_times: bool,
+    /// Nobody reads the file but who comes back from a crash: simulated storage, which has none, does not keep its
+    /// bytes.
+    pub is_for_crashes: bool,
 }
 
 impl FileOptions {
@@ -42,7 +45,11 @@ impl FileOptions {
         writes: Writes::Acknowledged,
         is_log: false,
         syncs_times: false,
+        is_for_crashes: false,
     };
+
+    /// Copies of pages, for the case that a crash tears them.
+    pub const DOUBLEWRITE: Self = Self { is_for_crashes: true, ..Self::DIRECT };
 
     /// Written through the page cache. (A manifest is synced once for each table file: at a small scale the blocks
     /// around its few bytes would weigh as they never do at full size, so it is no log.)

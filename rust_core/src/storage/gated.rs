@@ -1,6 +1,6 @@
 //! A storage with a gate before its accesses: the gate lets an access through, leaves it out, or answers with an error.
 
-use super::contract::{Storage, StorageFile};
+use super::contract::{Decoded, Storage, StorageFile};
 use super::file_options::FileOptions;
 use crate::error::{Error, Result};
 use crate::metrics::{Meters, Purpose};
@@ -138,6 +138,23 @@ impl<G: Gate> StorageFile for GatedFile<G> {
     fn read_at(&self, task: &mut Task, purpose: Purpose, offset: u64, buffer: &mut [u8]) -> Result<()> {
         self.gate.before(Operation::Read, &self.name)?;
         self.inner.read_at(task, purpose, offset, buffer)
+    }
+
+    fn cannot_rot(&self) -> bool {
+        self.inner.cannot_rot()
+    }
+
+    fn read_again(&self, task: &mut Task, purpose: Purpose, offset: u64, bytes: usize) -> Result<()> {
+        self.gate.before(Operation::Read, &self.name)?;
+        self.inner.read_again(task, purpose, offset, bytes)
+    }
+
+    fn decoded(&self, offset: u64) -> Option<Decoded> {
+        self.inner.decoded(offset)
+    }
+
+    fn keep_decoded(&self, offset: u64, bytes: u64, make: &dyn Fn() -> Decoded) {
+        self.inner.keep_decoded(offset, bytes, make);
     }
 
     fn write_at(&self, task: &mut Task, purpose: Purpose, offset: u64, data: &[u8]) -> Result<()> {

@@ -1,7 +1,8 @@
 //! Files in memory, with what a crash would leave of them. Tests run on it, and simulated hardware puts a device under
 //! it.
 
-use super::contract::{Storage, StorageFile};
+use super::contract::{Decoded, Storage, StorageFile};
+use super::decoded::{DecodedParts, KeptBytes};
 use super::file_options::FileOptions;
 use super::power_cut::{Change, Content, Directory, EntryChange, SharedContent, Unsynced};
 use crate::cost::Work;
@@ -68,7 +69,7 @@ impl MemoryStorage {
     #[must_use]
     pub fn crash_clone(&self, keeps: CrashKeeps) -> Self {
         let left = self.directory.lock().survivors(keeps).into_iter().map(|(name, bytes)| {
-            let content = Content { durable: bytes.clone(), live: bytes, ..Content::default() };
+            let content = Content { durable: bytes.clone(), live: Arc::new(bytes), ..Content::default() };
             (name, Arc::new(RwLock::new(content)))
         });
         let clone = Self::new(Arc::default());
@@ -78,6 +79,21 @@ impl MemoryStorage {
             directory.sync();
         }
         clone
+    }
+
+    /// A directory with the same files, for one that keeps no durable images, and with meters of its own. The two share
+    /// the bytes of a file until one of them writes to it.
+    #[must_use]
+    pub fn fork(&self, meters: Arc<Meters>) -> Self {
+        let fork = Self::forgetful(meters);
+        let files = self.directory.lock().live.clone();
+        let copy = |content: &SharedContent| {
+            let content = content.read();
+            let (live, decoded, holes) = (content.live.clone(), content.decoded.clone(), content.holes.clone());
+            Arc::new(RwLock::new(Content { live, decoded, holes, ..Content::default() }))
+        };
+        fork.directory.lock().live = files.iter().map(|(name, content)| (name.clone(), copy(content))).collect();
+        fork
     }
 
     /// What a failed sync does to a file: its pages count as clean from then on, so that no later sync writes them.
@@ -92,7 +108,7 @@ impl MemoryStorage {
         let content = self.find(name)?;
         let mut content = content.write();
         let (byte, mask) = ((bit / 8) as usize, 1 << (bit % 8));
-        content.live[byte] ^= mask;
+        Arc::make_mut(&mut content.live)[byte] ^= mask;
         if let Some(durable) = content.durable.get_mut(byte) {
             *durable ^= mask;
         }
@@ -210,10 +226,52 @@ impl MemoryFile {
         let content = self.content.read();
         let start = offset as usize;
         let Some(bytes) = content.live.get(start..start + buffer.len()) else {
-            return Err(Error::io(&*self.name, "read", io::Error::from(io::ErrorKind::UnexpectedEof)));
+            return Err(self.ends_before());
         };
         buffer.copy_from_slice(bytes);
         Ok(())
+    }
+
+    /// Charges for a read as [`MemoryFile::copy_out`] does, for one who has the bytes already.
+    pub(super) fn read_over(&self, task: &mut Task, offset: u64, bytes: u64) -> Result<()> {
+        task.charge(Work::StorageCall, 1);
+        task.charge(Work::StorageReadByte, bytes);
+        if offset + bytes <= self.len() { Ok(()) } else { Err(self.ends_before()) }
+    }
+
+    /// Charges for a write, of which the file keeps the length alone.
+    pub(super) fn write_over(&self, task: &mut Task, purpose: Purpose, offset: u64, bytes: u64) {
+        self.count_write(task, purpose, bytes);
+        let (mut content, end) = (self.content.write(), (offset + bytes) as usize);
+        if content.live.len() < end {
+            Arc::make_mut(&mut content.live).resize(end, 0);
+        }
+    }
+
+    fn count_write(&self, task: &mut Task, purpose: Purpose, bytes: u64) {
+        task.charge(Work::StorageWrite, 1);
+        task.charge(Work::StorageWriteByte, bytes);
+        self.meters.wrote(purpose, bytes);
+        self.totals.written.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    fn ends_before(&self) -> Error {
+        Error::io(&*self.name, "read", io::Error::from(io::ErrorKind::UnexpectedEof))
+    }
+
+    /// What was made of the bytes at `offset`, if they are still there.
+    pub(super) fn decoded(&self, offset: u64) -> Option<Decoded> {
+        self.content.read().decoded.as_ref()?.get(offset)
+    }
+
+    /// Keeps what was made of the bytes at `offset`, beside what is kept of all files.
+    pub(super) fn keep_decoded(&self, of_all: &KeptBytes, offset: u64, bytes: u64, decoded: Decoded) {
+        let known = self.content.read().decoded.clone();
+        let parts = known.unwrap_or_else(|| {
+            let mut content = self.content.write();
+            content.decoded.get_or_insert_with(|| Arc::new(DecodedParts::new(of_all.clone()))).clone()
+        });
+        parts.keep(offset, bytes, decoded);
     }
 
     /// Counts one read from below.
@@ -231,22 +289,23 @@ impl StorageFile for MemoryFile {
     }
 
     fn write_at(&self, task: &mut Task, purpose: Purpose, offset: u64, data: &[u8]) -> Result<()> {
-        task.charge(Work::StorageWrite, 1);
-        task.charge(Work::StorageWriteByte, data.len() as u64);
-        self.meters.wrote(purpose, data.len() as u64);
+        self.count_write(task, purpose, data.len() as u64);
         let mut content = self.content.write();
+        content.decoded = None;
         let (start, end) = (offset as usize, offset as usize + data.len());
-        if content.live.len() < end {
-            content.live.resize(end, 0);
+        let live = Arc::make_mut(&mut content.live);
+        if live.len() == start {
+            live.extend_from_slice(data);
+        } else {
+            live.resize(live.len().max(end), 0);
+            live[start..end].copy_from_slice(data);
         }
-        content.live[start..end].copy_from_slice(data);
         self.note_unsynced(&mut content, || Change::Write { offset: start, bytes: data.to_vec() });
         if !content.holes.is_empty() {
             for unit in offset / HOLE_UNIT_BYTES..(end as u64).div_ceil(HOLE_UNIT_BYTES) {
                 content.holes.remove(&unit);
             }
         }
-        self.totals.written.fetch_add(data.len() as u64, Ordering::Relaxed);
         Ok(())
     }
 
@@ -263,7 +322,8 @@ impl StorageFile for MemoryFile {
 
     fn set_len(&self, _task: &mut Task, bytes: u64) -> Result<()> {
         let mut content = self.content.write();
-        content.live.resize(bytes as usize, 0);
+        content.decoded = None;
+        Arc::make_mut(&mut content.live).resize(bytes as usize, 0);
         self.note_unsynced(&mut content, || Change::Resize { bytes: bytes as usize });
         let units = bytes.div_ceil(HOLE_UNIT_BYTES);
         content.holes.retain(|unit| *unit < units);
@@ -272,11 +332,12 @@ impl StorageFile for MemoryFile {
 
     fn punch_hole(&self, _task: &mut Task, offset: u64, bytes: u64) -> Result<()> {
         let mut content = self.content.write();
+        content.decoded = None;
         let end = (offset + bytes).min(content.live.len() as u64);
         for unit in offset.div_ceil(HOLE_UNIT_BYTES)..end / HOLE_UNIT_BYTES {
             let start = (unit * HOLE_UNIT_BYTES) as usize;
             let stop = start + HOLE_UNIT_BYTES as usize;
-            content.live[start..stop].fill(0);
+            Arc::make_mut(&mut content.live)[start..stop].fill(0);
             let zeros = || vec![0; HOLE_UNIT_BYTES as usize];
             self.note_unsynced(&mut content, || Change::Write { offset: start, bytes: zeros() });
             content.holes.insert(unit);

@@ -2,6 +2,7 @@
 //! [`Meters`] that it was made with, and in all on its own, so that the two can be held against each other.
 
 mod contract;
+mod decoded;
 pub mod faulty;
 mod file_options;
 pub mod files;
@@ -13,7 +14,7 @@ pub mod run_directory;
 pub mod simulated;
 pub mod space;
 
-pub use contract::{Storage, StorageFile};
+pub use contract::{Decoded, Storage, StorageFile};
 pub use faulty::FaultyStorage;
 pub use file_options::{FileOptions, PageCached, Writes};
 pub use files::FileStorage;

@@ -5,6 +5,7 @@
 //! these: bytes in sectors of 512, of which each may hold any of the states it went through; entries of the directory
 //! one by one, as a journal that commits early would leave them.
 
+use super::decoded::DecodedParts;
 use parking_lot::RwLock;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -93,8 +94,10 @@ fn pieces(offset: usize, bytes: usize) -> impl Iterator<Item = (usize, usize)> {
 /// A file: what is read, and what would be left of it.
 #[derive(Debug, Default)]
 pub(super) struct Content {
-    /// What is read.
-    pub live: Vec<u8>,
+    /// What is read. Forks of a storage share it until one of them writes.
+    pub live: Arc<Vec<u8>>,
+    /// What readers made of it. Forks share it as long as they share the bytes.
+    pub decoded: Option<Arc<DecodedParts>>,
     /// The image at the last sync.
     pub durable: Vec<u8>,
     /// Changes since, oldest first.
@@ -114,10 +117,10 @@ impl Content {
     fn survivor(&self, choice: &mut Choice) -> Vec<u8> {
         match choice {
             Choice::Nothing => self.durable.clone(),
-            Choice::Everything => self.live.clone(),
+            Choice::Everything => (*self.live).clone(),
             Choice::Some(coin) => match coin.random_range(0..6) {
                 0 => self.durable.clone(),
-                1 => self.live.clone(),
+                1 => (*self.live).clone(),
                 2 => {
                     let mut image = self.some_sectors(coin);
                     image.resize(self.live.len(), 0);

@@ -2,11 +2,13 @@
 //! task. Logs, and the files that say so, go through the operating system's page cache, and a file system keeps a
 //! journal. Writers of tables and pages wait for the device, whether the page cache keeps a copy or not.
 
-use super::contract::{Storage, StorageFile};
+use super::contract::{Decoded, Storage, StorageFile};
+use super::decoded::KeptBytes;
 use super::file_options::{FileOptions, Writes};
 use super::memory::{MemoryFile, MemoryStorage};
 use super::page_cache::{FileId, PAGE_BYTES, PageCache, PageCounts};
 use super::space::{BLOCK_BYTES, Extent, Placement, Space};
+use crate::cost::Work;
 use crate::error::{Error, Result};
 use crate::metrics::{Meters, Purpose};
 use crate::scale::Scale;
@@ -60,6 +62,8 @@ struct Volume {
     /// Bytes that the file system wrote besides those of the files.
     own_bytes: AtomicU64,
     page_cache: Mutex<PageCache>,
+    /// Bytes of what is kept decoded of all files.
+    decoded_bytes: KeptBytes,
 }
 
 impl Volume {
@@ -68,7 +72,35 @@ impl Volume {
         let blocks = (capacity_bytes / BLOCK_BYTES / JOURNAL_PART).max(COMMIT_BLOCKS);
         space.take(None, blocks);
         let (journal, page_cache) = (Journal { blocks, commits: AtomicU64::new(0) }, Mutex::new(page_cache));
-        Self { space: Mutex::new(space), journal, meters, piece_bytes, own_bytes: AtomicU64::new(0), page_cache }
+        Self {
+            space: Mutex::new(space),
+            journal,
+            meters,
+            piece_bytes,
+            own_bytes: AtomicU64::new(0),
+            page_cache,
+            decoded_bytes: KeptBytes::default(),
+        }
+    }
+
+    /// The same device with other meters and another page cache, which is empty.
+    fn fork(&self, meters: Arc<Meters>, page_cache: PageCache) -> Self {
+        let commits = AtomicU64::new(self.journal.commits.load(Ordering::Relaxed));
+        Self {
+            space: Mutex::new(self.space.lock().clone()),
+            journal: Journal { blocks: self.journal.blocks, commits },
+            meters,
+            piece_bytes: self.piece_bytes,
+            own_bytes: AtomicU64::new(0),
+            page_cache: Mutex::new(page_cache),
+            decoded_bytes: KeptBytes::default(),
+        }
+    }
+
+    /// The name of a new file in the page cache, if there is one.
+    fn known_to_page_cache(&self) -> Option<FileId> {
+        let mut pages = self.page_cache.lock();
+        pages.holds_pages().then(|| pages.add_file())
     }
 
     /// Counts bytes that the file system writes on its own account.
@@ -116,6 +148,17 @@ struct Layout {
 }
 
 impl Layout {
+    /// The same file where it is `cached` in another page cache.
+    fn fork(&self, cached: Option<FileId>) -> Self {
+        Self {
+            placement: RwLock::new(self.placement.read().clone()),
+            pending: Mutex::new(*self.pending.lock()),
+            committed: AtomicU64::new(self.committed.load(Ordering::Relaxed)),
+            time: Mutex::new(*self.time.lock()),
+            cached: Mutex::new(cached),
+        }
+    }
+
     fn write(&self, task: &mut Task, offset: u64, bytes: u64, pace: Pace) {
         let placement = self.placement.read();
         placement.runs(offset, bytes, |address, bytes| task.access(Access::Write { address, bytes, pace }));
@@ -140,6 +183,18 @@ impl SimulatedStorage {
         let page_cache = PageCache::new(page_cache_bytes);
         let volume = Arc::new(Volume::new(meters.clone(), capacity_bytes, piece_bytes, page_cache));
         Self { inner: MemoryStorage::forgetful(meters), volume, files: Mutex::default() }
+    }
+
+    /// The same files on the same device, with so much memory for a page cache, which is empty, and with meters that
+    /// begin anew. What either of the two does from here on, the other does not see. No file may be open.
+    #[must_use]
+    pub fn fork(&self, page_cache_bytes: u64) -> Self {
+        let meters = Arc::<Meters>::default();
+        let volume = Arc::new(self.volume.fork(meters.clone(), PageCache::new(page_cache_bytes)));
+        let layouts = self.files.lock();
+        let copy = |layout: &Layout| Arc::new(layout.fork(volume.known_to_page_cache()));
+        let files = layouts.iter().map(|(name, layout)| (name.clone(), copy(layout))).collect();
+        Self { inner: self.inner.fork(meters), volume, files: Mutex::new(files) }
     }
 
     /// Pages that buffered reads looked for so far.
@@ -169,11 +224,8 @@ impl Storage for SimulatedStorage {
     fn create(&self, task: &mut Task, name: &str, options: FileOptions) -> Result<Arc<dyn StorageFile>> {
         self.give_back(task, name);
         let inner = self.inner.create_file(name);
-        let cached = {
-            let mut pages = self.volume.page_cache.lock();
-            pages.holds_pages().then(|| pages.add_file())
-        };
-        let layout = Arc::new(Layout { cached: Mutex::new(cached), ..Layout::default() });
+        let cached = Mutex::new(self.volume.known_to_page_cache());
+        let layout = Arc::new(Layout { cached, ..Layout::default() });
         self.files.lock().insert(name.to_owned(), layout.clone());
         Ok(self.handle(name, inner, layout, options))
     }
@@ -250,8 +302,15 @@ impl SimulatedFile {
 
     /// Reads from the device.
     fn fetch(&self, task: &mut Task, offset: u64, bytes: u64) {
+        task.charge(Work::StorageWait, 1);
         let placement = self.layout.placement.read();
         placement.runs(offset, bytes, |address, bytes| task.access(Access::Read { address, bytes }));
+    }
+
+    /// Writes past the page cache.
+    fn write_direct(&self, task: &mut Task, offset: u64, bytes: u64, pace: Pace) {
+        task.charge(Work::StorageWait, 1);
+        self.layout.write(task, offset, bytes, pace);
     }
 
     /// Pages under a range of bytes that the page cache lacks, and has from now on. `None` if the read goes past it.
@@ -261,6 +320,22 @@ impl SimulatedFile {
         }
         let cached = self.layout.cached.lock();
         Some(self.volume.page_cache.lock().read((*cached)?, offset, bytes))
+    }
+
+    /// Counts a read, and gets from the device what the page cache lacks of it.
+    fn fetch_missing(&self, task: &mut Task, purpose: Purpose, offset: u64, bytes: u64) {
+        let Some(missing) = self.missing(offset, bytes) else {
+            let first = offset / SECTOR_BYTES * SECTOR_BYTES;
+            let bytes = (offset + bytes).next_multiple_of(SECTOR_BYTES) - first;
+            self.inner.count_read(purpose, bytes);
+            self.fetch(task, first, bytes);
+            return;
+        };
+        for pages in missing {
+            let bytes = (pages.end - pages.start) * PAGE_BYTES;
+            self.inner.count_read(purpose, bytes);
+            self.fetch(task, pages.start * PAGE_BYTES, bytes);
+        }
     }
 
     fn forget(&self, pages: Range<u64>) {
@@ -313,20 +388,26 @@ impl SimulatedFile {
 impl StorageFile for SimulatedFile {
     fn read_at(&self, task: &mut Task, purpose: Purpose, offset: u64, buffer: &mut [u8]) -> Result<()> {
         self.inner.copy_out(task, offset, buffer)?;
-        let bytes = buffer.len() as u64;
-        let Some(missing) = self.missing(offset, bytes) else {
-            let first = offset / SECTOR_BYTES * SECTOR_BYTES;
-            let bytes = (offset + bytes).next_multiple_of(SECTOR_BYTES) - first;
-            self.inner.count_read(purpose, bytes);
-            self.fetch(task, first, bytes);
-            return Ok(());
-        };
-        for pages in missing {
-            let bytes = (pages.end - pages.start) * PAGE_BYTES;
-            self.inner.count_read(purpose, bytes);
-            self.fetch(task, pages.start * PAGE_BYTES, bytes);
-        }
+        self.fetch_missing(task, purpose, offset, buffer.len() as u64);
         Ok(())
+    }
+
+    fn cannot_rot(&self) -> bool {
+        true
+    }
+
+    fn read_again(&self, task: &mut Task, purpose: Purpose, offset: u64, bytes: usize) -> Result<()> {
+        self.inner.read_over(task, offset, bytes as u64)?;
+        self.fetch_missing(task, purpose, offset, bytes as u64);
+        Ok(())
+    }
+
+    fn decoded(&self, offset: u64) -> Option<Decoded> {
+        self.inner.decoded(offset)
+    }
+
+    fn keep_decoded(&self, offset: u64, bytes: u64, make: &dyn Fn() -> Decoded) {
+        self.inner.keep_decoded(&self.volume.decoded_bytes, offset, bytes, make());
     }
 
     fn write_at(&self, task: &mut Task, purpose: Purpose, offset: u64, data: &[u8]) -> Result<()> {
@@ -334,7 +415,11 @@ impl StorageFile for SimulatedFile {
         if !self.layout.placement.write().reach(&mut self.volume.space.lock(), offset, bytes) {
             return Err(Error::io(&*self.name, "write", io::Error::from(io::ErrorKind::StorageFull)));
         }
-        self.inner.write_at(task, purpose, offset, data)?;
+        if self.options.is_for_crashes {
+            self.inner.write_over(task, purpose, offset, bytes);
+        } else {
+            self.inner.write_at(task, purpose, offset, data)?;
+        }
         self.note_time(1 + task.now_ns / TICK_NS);
         if self.options.cached.writes
             && let Some(file) = *self.layout.cached.lock()
@@ -343,8 +428,8 @@ impl StorageFile for SimulatedFile {
         }
         match self.options.writes {
             Writes::Buffered => self.hold(task, offset, bytes),
-            Writes::Queued => self.layout.write(task, offset, bytes, Pace::Queued),
-            Writes::Acknowledged => self.layout.write(task, offset, bytes, Pace::Acknowledged),
+            Writes::Queued => self.write_direct(task, offset, bytes, Pace::Queued),
+            Writes::Acknowledged => self.write_direct(task, offset, bytes, Pace::Acknowledged),
         }
         Ok(())
     }
@@ -388,6 +473,7 @@ impl StorageFile for SimulatedFile {
 mod tests {
     use super::*;
     use crate::cost::WorkCounts;
+    use crate::metrics::PurposeCounts;
     use crate::storage::PageCached;
     use crate::task::Charge;
 
@@ -600,5 +686,63 @@ mod tests {
         again.write_at(&mut task, Purpose::Flush, 4096, &[7; 8192]).unwrap();
         read(&*again, &mut task, 0, 12_288);
         assert_eq!(asked.read(), [4096, 4096, 8192]);
+    }
+
+    #[test]
+    fn reading_again_costs_what_reading_costs() {
+        for page_cache_bytes in [0, 1 << 20] {
+            let asked_by = |read: fn(&dyn StorageFile, &mut Task)| {
+                let (storage, asked, mut task) = with_page_cache(page_cache_bytes);
+                let file = table(&storage, &mut task, PageCached { reads: true, writes: false });
+                let before = task.work();
+                read(&*file, &mut task);
+                assert!(file.read_again(&mut task, Purpose::UserRead, 39_999, 2).is_err(), "the file ends before");
+                is_balanced(&storage, &asked);
+                (task.work().since(&before), asked.read(), storage.meters().snapshot())
+            };
+            let once = asked_by(|file, task| read(file, task, 5_000, 9_000));
+            let again = asked_by(|file, task| file.read_again(task, Purpose::UserRead, 5_000, 9_000).unwrap());
+            assert_eq!(once, again);
+        }
+    }
+
+    #[test]
+    fn what_was_made_of_a_file_is_kept_until_the_file_changes() {
+        let (storage, _, mut task) = storage();
+        let file = table(&storage, &mut task, PageCached::default());
+        let kept = || file.decoded(512).and_then(|found| found.downcast_ref::<u8>().copied());
+        assert_eq!(kept(), None);
+        file.keep_decoded(512, 1, &|| Arc::new(5_u8));
+        assert_eq!(kept(), Some(5));
+        let fork = storage.fork(0);
+        let same = fork.open(&mut task, "1.sst", FileOptions::DIRECT).unwrap();
+        assert!(same.decoded(512).is_some());
+        same.write_at(&mut task, Purpose::Flush, 0, &[8]).unwrap();
+        assert!(same.decoded(512).is_none());
+        assert_eq!(kept(), Some(5), "the file that was forked has not changed");
+    }
+
+    #[test]
+    fn a_file_for_crashes_alone_has_its_length_and_its_costs() {
+        let (storage, asked, mut task) = storage();
+        let area = storage.create(&mut task, "doublewrite", FileOptions::DOUBLEWRITE).unwrap();
+        area.write_at(&mut task, Purpose::Doublewrite, 4096, &[7; 8192]).unwrap();
+        let mut found = [1; 8192];
+        area.read_at(&mut task, Purpose::Recovery, 4096, &mut found).unwrap();
+        assert_eq!((area.len(), found, asked.written()), (12_288, [0; 8192], vec![8192]));
+        is_balanced(&storage, &asked);
+    }
+
+    #[test]
+    fn forks_share_files_until_they_write_and_never_see_one_another() {
+        let (storage, _, mut task) = with_page_cache(1 << 20);
+        let file = table(&storage, &mut task, PageCached { reads: true, writes: true });
+        let fork = storage.fork(1 << 20);
+        let other = fork.open(&mut task, "1.sst", FileOptions::DIRECT).unwrap();
+        assert_eq!((fork.written_bytes(), fork.meters().snapshot().total()), (0, PurposeCounts::default()));
+        other.write_at(&mut task, Purpose::Flush, 0, &vec![9; 50_000]).unwrap();
+        read(&*file, &mut task, 0, 40_000);
+        fork.remove(&mut task, "1.sst").unwrap();
+        assert_eq!(storage.list().unwrap(), ["1.sst"]);
     }
 }

@@ -26,7 +26,7 @@ impl Extent {
 }
 
 /// Free blocks of a device.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Space {
     /// Length of each free run that was given back, by its first block. Runs do not touch.
     free: BTreeMap<u64, u64>,
@@ -90,7 +90,7 @@ impl Space {
 }
 
 /// Where the blocks of one file lie. A file may have holes.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Placement {
     /// By the first block of the file that it holds.
     extents: BTreeMap<u64, Extent>,

@@ -11,11 +11,19 @@ const STRIPES: usize = 4096;
 #[derive(Debug)]
 pub struct RowLocks {
     stripes: Vec<Serial<()>>,
+    is_instant: bool,
 }
 
 impl Default for RowLocks {
     fn default() -> Self {
-        Self { stripes: (0..STRIPES).map(|_| Serial::default()).collect() }
+        Self { stripes: (0..STRIPES).map(|_| Serial::default()).collect(), is_instant: false }
+    }
+}
+
+/// Locks of the same kind that nobody holds.
+impl Clone for RowLocks {
+    fn clone(&self) -> Self {
+        if self.is_instant { Self::instant() } else { Self::default() }
     }
 }
 
@@ -27,7 +35,7 @@ impl RowLocks {
     }
 
     fn instant() -> Self {
-        Self { stripes: (0..STRIPES).map(|_| Serial::instant(())).collect() }
+        Self { stripes: (0..STRIPES).map(|_| Serial::instant(())).collect(), is_instant: true }
     }
 
     /// Runs `f` while no other task holds one of the rows. `f` must not lock rows itself.

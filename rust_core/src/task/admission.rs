@@ -5,7 +5,7 @@
 pub enum Admission {
     /// Write now.
     Go,
-    /// Write after this delay, in microseconds (write slowdown).
+    /// Wait for this long, in microseconds, then ask again (write slowdown).
     Delay {
         /// Microseconds to wait.
         micros: u64,

@@ -72,6 +72,8 @@ pub struct Task {
     /// What the data that it works on stands for.
     scale: Scale,
     asks: bool,
+    /// When the delay of the write that the task is about to make ends, if one has begun.
+    delayed_until_us: Option<u64>,
     mode: Mode,
 }
 
@@ -93,7 +95,17 @@ impl Task {
 
     fn with_mode(id: u32, now_ns: u64, mode: Mode) -> Self {
         let (pending, settled) = (WorkCounts::default(), WorkCounts::default());
-        Self { id, now_ns, pending, settled, blocks_asked: 0, scale: Scale::FULL, asks: false, mode }
+        Self {
+            id,
+            now_ns,
+            pending,
+            settled,
+            blocks_asked: 0,
+            scale: Scale::FULL,
+            asks: false,
+            delayed_until_us: None,
+            mode,
+        }
     }
 
     /// Microseconds since the start of the run.
@@ -254,6 +266,11 @@ impl Task {
     /// The engine has supplied it.
     pub fn has_asked(&mut self) {
         self.asks = false;
+    }
+
+    /// When the delay of the next write ends, for the engine that admits it.
+    pub fn delayed_until_us(&mut self) -> &mut Option<u64> {
+        &mut self.delayed_until_us
     }
 
     /// Whether time passes by itself.

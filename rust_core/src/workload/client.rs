@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::session::{Session, Tables, no_statements};
 use crate::task::Task;
 use serde_json::{Map, Value};
+use std::sync::Arc;
 
 /// What a client is about to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,6 +74,10 @@ pub trait Workload: Send + Sync {
     fn tables(&self) -> Option<Tables> {
         None
     }
+
+    /// A copy for another run, with clients of this seed. It goes on from what this one was loaded with, and each of
+    /// the two changes by itself.
+    fn fork(&self, seed: u64) -> Arc<dyn Workload>;
 
     /// Key and value bytes that a user could read back now, index entries included.
     fn live_bytes(&self) -> u64;

@@ -1,5 +1,6 @@
 //! RocksDB's db_bench: loops over numbered keys, without transactions or indexes.
 
+use super::counter::Counter;
 use super::load_rows::LoadRows;
 use super::pace::Pace;
 use super::permute::RandomOrder;
@@ -64,6 +65,7 @@ enum Role {
 }
 
 /// What all clients share.
+#[derive(Clone)]
 struct Shared {
     parameters: Parameters,
     clients: u32,
@@ -72,8 +74,8 @@ struct Shared {
     load_order: Option<RandomOrder>,
     load_rows: LoadRows,
     /// One bit for each key that exists; empty when all do, after a load.
-    present: Vec<AtomicU64>,
-    present_keys: AtomicU64,
+    present: Vec<Counter<AtomicU64>>,
+    present_keys: Counter<AtomicU64>,
 }
 
 impl Shared {
@@ -136,8 +138,8 @@ impl DbBench {
             values: Compressible::new(&mut random, parameters.compression_ratio, parameters.value_bytes as usize),
             load_order: (parameters.load_order == "random").then(|| RandomOrder::new(&mut random, keys)),
             load_rows: LoadRows::new(0..if starts_empty(&parameters) { 0 } else { keys }),
-            present: (0..tracked).map(|_| AtomicU64::new(0)).collect(),
-            present_keys: AtomicU64::new(0),
+            present: (0..tracked).map(|_| Counter::at(0)).collect(),
+            present_keys: Counter::at(0),
             parameters,
         };
         Self { shared: Arc::new(shared) }
@@ -175,6 +177,10 @@ impl Workload for DbBench {
             key: Vec::new(),
             value: Vec::new(),
         })
+    }
+
+    fn fork(&self, seed: u64) -> Arc<dyn Workload> {
+        Arc::new(Self { shared: Arc::new(Shared { seed, ..(*self.shared).clone() }) })
     }
 
     fn live_bytes(&self) -> u64 {

@@ -6,6 +6,7 @@ pub mod client;
 pub mod schema;
 mod statements;
 
+use super::counter::Counter;
 use super::load_rows::LoadRows;
 use super::{Client, Workload, with_kind};
 use crate::engine::KeyLayout;
@@ -59,15 +60,16 @@ const QUERY_MARKET: usize = 1;
 const FIRST_ID: u64 = 1;
 
 /// What all clients share.
+#[derive(Clone)]
 pub struct Shared {
     parameters: Parameters,
     inserters: u64,
     seed: u64,
     load_rows: LoadRows,
-    next_id: AtomicU64,
+    next_id: Counter<AtomicU64>,
     /// The oldest row that no inserter deletes yet.
-    next_oldest_id: AtomicU64,
-    live_bytes: AtomicI64,
+    next_oldest_id: Counter<AtomicU64>,
+    live_bytes: Counter<AtomicI64>,
 }
 
 impl Shared {
@@ -136,9 +138,9 @@ impl<T: Table> InsertBenchmark<T> {
             inserters: u64::from(clients).saturating_sub(parameters.query_clients),
             seed,
             load_rows: LoadRows::new(FIRST_ID..FIRST_ID + parameters.rows),
-            next_id: AtomicU64::new(FIRST_ID + parameters.rows),
-            next_oldest_id: AtomicU64::new(FIRST_ID),
-            live_bytes: AtomicI64::new(0),
+            next_id: Counter::at(FIRST_ID + parameters.rows),
+            next_oldest_id: Counter::at(FIRST_ID),
+            live_bytes: Counter::at(0),
             parameters,
         };
         Self { shared: Arc::new(shared), table: PhantomData }
@@ -172,6 +174,10 @@ impl<T: Table> Workload for InsertBenchmark<T> {
 
     fn tables(&self) -> Option<Tables> {
         Some(statements::tables::<T>())
+    }
+
+    fn fork(&self, seed: u64) -> Arc<dyn Workload> {
+        Arc::new(Self { shared: Arc::new(Shared { seed, ..(*self.shared).clone() }), table: PhantomData })
     }
 
     fn live_bytes(&self) -> u64 {

@@ -8,6 +8,7 @@
 mod client;
 mod live_bytes;
 
+use super::counter::Counter;
 use super::distributions::Around;
 use super::load_rows::LoadRows;
 use super::pace::Pace;
@@ -79,6 +80,9 @@ engine_options! {
             "In which order of their numbers keys are loaded.";
         load_batch_rows: u64 = 100u64, Accepts::Range(1.0, 100_000.0),
             "Keys that a loader writes at once.";
+        load_overwrites: f64 = 0.25, Accepts::Range(0.0, 10.0),
+            "Writes behind the load that give keys which exist new values, as a share of the keys, at most: how many \
+             the seed draws, so that reads find the levels anywhere between two compactions and not as a load left them.";
     }
 }
 
@@ -121,18 +125,26 @@ impl Parameters {
         }
     }
 
+    /// How many writes follow the load of this seed.
+    fn drawn_load_overwrites(&self, seed: u64) -> u64 {
+        let most = (self.keys as f64 * self.load_overwrites) as u64;
+        Random::derive(seed, Stream::Shared(2)).below(most + 1)
+    }
+
     fn commit(&self) -> Commit {
         if self.sync { Commit::Synced } else { Commit::Configured }
     }
 }
 
 /// Ranks by Zipf's law, and the keys that have them.
+#[derive(Clone)]
 struct HotKeys {
     zipf: Zipf,
     order: RandomOrder,
 }
 
 /// What all clients share.
+#[derive(Clone)]
 struct Shared {
     parameters: Parameters,
     seed: u64,
@@ -140,9 +152,9 @@ struct Shared {
     hot_keys: Option<HotKeys>,
     load_order: Option<RandomOrder>,
     load_rows: LoadRows,
-    next_number: AtomicU64,
+    next_number: Counter<AtomicU64>,
     /// The end of the numbers that were loaded and inserted. Under threads, a few inserts before it may be under way.
-    existing: AtomicU64,
+    existing: Counter<AtomicU64>,
     live_bytes: LiveBytes,
     requests: Pace,
     writes: Pace,
@@ -233,9 +245,9 @@ impl KeyValue {
                 order: order(0),
             }),
             load_order: (parameters.load_order == "random").then(|| order(1)),
-            load_rows: LoadRows::new(0..keys),
-            next_number: AtomicU64::new(keys),
-            existing: AtomicU64::new(keys),
+            load_rows: LoadRows::new(0..keys + parameters.drawn_load_overwrites(seed)),
+            next_number: Counter::at(keys),
+            existing: Counter::at(keys),
             live_bytes: LiveBytes::new(parameters.key_bytes, value_sizes),
             requests: Pace::default(),
             writes: Pace::default(),
@@ -264,6 +276,10 @@ impl Workload for KeyValue {
 
     fn client(&self, index: u32) -> Box<dyn Client> {
         Box::new(Requester::new(self.shared.clone(), index))
+    }
+
+    fn fork(&self, seed: u64) -> Arc<dyn Workload> {
+        Arc::new(Self { shared: Arc::new(Shared { seed, ..(*self.shared).clone() }) })
     }
 
     fn live_bytes(&self) -> u64 {

@@ -1,19 +1,21 @@
 //! The rows of a load as a queue: loaders take them in batches, each row once, and what a batch holds does not depend
 //! on who takes it.
 
+use super::counter::Counter;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Rows that no loader took yet.
+#[derive(Clone)]
 pub struct LoadRows {
-    next: AtomicU64,
+    next: Counter<AtomicU64>,
     end: u64,
 }
 
 impl LoadRows {
     /// All of `rows`.
     pub fn new(rows: Range<u64>) -> Self {
-        Self { next: AtomicU64::new(rows.start), end: rows.end }
+        Self { next: Counter::at(rows.start), end: rows.end }
     }
 
     /// The next batch of at most this many rows; empty when all are taken.

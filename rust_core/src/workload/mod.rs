@@ -5,6 +5,7 @@
 //! and again between the two. A loader is a client whose operations are batches and that ends.
 
 mod client;
+mod counter;
 pub mod db_bench;
 pub mod distributions;
 pub mod insert_benchmark;

@@ -105,9 +105,16 @@ impl Engine for ModelEngine {
         Ok(Box::new(ModelIterator { map: &self.map, seeks: &self.seeks, current: None }))
     }
 
-    fn admit(&self, _task: &mut Task, _bytes: u64) -> Result<Admission> {
+    fn admit(&self, task: &mut Task, _bytes: u64) -> Result<Admission> {
         self.poison.check()?;
-        Ok(self.admission.lock().unwrap_or(Admission::Go))
+        let admission = self.admission.lock().unwrap_or(Admission::Go);
+        let is_delay = matches!(admission, Admission::Delay { .. });
+        // A delay is told once for each write.
+        if is_delay && task.delayed_until_us().take().is_some() {
+            return Ok(Admission::Go);
+        }
+        *task.delayed_until_us() = is_delay.then_some(u64::MAX);
+        Ok(admission)
     }
 
     fn next_job(&self, _now_ns: u64) -> Option<Box<dyn Job>> {

@@ -1,12 +1,13 @@
 //! Rate limits: when the next operation may start.
 
+use super::counter::Counter;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Hands out starts one after the other, to one client or to several that share a rate. Time in which nobody came is
 /// not caught up with.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Pace {
-    next_ns: AtomicU64,
+    next_ns: Counter<AtomicU64>,
 }
 
 impl Pace {

@@ -7,6 +7,7 @@ pub mod load;
 pub mod schema;
 mod statements;
 
+use super::counter::Counter;
 use super::{Client, Workload, with_kind};
 use crate::engine::KeyLayout;
 use crate::engine_options;
@@ -83,6 +84,7 @@ impl Script {
 }
 
 /// What all threads share.
+#[derive(Clone)]
 pub struct Shared {
     parameters: Parameters,
     script: Script,
@@ -90,10 +92,10 @@ pub struct Shared {
     ids: Ids,
     locks: RowLocks,
     /// The next id of each table's auto-increment column.
-    next_ids: Vec<AtomicU64>,
-    live_bytes: AtomicI64,
+    next_ids: Vec<Counter<AtomicU64>>,
+    live_bytes: Counter<AtomicI64>,
     /// Batches of the load that no loader took yet.
-    next_load_batch: AtomicU64,
+    next_load_batch: Counter<AtomicU64>,
 }
 
 /// The workload.
@@ -114,9 +116,9 @@ impl Sysbench {
             seed,
             ids: Ids::new(&parameters.distribution, parameters.table_size),
             locks: RowLocks::default(),
-            next_ids: (0..parameters.tables).map(|_| AtomicU64::new(1 + parameters.table_size)).collect(),
-            live_bytes: AtomicI64::new(0),
-            next_load_batch: AtomicU64::new(0),
+            next_ids: (0..parameters.tables).map(|_| Counter::at(1 + parameters.table_size)).collect(),
+            live_bytes: Counter::at(0),
+            next_load_batch: Counter::at(0),
             parameters,
         };
         Self { shared: Arc::new(shared) }
@@ -147,6 +149,10 @@ impl Workload for Sysbench {
 
     fn tables(&self) -> Option<Tables> {
         Some(statements::tables(self.shared.parameters.tables))
+    }
+
+    fn fork(&self, seed: u64) -> Arc<dyn Workload> {
+        Arc::new(Self { shared: Arc::new(Shared { seed, ..(*self.shared).clone() }) })
     }
 
     fn live_bytes(&self) -> u64 {

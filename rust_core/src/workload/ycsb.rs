@@ -1,6 +1,7 @@
 //! The core workloads of YCSB (Cooper et al., SoCC 2010) on one key-value table: a record is one value of all its
 //! fields, and an update of one field rewrites the record.
 
+use super::counter::Counter;
 use super::load_rows::LoadRows;
 use super::permute::fnv_hash;
 use super::random::{Random, Stream};
@@ -66,6 +67,7 @@ fn shares(mix: &str) -> [f64; 5] {
 }
 
 /// What all clients share.
+#[derive(Clone)]
 struct Shared {
     parameters: Parameters,
     seed: u64,
@@ -73,9 +75,9 @@ struct Shared {
     locks: RowLocks,
     load_rows: LoadRows,
     /// Numbers given to inserts, and the end of those that were inserted.
-    next_number: AtomicU64,
-    inserted: AtomicU64,
-    live_bytes: AtomicU64,
+    next_number: Counter<AtomicU64>,
+    inserted: Counter<AtomicU64>,
+    live_bytes: Counter<AtomicU64>,
 }
 
 impl Shared {
@@ -132,9 +134,9 @@ impl Ycsb {
             seed,
             locks: RowLocks::at_scale(scale),
             load_rows: LoadRows::new(0..records),
-            next_number: AtomicU64::new(records),
-            inserted: AtomicU64::new(records),
-            live_bytes: AtomicU64::new(0),
+            next_number: Counter::at(records),
+            inserted: Counter::at(records),
+            live_bytes: Counter::at(0),
         };
         Self { shared: Arc::new(shared) }
     }
@@ -168,6 +170,10 @@ impl Workload for Ycsb {
             value: Vec::new(),
             record: Vec::new(),
         })
+    }
+
+    fn fork(&self, seed: u64) -> Arc<dyn Workload> {
+        Arc::new(Self { shared: Arc::new(Shared { seed, ..(*self.shared).clone() }) })
     }
 
     fn live_bytes(&self) -> u64 {

@@ -1,5 +1,5 @@
-//! How many pages the cleaner flushes in a second: MySQL 8.0.30's formulas (`buf0flu.cc`) as pure functions of what the
-//! engine looks like at the tick.
+//! How many pages the cleaner flushes in a second: the formulas of MySQL 8.0.30 and MariaDB 10.11 (`buf0flu.cc`) as
+//! pure functions of what the engine looks like at the tick.
 //!
 //! A round is InnoDB's second. In a trial with less data it is shorter: the redo that comes in a round is counted by
 //! the round, whatever is compared with `innodb_io_capacity` by the second of the clock, as the device is not slower
@@ -20,6 +20,8 @@ pub struct Sight {
     pub pages_before_target: u64,
     /// Nothing was written in the last second.
     pub idle: bool,
+    /// The log is as old as MariaDB lets its pages be (`buf_flush_async_lsn`).
+    pub asks_for_most: bool,
 }
 
 /// Averages that the cleaner carries from round to round.
@@ -52,13 +54,13 @@ pub fn pct_for_dirty(options: &Options, dirty_pages: u64, pool_pages: u64) -> f6
 }
 
 /// Percent of io_capacity that the age of the redo log asks for.
-pub fn pct_for_lsn(options: &Options, age: u64, limit_for_free_check: u64, limit_for_dirty_page_age: u64) -> f64 {
-    let low = limit_for_free_check as f64 * options.innodb_adaptive_flushing_lwm / 100.0;
+pub fn pct_for_lsn(options: &Options, age: u64, lwm_of: u64, limit_for_dirty_page_age: u64) -> f64 {
+    let low = lwm_of as f64 * options.innodb_adaptive_flushing_lwm / 100.0;
     if !options.innodb_adaptive_flushing || (age as f64) < low {
         return 0.0;
     }
     let factor = 100.0 * age as f64 / limit_for_dirty_page_age.max(1) as f64;
-    // MySQL divides the two capacities as integers.
+    // Both servers divide the two capacities as integers.
     (options.innodb_io_capacity_max / options.innodb_io_capacity) as f64 * factor * factor.sqrt() / 7.5
 }
 
@@ -85,14 +87,54 @@ impl AdaptiveFlush {
         oldest + self.lsn_avg * SCAN_FACTOR
     }
 
-    /// Pages due by age, per second.
+    /// Pages due by age, per second. MySQL counts up to twice `innodb_io_capacity_max` behind the division, MariaDB up
+    /// to that before it.
     pub fn pages_for_lsn(options: &Options, pages_before_target: u64) -> u64 {
         let per_round = (pages_before_target / SCAN_FACTOR).max(1);
-        ((per_round as f64 * options.rounds_per_second()) as u64).min(2 * options.innodb_io_capacity_max)
+        let most = options.innodb_io_capacity_max;
+        let most = if options.is_mysql() { 2 * most } else { (most / SCAN_FACTOR).max(1) };
+        ((per_round as f64 * options.rounds_per_second()) as u64).min(most)
     }
 
-    /// Pages to flush, per second.
-    pub fn pages(&self, options: &Options, sight: &Sight, free_check: u64, dirty_age: u64) -> u64 {
+    /// Pages to flush, per second; `lwm_of` is what `innodb_adaptive_flushing_lwm` is a percentage of.
+    pub fn pages(&self, options: &Options, sight: &Sight, lwm_of: u64, dirty_age: u64) -> u64 {
+        if options.is_mysql() {
+            self.pages_of_mysql(options, sight, lwm_of, dirty_age)
+        } else {
+            self.pages_of_mariadb(options, sight, lwm_of, dirty_age)
+        }
+    }
+
+    /// `buf_flush_page_cleaner` and `page_cleaner_flush_pages_recommendation` of MariaDB. Without a low mark for dirty
+    /// pages the percentages only say whether something is flushed, and not how much.
+    fn pages_of_mariadb(&self, options: &Options, sight: &Sight, log_capacity: u64, dirty_age: u64) -> u64 {
+        let dirty = 100.0 * sight.dirty_pages as f64 / sight.pool_pages.max(1) as f64;
+        let (low, high) = (options.innodb_max_dirty_pages_pct_lwm, options.innodb_max_dirty_pages_pct);
+        if sight.asks_for_most {
+            return options.innodb_io_capacity_max;
+        }
+        if low > 0.0 && sight.idle && dirty < low {
+            return options.innodb_io_capacity;
+        }
+        let is_above_low = low > 0.0 && dirty >= low;
+        let needs_redo = sight.age as f64 > log_capacity as f64 * options.innodb_adaptive_flushing_lwm / 100.0;
+        if sight.dirty_pages == 0 || !(is_above_low || (low == 0.0 && dirty >= high) || needs_redo) {
+            return 0;
+        }
+        if !options.innodb_adaptive_flushing {
+            return options.innodb_io_capacity;
+        }
+        let by_age = pct_for_lsn(options, sight.age, log_capacity, dirty_age);
+        if by_age == 0.0 {
+            return options.innodb_io_capacity;
+        }
+        let ratio = if is_above_low && high > 0.0 { (by_age.floor() / 100.0).max(dirty / high) } else { 1.0 };
+        let by_pct = (options.innodb_io_capacity as f64 * ratio) as u64;
+        let by_lsn = Self::pages_for_lsn(options, sight.pages_before_target);
+        ((by_pct + self.page_avg + by_lsn) / 3).min(options.innodb_io_capacity_max)
+    }
+
+    fn pages_of_mysql(&self, options: &Options, sight: &Sight, free_check: u64, dirty_age: u64) -> u64 {
         let dirty = pct_for_dirty(options, sight.dirty_pages, sight.pool_pages);
         let lsn = pct_for_lsn(options, sight.age, free_check, dirty_age);
         let pct = dirty.max(lsn);
@@ -131,8 +173,46 @@ mod tests {
     }
 
     /// Each line: options | dirty pool age(% of the dirty-age limit) before_target page_avg | pages per second.
+    fn check_pace(server: &str, table: &str) {
+        for line in table.lines().map(str::trim).filter(|line| !line.is_empty()) {
+            let mut parts = line.split('|');
+            let options = options(&format!("server=\"{server}\" {}", parts.next().unwrap()));
+            let numbers = parts.next().unwrap().split_whitespace().map(|n| n.parse().unwrap()).collect::<Vec<u64>>();
+            let (lwm_of, dirty_age) = (11_000, 10_000);
+            let sight = Sight {
+                dirty_pages: numbers[0],
+                pool_pages: numbers[1],
+                age: numbers[2] * dirty_age / 100,
+                pages_before_target: numbers[3],
+                ..Sight::default()
+            };
+            let pace = AdaptiveFlush { page_avg: numbers[4], ..AdaptiveFlush::default() };
+            let expected = parts.next().unwrap().trim().parse::<u64>().unwrap();
+            assert_eq!(pace.pages(&options, &sight, lwm_of, dirty_age), expected, "{server}: {line}");
+        }
+    }
+
     #[test]
-    fn the_pace_follows_the_table() {
+    fn mariadbs_pace_follows_the_table() {
+        let table = "
+            io_capacity=200               | 100 1000 5 30 0      | 0
+            io_capacity=200               | 900 1000 5 30 0      | 200
+            io_capacity=200               | 500 1000 25 30 0     | 70
+            io_capacity=200               | 500 1000 100 30 100  | 103
+            io_capacity=200               | 9000 10000 100 9000 2000 | 955
+            max_dirty_pages_pct_lwm=10.0  | 99 1000 5 30 0       | 0
+            max_dirty_pages_pct_lwm=10.0  | 500 1000 5 30 0      | 200
+            max_dirty_pages_pct_lwm=10.0  | 500 1000 25 30 0     | 114
+            adaptive_flushing=false       | 500 1000 5 30 100    | 0
+            adaptive_flushing=false       | 500 1000 100 30 100  | 200
+        ";
+        check_pace("mariadb", table);
+        let sight = Sight { dirty_pages: 500, pool_pages: 1000, asks_for_most: true, ..Sight::default() };
+        assert_eq!(AdaptiveFlush::default().pages(&options(""), &sight, 1000, 1000), 2000);
+    }
+
+    #[test]
+    fn mysqls_pace_follows_the_table() {
         let table = "
             io_capacity=200                                | 100 1000 5 30 0 | 0
             io_capacity=200                                | 900 1000 5 30 0 | 70
@@ -145,22 +225,7 @@ mod tests {
             adaptive_flushing=false                        | 500 1000 100 30 100 | 0
             adaptive_flushing=false                        | 950 1000 100 30 100 | 200
         ";
-        for line in table.lines().map(str::trim).filter(|line| !line.is_empty()) {
-            let mut parts = line.split('|');
-            let options = options(parts.next().unwrap());
-            let numbers = parts.next().unwrap().split_whitespace().map(|n| n.parse().unwrap()).collect::<Vec<u64>>();
-            let (free_check, dirty_age) = (11_000, 10_000);
-            let sight = Sight {
-                dirty_pages: numbers[0],
-                pool_pages: numbers[1],
-                age: numbers[2] * dirty_age / 100,
-                pages_before_target: numbers[3],
-                idle: false,
-            };
-            let pace = AdaptiveFlush { page_avg: numbers[4], ..AdaptiveFlush::default() };
-            let expected = parts.next().unwrap().trim().parse::<u64>().unwrap();
-            assert_eq!(pace.pages(&options, &sight, free_check, dirty_age), expected, "{line}");
-        }
+        check_pace("mysql", table);
     }
 
     #[test]
@@ -175,9 +240,12 @@ mod tests {
     }
 
     #[test]
-    fn an_idle_engine_flushes_at_io_capacity() {
+    fn an_idle_engine_flushes_at_io_capacity_and_mariadbs_only_with_a_low_mark() {
         let sight = Sight { dirty_pages: 500, pool_pages: 1000, idle: true, ..Sight::default() };
-        assert_eq!(AdaptiveFlush::default().pages(&options(""), &sight, 1000, 1000), 200);
+        let pages = |text: &str| AdaptiveFlush::default().pages(&options(text), &sight, 1000, 1000);
+        assert_eq!(pages("server=\"mysql\""), 200);
+        assert_eq!(pages(""), 0);
+        assert_eq!(pages("max_dirty_pages_pct_lwm=60.0"), 200);
     }
 
     #[test]

@@ -11,16 +11,17 @@ use std::sync::atomic::Ordering;
 impl Background {
     /// Buffered changes that the master thread merges until the next round.
     pub(super) fn note_merges(&self, state: &mut State, now_ns: u64) {
-        if self.changes.is_empty() {
+        if self.forest.store.changes.is_empty() {
             state.merges_due = 0.0;
             return;
         }
-        let batches = self.changes.batches.load(Ordering::Relaxed);
+        let batches = self.forest.store.changes.batches.load(Ordering::Relaxed);
         if batches != state.batches_before {
             (state.batches_before, state.wrote_at_ns) = (batches, now_ns);
         }
         let options = &self.pool.options;
-        let rate = self.changes.merge_rate(options.innodb_io_capacity, now_ns >= state.wrote_at_ns + SECOND_NS);
+        let rate =
+            self.forest.store.changes.merge_rate(options.innodb_io_capacity, now_ns >= state.wrote_at_ns + SECOND_NS);
         let due = rate / options.rounds_per_second();
         // Like the pages of the cleaner, they do not pile up.
         state.merges_due = (state.merges_due + due).min(due + JOB_PAGES as f64);
@@ -31,7 +32,7 @@ impl Background {
         if state.merge_runs || state.merges_due < 1.0 {
             return None;
         }
-        let pages = self.changes.next_pages((state.merges_due as usize).min(PAGES_AT_ONCE));
+        let pages = self.forest.store.changes.next_pages((state.merges_due as usize).min(PAGES_AT_ONCE));
         if pages.is_empty() {
             return None;
         }

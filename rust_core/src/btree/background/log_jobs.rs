@@ -25,9 +25,10 @@ impl Background {
         gain > 0 && (now_ns >= state.checkpoint_at_ns || asked || (pressed && worth))
     }
 
-    /// Whether the log's second has passed, and it has something that is not durable.
+    /// Whether the log's second has passed, and it has something that is not durable: commits that do not wait for it,
+    /// or purge, for which nobody waits (`srv_sync_log_buffer_in_background`).
     pub(super) fn log_is_due(&self, state: &mut State, now_ns: u64) -> bool {
-        if self.pool.options.innodb_flush_log_at_trx_commit == 1 || now_ns < state.log_at_ns {
+        if now_ns < state.log_at_ns {
             return false;
         }
         state.log_at_ns = now_ns + SECOND_NS;
@@ -57,7 +58,7 @@ impl Job for CheckpointJob {
     }
 }
 
-/// Writes and syncs the log once a second, for the settings of `innodb_flush_log_at_trx_commit` that wait for it.
+/// Writes and syncs the log once a second.
 pub struct LogJob {
     pub(super) slot: Slot,
 }

@@ -38,17 +38,18 @@ impl Background {
         if lsn != state.lsn_before {
             state.grew_at_ns = now_ns;
         }
+        let limits = &pool.redo.thresholds;
         let sight = Sight {
             dirty_pages: pool.flush_list.len() as u64,
             pool_pages: pool.pages_to_hold() as u64,
             age: self.age(),
             pages_before_target: self.pages_before_target(&state.adaptive_flush),
             idle: now_ns >= state.grew_at_ns + SECOND_NS,
+            asks_for_most: limits.async_flush.is_some_and(|age| pool.redo.checkpoint_age() > age),
         };
         (state.flushed_before, state.lsn_before) = (flushed, lsn);
-        let limits = &pool.redo.thresholds;
-        let (free_check, dirty_age) = (limits.limit_for_free_check, limits.limit_for_dirty_page_age);
-        let mut pages = state.adaptive_flush.pages(&pool.options, &sight, free_check, dirty_age);
+        let (lwm_of, dirty_age) = (limits.adaptive_flushing_of, limits.limit_for_dirty_page_age);
+        let mut pages = state.adaptive_flush.pages(&pool.options, &sight, lwm_of, dirty_age);
         if self.hurries() {
             pages = pages.max(pool.options.innodb_io_capacity);
         }
@@ -63,6 +64,7 @@ impl Background {
         // MariaDB's cleaner sleeps on while nothing is to be flushed, unless frames run short.
         state.refill_due |= pages > 0 || pool.options.is_mysql();
         state.refill_failed = false;
+        state.purge_failed = false;
         self.note_merges(state, now_ns);
     }
 
@@ -106,16 +108,17 @@ impl Background {
     pub(super) fn next_flush(self: &Arc<Self>, state: &mut State) -> Option<FlushJob> {
         let options = &self.pool.options;
         let idle = self.idle_dirty();
+        let settles = state.settling && !self.purges(state);
         // Whoever has a batch to write already need not ask.
         let hurries = state.pages_due < JOB_PAGES && options.innodb_flush_sync && self.hurries();
-        if state.settling {
+        if settles {
             state.pages_due = idle;
         } else if hurries {
             let pages = AdaptiveFlush::pages_in_a_hurry(options, self.pages_before_target(&state.adaptive_flush));
             state.pages_due = pages.max(JOB_PAGES);
         }
         state.pages_due = state.pages_due.min(idle);
-        let begins = state.settling || hurries || state.pages_due >= state.worth_a_burst.min(idle);
+        let begins = settles || hurries || state.pages_due >= state.worth_a_burst.min(idle);
         state.bursting = state.pages_due > 0 && (state.bursting || begins);
         let is_short = self.pool.short_of_frames.swap(false, Ordering::AcqRel);
         state.refill_due |= is_short || (!state.refill_failed && self.needs_eviction());

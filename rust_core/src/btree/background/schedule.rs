@@ -1,5 +1,5 @@
-//! Which job is next: checkpoints go before the log's second, that before the page cleaner, then read-ahead and merges
-//! of buffered changes; and when all of them have settled.
+//! Which job is next: checkpoints go before the log's second, that before the page cleaner, then read-ahead, merges of
+//! buffered changes and purge; and when all of them have settled.
 
 use super::log_jobs::{CheckpointJob, LogJob};
 use super::read_ahead::ReadAheadJob;
@@ -30,23 +30,22 @@ impl Background {
             return Some(Box::new(job));
         }
         if !state.read_ahead_runs
-            && let Some(extent) = self.pool.next_wanted_extent(&self.spaces)
+            && let Some(extent) = self.pool.next_wanted_extent(&self.forest.store.spaces)
         {
             state.read_ahead_runs = true;
             let job = ReadAheadJob::new(self.pool.clone(), extent);
             return Some(Box::new(WithSlot { slot: self.slot(Worker::ReadAhead), job: Box::new(job) }));
         }
-        self.next_merge(&mut state).map(|job| Box::new(job) as Box<dyn Job>)
+        if let Some(job) = self.next_merge(&mut state) {
+            return Some(Box::new(job));
+        }
+        self.next_purge(&mut state).map(|job| Box::new(job) as Box<dyn Job>)
     }
 
     /// When something is due by time alone.
     pub fn next_timer(&self) -> u64 {
         let state = self.state.lock();
-        if self.pool.options.innodb_flush_log_at_trx_commit == 1 {
-            state.cleaner_at_ns
-        } else {
-            state.cleaner_at_ns.min(state.log_at_ns)
-        }
+        state.cleaner_at_ns.min(state.log_at_ns)
     }
 
     /// A writer waits for room in the log: flushing and a checkpoint do not wait for their second.
@@ -63,12 +62,14 @@ impl Background {
     /// Whether nothing is ready or running.
     pub fn is_settled(&self) -> bool {
         let mut state = self.state.lock();
-        if state.settling && self.idle_dirty() == 0 && state.flush_jobs == 0 && !self.checkpoint_lags() {
+        let purges = state.purge_jobs > 0 || self.forest.undo.trx_sys.has_purgeable();
+        let flushes = state.flush_jobs > 0 || self.idle_dirty() > 0;
+        if state.settling && !purges && !flushes && !self.checkpoint_lags() {
             state.settling = false;
         }
         let flushes = state.flush_jobs > 0 || state.log_runs || state.checkpoint_runs;
         let runs = flushes || state.read_ahead_runs || state.merge_runs;
-        !state.settling && !runs && state.pages_due.min(self.idle_dirty()) == 0
+        !state.settling && !runs && !purges && state.pages_due.min(self.idle_dirty()) == 0
     }
 }
 

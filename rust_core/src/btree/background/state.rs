@@ -3,8 +3,7 @@
 use super::adaptive_flush::AdaptiveFlush;
 use crate::btree::options::REGION_PAGES;
 use crate::btree::pool::BufferPool;
-use crate::btree::space::Spaces;
-use crate::btree::tree::ChangeBuffer;
+use crate::btree::tree::Forest;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -45,6 +44,9 @@ pub struct State {
     /// Batches that had been written when that was last looked at, and when there were fewer.
     pub(super) batches_before: u64,
     pub(super) wrote_at_ns: u64,
+    pub(super) purge_jobs: usize,
+    /// The log had no room for purge since the last round.
+    pub(super) purge_failed: bool,
     pub(super) settling: bool,
     pub(super) adaptive_flush: AdaptiveFlush,
     pub(super) flushed_before: u64,
@@ -56,8 +58,7 @@ pub struct State {
 /// Background work: its state, and what it works on.
 pub struct Background {
     pub(super) pool: Arc<BufferPool>,
-    pub(super) spaces: Arc<Mutex<Spaces>>,
-    pub(super) changes: Arc<ChangeBuffer>,
+    pub(super) forest: Arc<Forest>,
     pub(super) state: Mutex<State>,
     /// A writer was told to wait for room in the log since the last checkpoint.
     pub(super) writer_waits: AtomicBool,
@@ -74,6 +75,7 @@ pub enum Worker {
     LogCheckpointer,
     ReadAhead,
     IbufMerge,
+    Purge,
 }
 
 /// Counts a job as running until it is dropped, installed or not.
@@ -98,13 +100,15 @@ impl Drop for Slot {
             Worker::LogCheckpointer => state.checkpoint_runs = false,
             Worker::ReadAhead => state.read_ahead_runs = false,
             Worker::IbufMerge => state.merge_runs = false,
+            Worker::Purge => state.purge_jobs -= 1,
         }
     }
 }
 
 impl Background {
     /// Nothing runs, and the first rounds are due a round from now.
-    pub fn new(pool: Arc<BufferPool>, spaces: Arc<Mutex<Spaces>>, changes: Arc<ChangeBuffer>, now_ns: u64) -> Self {
+    pub fn new(forest: Arc<Forest>, now_ns: u64) -> Self {
+        let pool = forest.store.pool.clone();
         let next = now_ns + SECOND_NS;
         let state = State {
             cleaner_at_ns: now_ns + pool.options.round_ns(),
@@ -115,7 +119,7 @@ impl Background {
             wrote_at_ns: now_ns,
             ..State::default()
         };
-        Self { pool, spaces, changes, state: Mutex::new(state), writer_waits: AtomicBool::new(false) }
+        Self { pool, forest, state: Mutex::new(state), writer_waits: AtomicBool::new(false) }
     }
 
     /// Counts a job as one that runs.

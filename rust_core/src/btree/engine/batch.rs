@@ -5,7 +5,7 @@ use super::recovery::Pending;
 use crate::btree::log::RedoOp;
 use crate::btree::page::changed;
 use crate::btree::space::REDO_FILE;
-use crate::btree::tree::{Intent, Origin, Planned, Span, UndoLog, base_of, split_key};
+use crate::btree::tree::{Intent, LogAt, Origin, Planned, Span, UndoLog, base_of, split_key};
 use crate::cost::Work;
 use crate::engine::{Change, Engine, WriteBatch};
 use crate::error::{Error, Result};
@@ -24,8 +24,10 @@ impl Btree {
                 let origin = Origin::Batch { intent, floor, index: index as u32, span: *span };
                 self.complete(task, planned, origin, &mut undo)?;
             }
-            undo.commit(task)?;
+            let committed = undo.commit(task)?;
             self.forest.store.redo.end_batch(floor);
+            let trx_sys = &self.forest.undo.trx_sys;
+            trx_sys.commit(trx_sys.begin(), &committed.logs);
         }
         Ok(())
     }
@@ -62,15 +64,14 @@ impl Btree {
         if value.is_empty() { None } else { self.forest.peek(self.forest.tree(number)?, key, of)? }
     }
 
-    /// Makes the changes of a batch, and returns the LSN of the end of its last frame.
-    pub(super) fn apply(&self, task: &mut Task, batch: &mut WriteBatch) -> Result<u64> {
+    /// Makes the changes of a batch, and returns the LSN of the end of its last frame and what it leaves to purge.
+    pub(super) fn apply(&self, task: &mut Task, batch: &mut WriteBatch) -> Result<(u64, Vec<LogAt>)> {
         let redo = &self.forest.store.redo;
-        if batch.len() == 1 {
-            let change = batch.changes().next();
-            let Some(change) = change else { return Ok(redo.lsn()) };
+        if let Some(change) = batch.changes().next().filter(|_| batch.len() == 1) {
             let mut undo = self.forest.undo_log();
             let end = self.apply_change(task, &change, Origin::Alone, &mut undo)?;
-            return Ok(undo.commit(task)?.or(end).unwrap_or_else(|| redo.lsn()));
+            let committed = undo.commit(task)?;
+            return Ok((committed.end.or(end).unwrap_or_else(|| redo.lsn()), committed.logs));
         }
         let floor = redo.begin_batch();
         let plan = Intent::of(batch, |key, value| self.patch(key, value));
@@ -81,9 +82,10 @@ impl Btree {
             let origin = Origin::Batch { intent, floor, index: index as u32, span: *span };
             end = self.apply_change(task, &change, origin, &mut undo)?.unwrap_or(end);
         }
-        end = undo.commit(task)?.unwrap_or(end);
+        let committed = undo.commit(task)?;
+        end = committed.end.unwrap_or(end);
         redo.end_batch(floor);
-        Ok(end)
+        Ok((end, committed.logs))
     }
 
     #[inline]

@@ -1,7 +1,7 @@
 //! The engine: the face that workloads see.
 
 use super::recovery::{Recovered, open_files};
-use crate::btree::background::Background;
+use crate::btree::background::{Background, PURGE_THREADS};
 use crate::btree::options::Options;
 use crate::btree::tree::{Cursor, Forest, Toward, Tree, split_key};
 use crate::cost::Work;
@@ -42,14 +42,15 @@ impl Btree {
         let poison = Arc::new(Poison::default());
         let recovered = open_files(&*storage, &options, layout, &signal, &poison, task)?;
         let Recovered { pool, redo, spaces, pending } = recovered;
-        let forest = Arc::new(Forest::new(&options, pool.clone(), redo, spaces.clone()));
+        let forest = Arc::new(Forest::new(&options, pool.clone(), redo, spaces));
         forest.load_directory(task)?;
+        forest.load_undo(task)?;
         forest.open_change_buffer(task)?;
         if forest.store.changes.tree.get().is_some() {
             let arrivals: Weak<Forest> = Arc::downgrade(&forest);
             let _ = pool.arrivals.set(arrivals);
         }
-        let background = Arc::new(Background::new(pool, spaces, forest.store.changes.clone(), task.now_ns));
+        let background = Arc::new(Background::new(forest.clone(), task.now_ns));
         let (user_bytes, room_waiters) = (AtomicU64::new(0), AtomicUsize::new(0));
         let engine = Self { storage, options, layout, forest, background, poison, signal, user_bytes, room_waiters };
         engine.roll_forward(task, pending)?;
@@ -118,6 +119,7 @@ impl Engine for Btree {
         let before = task.units(Work::Compare);
         let leaf = self.forest.leaf_for_read(task, tree, Toward::At(key), None)?;
         let (slot, found) = leaf.view().search(task, key);
+        let found = found && !leaf.view().is_delete_marked(slot);
         if found {
             self.forest.read_value(task, leaf.view().value(slot), value)?;
         }
@@ -141,21 +143,33 @@ impl Engine for Btree {
         for change in batch.changes() {
             self.check_change(&change)?;
         }
-        let end = if batch.is_empty() {
-            self.forest.store.redo.lsn()
+        let trx_sys = self.forest.undo.trx_sys.clone();
+        let (began, end, logs) = if batch.is_empty() {
+            (None, self.forest.store.redo.lsn(), Vec::new())
         } else {
             task.charge(Work::TreeTransaction, u64::from(commit != Commit::Open));
             let need = self.estimate(batch);
             self.reserve(task, need)?;
             // A batch that stops half way goes on at recovery; until then nobody may see it.
             let before = task.units(Work::Compare);
+            let began = trx_sys.begin();
             let applied = self.apply(task, batch).inspect_err(|error| self.poison.set(error));
             self.forest.store.pool.charge_misses(task, before);
             self.give_back(need);
             self.forest.store.changes.batches.fetch_add(1, Ordering::Relaxed);
-            applied?
+            let (end, logs) = applied?;
+            (Some(began), end, logs)
         };
         self.make_durable(task, end, commit)?;
+        if let Some(began) = began {
+            let signal = self.signal.clone();
+            task.then(move |_| {
+                if trx_sys.commit(began, &logs) {
+                    signal.wake();
+                }
+                Ok(())
+            })?;
+        }
         self.user_bytes.fetch_add(batch.user_bytes(), Ordering::Relaxed);
         Ok(())
     }
@@ -197,7 +211,7 @@ impl Engine for Btree {
 
     fn background_threads(&self) -> usize {
         // One more for the log, checkpoints and read-ahead.
-        self.options.innodb_page_cleaners as usize + 1
+        self.options.innodb_page_cleaners as usize + 1 + PURGE_THREADS
     }
 
     fn begin_settle(&self, _task: &mut Task) -> Result<()> {
@@ -234,6 +248,7 @@ impl Engine for Btree {
             cache_misses: pool.counters.misses.load(Ordering::Relaxed),
             memory_bytes: pool.memory_bytes() + redo.memory_bytes() + space_bytes,
             disk_bytes: self.storage.used_bytes().unwrap_or(0),
+            debt_bytes: pool.flush_list.len() as u64 * self.options.innodb_page_size,
             details: self.details(),
             ..EngineStats::default()
         }

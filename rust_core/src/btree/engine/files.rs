@@ -1,7 +1,7 @@
 //! The files of an engine that is made: in which order they appear, and how a folder that never had one is told from
 //! one that has lost its log.
 
-use crate::btree::log::{BLOCK, Checkpoint, Header, PAYLOAD, Redo};
+use crate::btree::log::{BLOCK, Checkpoint, Header, PAYLOAD, Redo, Thresholds};
 use crate::btree::options::Options;
 use crate::btree::page::{Edit, Kind, put_u64};
 use crate::btree::space::{
@@ -70,7 +70,8 @@ pub fn create(storage: &dyn Storage, options: &Options, layout: KeyLayout, task:
     file.sync(task)?;
     let page_file_bytes = files.durable_bytes();
     let first = Checkpoint { sequence: 0, lsn: FIRST_LSN, reach: FIRST_LSN, page_file_bytes };
-    Redo::new(log, header, first, BLOCK, BLOCK).begin_stretch(task)?;
+    let limits = Thresholds::of(options, header.capacity, header.page_bytes);
+    Redo::new(log, header, first, limits, BLOCK, BLOCK).begin_stretch(task)?;
     Redo::put_in_place(storage, task)
 }
 
@@ -93,12 +94,12 @@ pub fn open_doublewrite(
     task: &mut Task,
 ) -> Result<Option<Arc<dyn StorageFile>>> {
     if storage.list()?.iter().any(|name| name == DOUBLEWRITE_FILE) {
-        return storage.open(task, DOUBLEWRITE_FILE, options.opened(FileOptions::DIRECT)).map(Some);
+        return storage.open(task, DOUBLEWRITE_FILE, options.opened(FileOptions::DOUBLEWRITE)).map(Some);
     }
     if !options.innodb_doublewrite {
         return Ok(None);
     }
-    let file = storage.create(task, DOUBLEWRITE_FILE, options.opened(FileOptions::DIRECT))?;
+    let file = storage.create(task, DOUBLEWRITE_FILE, options.opened(FileOptions::DOUBLEWRITE))?;
     storage.sync_directory(task)?;
     Ok(Some(file))
 }

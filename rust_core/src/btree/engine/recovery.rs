@@ -11,7 +11,7 @@
 use super::files::{AT_INSTANCE, create, is_new, open_doublewrite, wanted_header};
 use super::replay::{Batch, Replay, made_anew};
 use crate::btree::log::{
-    BLOCK, Checkpoint, Doublewrite, Header, PAYLOAD, Redo, RedoOp, frames_in, read_frames, read_header,
+    BLOCK, Checkpoint, Doublewrite, Header, PAYLOAD, Redo, RedoOp, Thresholds, frames_in, read_frames, read_header,
 };
 use crate::btree::options::Options;
 use crate::btree::page::{Kind, get_u64};
@@ -82,7 +82,9 @@ impl Opening<'_> {
 
     fn log(&self, file: Arc<dyn StorageFile>, header: Header, start: Checkpoint) -> Redo {
         let options = self.options;
-        Redo::new(file, header, start, options.innodb_log_write_ahead_size, options.innodb_log_buffer_size)
+        let thresholds = Thresholds::of(options, header.capacity, header.page_bytes);
+        let (write_ahead, buffer) = (options.innodb_log_write_ahead_size, options.innodb_log_buffer_size);
+        Redo::new(file, header, start, thresholds, write_ahead, buffer)
     }
 
     fn check_header(&self, header: Header) -> Result<()> {
@@ -128,6 +130,11 @@ impl Opening<'_> {
         let lsn = (end + header.region()).next_multiple_of(PAYLOAD);
         let start = Checkpoint { lsn, page_file_bytes, ..checkpoint };
         let (redo, pending) = self.begin(task, file, header, start, (checkpoint.lsn, end), batches)?;
+        // Its copies are older than the log's new beginning, and their pages are in place: it grows anew, to what the
+        // options of now have in flight.
+        if let Some(area) = doublewrite.as_ref().filter(|area| !area.is_empty()) {
+            area.set_len(task, 0)?;
+        }
         let redo = Arc::new(redo);
         let pool = Arc::new(self.pool(&files, area(), &redo));
         let spaces = self.load_spaces(task, &pool)?;

@@ -5,7 +5,7 @@ use crate::btree::log::{Header, RedoOp, offset_of, restore_image};
 use crate::btree::page::{HEADER_BYTES, Kind, OVERFLOW_POINTER_BYTES, Payload, SLOT_BYTES, Stored, View};
 use crate::btree::pool::{BufferPool, WritePage};
 use crate::btree::space::{REDO_FILE, write_given_back, write_taken};
-use crate::btree::tree::{Intent, Planned, split_key};
+use crate::btree::tree::{Intent, Planned, entry_record, split_key};
 use crate::cost::Work;
 use crate::engine::KeyLayout;
 use crate::error::{Error, Result};
@@ -106,7 +106,8 @@ impl<'a> Replay<'a> {
             }
             RedoOp::Applied { intent, index }
             | RedoOp::PutOf { intent, index, .. }
-            | RedoOp::RemoveOf { intent, index, .. } => {
+            | RedoOp::RemoveOf { intent, index, .. }
+            | RedoOp::DeleteMarkOf { intent, index, .. } => {
                 // A batch that is wholly in the page file may have begun before the checkpoint.
                 if let Some(batch) = self.batches.get_mut(&intent) {
                     batch.applied = batch.applied.max(index.saturating_add(1));
@@ -115,6 +116,21 @@ impl<'a> Replay<'a> {
             _ => {}
         }
         Ok(())
+    }
+
+    /// The key that a change of a batch deletes.
+    fn deleted_key(&self, intent: u64, index: u32) -> Option<&[u8]> {
+        match self.batches.get(&intent)?.batch.changes().nth(index as usize)? {
+            Planned::Delete { key } => Some(split_key(self.layout, key).1),
+            _ => None,
+        }
+    }
+
+    fn append(&self, page: &mut WritePage, bytes: &[u8]) -> Option<()> {
+        let page_end = self.pool.files.of_page(page.page_no()).slot_bytes();
+        let left = page_end.saturating_sub(page.view().heap_top());
+        let fits = page.view().kind() == Kind::Undo && left >= bytes.len();
+        fits.then(|| page.edit().append_bytes(bytes))
     }
 
     fn fetch(&self, task: &mut Task, page_no: u32, end: u64, op: &RedoOp) -> Result<Replayed<'a>> {
@@ -148,10 +164,16 @@ impl<'a> Replay<'a> {
             }
             RedoOp::Link { key, child, .. } => put(task, page, recompress, key, Payload::Child(child)),
             RedoOp::Remove { key, .. } => remove(task, page, key),
-            RedoOp::RemoveOf { intent, index, .. } => {
+            RedoOp::RemoveOf { intent, index, .. } => remove(task, page, self.deleted_key(intent, index)?),
+            RedoOp::DeleteMark { key, .. } => delete_mark(task, page, key),
+            RedoOp::DeleteMarkOf { intent, index, .. } => delete_mark(task, page, self.deleted_key(intent, index)?),
+            RedoOp::ResetTrxId { slot, .. } => reset_trx_id(page, slot as usize),
+            RedoOp::Purge { slot, .. } => purge(page, slot as usize),
+            RedoOp::UndoOf { intent, index, .. } => {
                 let change = self.batches.get(&intent)?.batch.changes().nth(index as usize)?;
                 let Planned::Delete { key } = change else { return None };
-                remove(task, page, split_key(self.layout, key).1)
+                let (tree, key) = split_key(self.layout, key);
+                self.append(page, &entry_record(tree, key, page.view().heap_top()))
             }
             RedoOp::Image { page: page_no, heap, directory } => {
                 let restored = restore_image(page.edit().0, page_no, heap, directory);
@@ -178,13 +200,7 @@ impl<'a> Replay<'a> {
                 page.edit().0.get_mut(at..at + bytes.len())?.copy_from_slice(bytes);
                 Some(())
             }
-            RedoOp::Append { bytes, .. } => {
-                let view = page.view();
-                let page_end = self.pool.files.of_page(page.page_no()).slot_bytes();
-                let left = page_end.saturating_sub(view.heap_top());
-                let fits = view.kind() == Kind::Undo && left >= bytes.len();
-                fits.then(|| page.edit().append_bytes(bytes))
-            }
+            RedoOp::Append { bytes, .. } => self.append(page, bytes),
             RedoOp::Patch { key, at, bytes, .. } => patch(task, page, recompress, key, at, bytes),
             RedoOp::Take { extent_slot, bit, owner, tree, .. } => {
                 descriptor_fits(page.view(), extent_slot, bit)?;
@@ -255,6 +271,26 @@ fn remove(task: &mut Task, page: &mut WritePage, key: &[u8]) -> Option<()> {
     tree_page(page.view())?;
     let (slot, found) = page.view().search(task, key);
     found.then(|| page.remove(slot))
+}
+
+/// Pages of compressed tables have no marks: their records are removed at once.
+fn delete_mark(task: &mut Task, page: &mut WritePage, key: &[u8]) -> Option<()> {
+    tree_page(page.view())?;
+    let (slot, found) = page.view().search(task, key);
+    let is_sound = found && page.view().is_leaf() && !page.is_zip();
+    is_sound.then(|| page.edit().delete_mark(slot))
+}
+
+fn purge(page: &mut WritePage, slot: usize) -> Option<()> {
+    tree_page(page.view())?;
+    let is_sound = page.view().is_leaf() && slot < page.view().count();
+    is_sound.then(|| page.remove(slot))
+}
+
+fn reset_trx_id(page: &mut WritePage, slot: usize) -> Option<()> {
+    tree_page(page.view())?;
+    let is_row = page.view().is_leaf() && slot < page.view().count() && !page.view().is_bare(slot);
+    is_row.then(|| page.reset_trx_id(slot))
 }
 
 fn descriptor_fits(view: View, extent_slot: u32, bit: u8) -> Option<()> {

@@ -31,7 +31,7 @@ impl Btree {
     pub(super) fn details(&self) -> BTreeMap<String, f64> {
         let (pool, redo, forest) = (&self.forest.store.pool, &self.forest.store.redo, &self.forest);
         let free_pages = pool.frames_left(pool.lru.lock().free_len());
-        let undo_pages = forest.undo.pages().len();
+        let undo_pages = forest.undo.segments.pages().len();
         let tree_pages = forest.store.spaces.lock().used_pages() - undo_pages as u64;
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed) as f64;
         let mut details = BTreeMap::from(
@@ -51,6 +51,8 @@ impl Btree {
                 ("merges", count(&forest.counters.merges)),
                 ("tree_pages", tree_pages as f64),
                 ("undo_pages", undo_pages as f64),
+                ("history_list_length", forest.undo.trx_sys.history_len() as f64),
+                ("undo_logs_purged", count(&forest.counters.purged)),
                 ("lsn", redo.lsn() as f64),
             ]
             .map(|(name, value)| (name.to_owned(), value)),

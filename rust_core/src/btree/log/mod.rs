@@ -23,3 +23,4 @@ pub use header::{LOG_HEADER_BYTES, seal};
 pub use redo::Redo;
 pub use redo_op::{RedoOp, restore_image};
 pub use scan::{offset_of, read_frames};
+pub use thresholds::Thresholds;

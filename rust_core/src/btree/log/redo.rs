@@ -65,6 +65,7 @@ impl Redo {
         file: Arc<dyn StorageFile>,
         header: Header,
         checkpoint: Checkpoint,
+        thresholds: Thresholds,
         write_ahead: u64,
         buffer_bytes: u64,
     ) -> Self {
@@ -72,7 +73,7 @@ impl Redo {
         let redo = Self {
             file: DurableFile::new(file),
             header,
-            thresholds: Thresholds::new(header.capacity, header.page_bytes),
+            thresholds,
             write_ahead,
             buffer_bytes: buffer_bytes as usize,
             buffer: Mutex::default(),
@@ -357,7 +358,8 @@ mod tests {
     fn log(storage: &MemoryStorage, task: &mut Task) -> Redo {
         let first = Checkpoint { sequence: 0, lsn: FIRST, reach: FIRST, page_file_bytes: [0; 2] };
         let file = Redo::create(storage, task, header()).unwrap();
-        let redo = Redo::new(file, header(), first, 4096, 1 << 20);
+        let limits = Thresholds::mariadb(header().capacity, header().page_bytes);
+        let redo = Redo::new(file, header(), first, limits, 4096, 1 << 20);
         redo.begin_stretch(task).unwrap();
         Redo::put_in_place(storage, task).unwrap();
         redo

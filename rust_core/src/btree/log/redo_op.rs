@@ -16,6 +16,17 @@ pub enum RedoOp<'a> {
     Remove { page: u32, key: &'a [u8] },
     /// The leaf record of change `index` of the batch at `intent` is removed.
     RemoveOf { page: u32, intent: u64, index: u32 },
+    /// A leaf record is delete-marked.
+    DeleteMark { page: u32, key: &'a [u8] },
+    /// The leaf record of change `index` of the batch at `intent` is delete-marked.
+    DeleteMarkOf { page: u32, intent: u64, index: u32 },
+    /// Purge removes a leaf record.
+    Purge { page: u32, slot: u32 },
+    /// The undo record of change `index` of the batch at `intent`, which delete-marks an entry, is added to an undo
+    /// page.
+    UndoOf { page: u32, intent: u64, index: u32 },
+    /// Purge resets the transaction fields of a row.
+    ResetTrxId { page: u32, slot: u32 },
     /// The whole content of a page, without the gap between heap and directory.
     Image { page: u32, heap: &'a [u8], directory: &'a [u8] },
     /// The compressed form of a page of a tree, without its free room.
@@ -56,6 +67,11 @@ const ZIP_PAGE_COMPRESS_NO_DATA: u8 = 13;
 const APPEND: u8 = 14;
 const PATCH: u8 = 15;
 const REMOVE_OF: u8 = 16;
+const DELETE_MARK: u8 = 17;
+const DELETE_MARK_OF: u8 = 18;
+const RESET_TRX_ID: u8 = 19;
+const PURGE: u8 = 20;
+const UNDO_OF: u8 = 21;
 
 fn push_slice(out: &mut Vec<u8>, bytes: &[u8]) {
     push_u32(out, bytes.len() as u32);
@@ -109,6 +125,33 @@ impl<'a> RedoOp<'a> {
             }
             Self::RemoveOf { page, intent, index } => {
                 out.push(REMOVE_OF);
+                push_u32(out, page);
+                push_u64(out, intent);
+                push_u32(out, index);
+            }
+            Self::DeleteMark { page, key } => {
+                out.push(DELETE_MARK);
+                push_u32(out, page);
+                push_slice(out, key);
+            }
+            Self::DeleteMarkOf { page, intent, index } => {
+                out.push(DELETE_MARK_OF);
+                push_u32(out, page);
+                push_u64(out, intent);
+                push_u32(out, index);
+            }
+            Self::ResetTrxId { page, slot } => {
+                out.push(RESET_TRX_ID);
+                push_u32(out, page);
+                push_u32(out, slot);
+            }
+            Self::Purge { page, slot } => {
+                out.push(PURGE);
+                push_u32(out, page);
+                push_u32(out, slot);
+            }
+            Self::UndoOf { page, intent, index } => {
+                out.push(UNDO_OF);
                 push_u32(out, page);
                 push_u64(out, intent);
                 push_u32(out, index);
@@ -214,6 +257,28 @@ impl<'a> RedoOp<'a> {
                 let (key, rest) = take_slice(rest)?;
                 (Self::Remove { page, key }, rest)
             }
+            DELETE_MARK => {
+                let (key, rest) = take_slice(rest)?;
+                (Self::DeleteMark { page, key }, rest)
+            }
+            DELETE_MARK_OF => {
+                let (intent, rest) = take_u64(rest)?;
+                let (index, rest) = take_u32(rest)?;
+                (Self::DeleteMarkOf { page, intent, index }, rest)
+            }
+            RESET_TRX_ID => {
+                let (slot, rest) = take_u32(rest)?;
+                (Self::ResetTrxId { page, slot }, rest)
+            }
+            PURGE => {
+                let (slot, rest) = take_u32(rest)?;
+                (Self::Purge { page, slot }, rest)
+            }
+            UNDO_OF => {
+                let (intent, rest) = take_u64(rest)?;
+                let (index, rest) = take_u32(rest)?;
+                (Self::UndoOf { page, intent, index }, rest)
+            }
             IMAGE => {
                 let (heap, rest) = take_slice(rest)?;
                 let (directory, rest) = take_slice(rest)?;
@@ -282,6 +347,11 @@ impl<'a> RedoOp<'a> {
             | Self::RemoveOf { page, .. }
             | Self::Link { page, .. }
             | Self::Remove { page, .. }
+            | Self::DeleteMark { page, .. }
+            | Self::DeleteMarkOf { page, .. }
+            | Self::ResetTrxId { page, .. }
+            | Self::Purge { page, .. }
+            | Self::UndoOf { page, .. }
             | Self::Image { page, .. }
             | Self::ZipPageCompress { page, .. }
             | Self::ZipPageCompressNoData { page, .. }
@@ -323,6 +393,11 @@ mod tests {
             RedoOp::Link { page: 1, key: b"", child: 9 },
             RedoOp::Remove { page: 1, key: b"gone" },
             RedoOp::RemoveOf { page: 300, intent: 1 << 40, index: 4 },
+            RedoOp::DeleteMark { page: 1, key: b"marked" },
+            RedoOp::DeleteMarkOf { page: 300, intent: 1 << 40, index: 5 },
+            RedoOp::ResetTrxId { page: 1, slot: 300 },
+            RedoOp::Purge { page: 1, slot: 300 },
+            RedoOp::UndoOf { page: 9, intent: 1 << 40, index: 6 },
             RedoOp::Image { page: 2, heap: b"heap", directory: b"slots" },
             RedoOp::ZipPageCompress { page: 2, front: b"front", end: b"end" },
             RedoOp::ZipPageCompressNoData { page: 2, level: 6 },

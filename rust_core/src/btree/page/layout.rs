@@ -62,6 +62,12 @@ pub const MAX_PREFIX: usize = HEADER_BYTES - AT_PREFIX;
 const OVERFLOW_FLAG: u16 = 0x8000;
 /// In the key length of a leaf record: the record is bare. Keys are shorter than a quarter of the largest page.
 pub const BARE_FLAG: u16 = 0x8000;
+/// In the key length of a leaf record: it is delete-marked (`REC_INFO_DELETED_FLAG`) and waits for purge.
+pub const DELETED_FLAG: u16 = 0x4000;
+/// The bits of that field which are the length of the key.
+const KEY_LENGTH: u16 = !(BARE_FLAG | DELETED_FLAG);
+/// Offset in a row's record of the byte that says whether purge has reset its transaction fields.
+pub const AT_RESET: usize = 4;
 
 /// What a page is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -248,7 +254,7 @@ impl<'a> View<'a> {
         let at = self.offset(slot);
         let field = get_u16(self.0, at);
         let start = at + self.header_of(field);
-        &self.0[start..start + usize::from(field & !BARE_FLAG)]
+        &self.0[start..start + usize::from(field & KEY_LENGTH)]
     }
 
     /// The key behind the shared prefix. Keys that are out of order, as only damage makes them, may lack the prefix.
@@ -265,9 +271,39 @@ impl<'a> View<'a> {
         if key & BARE_FLAG != 0 {
             return Stored::Inline(&[]);
         }
-        let start = at + LEAF_RECORD_HEADER + usize::from(key);
+        let start = at + LEAF_RECORD_HEADER + usize::from(key & KEY_LENGTH);
         let field = get_u16(self.0, at + 2);
         Stored::from_field(field, &self.0[start..start + Stored::field_bytes(field)])
+    }
+
+    /// Whether a leaf record is delete-marked: nobody but purge, and who puts its key again, should see it.
+    #[inline]
+    pub fn is_delete_marked(self, slot: usize) -> bool {
+        get_u16(self.0, self.offset(slot)) & DELETED_FLAG != 0
+    }
+
+    /// Whether a leaf record has no value.
+    #[inline]
+    pub fn is_bare(self, slot: usize) -> bool {
+        get_u16(self.0, self.offset(slot)) & BARE_FLAG != 0
+    }
+
+    /// Whether purge has reset the transaction fields of a row (`DB_TRX_ID` 0) since it was put.
+    pub fn is_reset(self, slot: usize) -> bool {
+        !self.is_bare(slot) && self.0[self.offset(slot) + AT_RESET] != 0
+    }
+
+    /// The first slot from `slot` on, or down from it, whose leaf record is not delete-marked.
+    #[inline]
+    pub fn unmarked(self, slot: usize, is_forward: bool) -> Option<usize> {
+        let (count, mut slot) = (self.count(), slot);
+        while slot < count {
+            if !self.is_delete_marked(slot) {
+                return Some(slot);
+            }
+            slot = if is_forward { slot + 1 } else { slot.checked_sub(1)? };
+        }
+        None
     }
 
     /// The child of a record of an internal page.
@@ -279,7 +315,7 @@ impl<'a> View<'a> {
     /// Bytes of the record at `offset`, without its slot.
     pub fn record_len_at(self, offset: usize) -> usize {
         let field = get_u16(self.0, offset);
-        let with_key = self.header_of(field) + usize::from(field & !BARE_FLAG);
+        let with_key = self.header_of(field) + usize::from(field & KEY_LENGTH);
         if self.is_leaf() && field & BARE_FLAG == 0 {
             with_key + Stored::field_bytes(get_u16(self.0, offset + 2))
         } else {

@@ -9,8 +9,8 @@
 use super::bytes::{get_u16, get_u32, put_u16, put_u32};
 use super::edit::{Edit, Payload};
 use super::layout::{
-    AT_COUNT, AT_GARBAGE, AT_HEAP_TOP, AT_LAST_INSERT, AT_PAGE_NO, AT_PREFIX, AT_TREE, BARE_FLAG, HEADER_BYTES, Kind,
-    LEAF_RECORD_HEADER, NODE_RECORD_HEADER, SLOT_BYTES, Stored, View,
+    AT_COUNT, AT_GARBAGE, AT_HEAP_TOP, AT_LAST_INSERT, AT_PAGE_NO, AT_PREFIX, AT_TREE, BARE_FLAG, DELETED_FLAG,
+    HEADER_BYTES, Kind, LEAF_RECORD_HEADER, NODE_RECORD_HEADER, SLOT_BYTES, Stored, View,
 };
 use crate::codec::Compression;
 use crate::error::Result;
@@ -85,9 +85,12 @@ fn payload_at(view: View<'_>, slot: usize) -> Payload<'_> {
     if view.is_leaf() { Payload::Value(view.value(slot)) } else { Payload::Child(view.child(slot)) }
 }
 
-/// Splits one stored record off the front.
+/// Splits one stored record off the front. None of them is delete-marked.
 fn take_record(bytes: &[u8], is_leaf: bool) -> Option<(&[u8], &[u8])> {
     let field = get_u16(bytes.get(..2)?, 0);
+    if field & DELETED_FLAG != 0 {
+        return None;
+    }
     let key = usize::from(field & !BARE_FLAG);
     let len = if is_leaf && field & BARE_FLAG == 0 {
         4 + key + Stored::field_bytes(get_u16(bytes.get(2..4)?, 0))

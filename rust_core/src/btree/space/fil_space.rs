@@ -32,6 +32,8 @@ pub struct FilSpace {
     slot_bytes: usize,
     /// A slot holds the compressed form of a page.
     packed: bool,
+    /// Pages have a checksum, and what is read is checked.
+    is_checked: bool,
     compression: Compression,
     level: Option<i32>,
     /// Held while the file grows: a length that was looked up before another write grew the file would cut that off.
@@ -47,9 +49,10 @@ impl FilSpace {
         let has_level = matches!(compression, Compression::Zlib | Compression::Zstd);
         let level = has_level.then_some(options.innodb_compression_level as i32);
         let (slot_bytes, packed) = (tablespace.slot_bytes(options), tablespace.is_zip(options));
+        let is_checked = !file.cannot_rot();
         let (file, growing) = (DurableFile::new(file), Mutex::default());
         let durable_bytes = AtomicU64::new(0);
-        Self { file, tablespace, slot_bytes, packed, compression, level, growing, durable_bytes }
+        Self { file, tablespace, slot_bytes, packed, is_checked, compression, level, growing, durable_bytes }
     }
 
     /// Whose file it is.
@@ -88,8 +91,10 @@ impl FilSpace {
         };
         let covered = stored.unwrap_or(self.slot_bytes);
         task.charge(Work::ChecksumByte, covered as u64);
-        let sum = crc32c::crc32c(&image[4..covered]);
-        put_u32(image, AT_CHECKSUM, sum);
+        if self.is_checked {
+            let sum = crc32c::crc32c(&image[4..covered]);
+            put_u32(image, AT_CHECKSUM, sum);
+        }
         Ok(covered.next_multiple_of(BLOCK_BYTES))
     }
 
@@ -183,7 +188,12 @@ impl FilSpace {
             out[..slot.len()].copy_from_slice(slot);
             out[slot.len()..].fill(0);
         }
-        View(out).defect().map_or(Ok(()), |what| Err(self.corruption(page_no, what)))
+        self.check_form(page_no, out)
+    }
+
+    fn check_form(&self, page_no: u32, page: &[u8]) -> Result<()> {
+        let defect = if self.is_checked { View(page).defect() } else { None };
+        defect.map_or(Ok(()), |what| Err(self.corruption(page_no, what)))
     }
 
     /// The error that says what is wrong with a page.
@@ -226,7 +236,7 @@ impl FilSpace {
             algorithm.decompress(task, &packed, &mut image[HEADER_BYTES..]).map_err(|e| wrong(e.to_string()))?;
             image[AT_ALGORITHM] = 0;
         }
-        View(image).defect().map_or(Ok(()), |what| Err(wrong(what)))
+        self.check_form(page_no, image)
     }
 
     /// What is wrong with a page as storage held it.
@@ -236,8 +246,8 @@ impl FilSpace {
             _ => HEADER_BYTES.saturating_add(get_u32(image, AT_STORED) as usize),
         };
         task.charge(Work::ChecksumByte, covered.min(self.slot_bytes) as u64);
-        let sum = image.get(4..covered).map(crc32c::crc32c);
-        if sum != Some(get_u32(image, AT_CHECKSUM)) {
+        let sum = || image.get(4..covered).map(crc32c::crc32c);
+        if self.is_checked && sum() != Some(get_u32(image, AT_CHECKSUM)) {
             return Some(format!("the checksum of page {page_no} does not match"));
         }
         let found = View(image).page_no();

@@ -295,8 +295,11 @@ fn a_page_that_is_newer_on_storage_than_its_image_in_the_log_stays_as_it_is() {
         (0..200).for_each(|n| batch.put(format!("{n:08}").as_bytes(), &[n; 100]));
         driven.write(&mut batch, Commit::Synced).unwrap();
         let forest = driven.engine.forest();
-        assert!(forest.undo.pages().len() == 1 && forest.counters.splits.load(Ordering::Relaxed) > 1, "{more}");
-        let is_undo = |frame: &u32| forest.undo.pages().contains(&forest.store.pool.page_hint(*frame));
+        assert!(
+            !forest.undo.segments.pages().is_empty() && forest.counters.splits.load(Ordering::Relaxed) > 1,
+            "{more}"
+        );
+        let is_undo = |frame: &u32| forest.undo.segments.pages().contains(&forest.store.pool.page_hint(*frame));
         let frames = forest.store.pool.flush_list.oldest_frames(usize::MAX).into_iter().filter(|frame| !is_undo(frame));
         let batches = forest.store.pool.write_frames(&mut driven.task, &frames.collect::<Vec<_>>(), true).unwrap();
         forest.store.pool.complete_all(&batches);

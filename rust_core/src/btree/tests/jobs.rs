@@ -39,7 +39,9 @@ fn the_doublewrite_area_doubles_writes_of_pages_that_are_not_fresh_and_of_all_in
         let (storage, mut driven) = Driven::fresh(&format!("{POOL} {server} io_capacity_max=100000"));
         driven.settle();
         let before = storage.meters().snapshot();
-        load(&mut driven, 0, 5000);
+        // Keys alone: purge would write their pages once more.
+        let key = |n: u32| format!("{n:0200}").into_bytes();
+        (0..5000u32).for_each(|n| driven.put(&key(n), b"").unwrap());
         driven.settle();
         let (pages, guarded) = doublewritten(&storage, &before);
         assert!(pages > 1_000_000);
@@ -47,10 +49,12 @@ fn the_doublewrite_area_doubles_writes_of_pages_that_are_not_fresh_and_of_all_in
         assert!((guarded as f64 / pages as f64 - fresh).abs() < 0.02, "{server}: {guarded} of {pages}");
         // But for new undo pages.
         let before = storage.meters().snapshot();
-        (0..5000u32).step_by(10).for_each(|n| driven.put(format!("{n:08}").as_bytes(), &[8; 200]).unwrap());
+        let mut batch = WriteBatch::default();
+        (0..5000u32).step_by(10).for_each(|n| batch.delete(&key(n)));
+        driven.write(&mut batch, Commit::Configured).unwrap();
         driven.settle();
         let (pages, guarded) = doublewritten(&storage, &before);
-        assert!(pages > 1_000_000 && (guarded as f64 / pages as f64 - others).abs() < 0.1, "{guarded} of {pages}");
+        assert!(pages > 1_000_000 && (guarded as f64 / pages as f64 - others).abs() < 0.2, "{guarded} of {pages}");
         assert_meters_agree(&*storage);
     }
 }
@@ -85,14 +89,15 @@ fn settle_ms(text: &str) -> f64 {
     let mut task = Simulation::task(&world, 0, 0);
     let options = options(&format!("page_size=4096 buffer_pool_size=16777216 flush_log_at_trx_commit=0 {text}"));
     let engine = Btree::open(storage, options, KeyLayout::Plain, signal.clone(), &mut task).unwrap();
-    for n in 0..20_000u32 {
+    // Keys alone: they leave nothing to purge.
+    for n in 0..60_000u32 {
         let mut batch = WriteBatch::default();
-        batch.put(format!("{n:08}").as_bytes(), &[7; 200]);
+        batch.put(format!("{n:0200}").as_bytes(), b"");
         engine.write(&mut task, &mut batch, Commit::Configured).unwrap();
     }
     assert!(engine.stats().details["dirty_pages"] > 1000.0);
     let mut simulation = Simulation::new(world, engine.clone(), signal, task.now_ns);
-    simulation.settle(1_000_000_000, &mut Unseen).unwrap();
+    simulation.settle(0, 1_000_000_000, &mut Unseen).unwrap();
     assert!(engine.stats().details["dirty_pages"] == 0.0);
     (simulation.now_ns() - task.now_ns) as f64 / 1e6
 }
@@ -154,6 +159,7 @@ fn commits_sync_as_configured() {
         load(&mut driven, 0, 100);
         let redo = storage.meters().snapshot().since(&before).of(Purpose::Redo);
         assert_eq!((redo.writes, redo.syncs), (writes, syncs), "setting {setting}");
+        driven.run_jobs().unwrap();
         driven.pass(1500).unwrap();
         let redo = storage.meters().snapshot().since(&before).of(Purpose::Redo);
         assert!(redo.syncs >= 1, "a second later the log is durable");
@@ -319,7 +325,8 @@ fn batches_of_a_small_pool_are_those_of_a_large_one() {
 
 #[test]
 fn inner_pages_stay_in_a_pool_full_of_dirty_leaves() {
-    let text = "page_size=4096 buffer_pool_size=1048576 redo_log_capacity=67108864 old_blocks_time=0 lru_scan_depth=16";
+    let text = "page_size=4096 buffer_pool_size=1048576 redo_log_capacity=67108864 old_blocks_time=0 lru_scan_depth=16 \
+                second_us=1000";
     let (_, mut driven) = Driven::fresh(&format!("{text} flush_log_at_trx_commit=0"));
     load(&mut driven, 0, 16_000);
     let before = driven.detail("pages_read");
@@ -328,9 +335,9 @@ fn inner_pages_stay_in_a_pool_full_of_dirty_leaves() {
         driven.put(format!("{key:08}").as_bytes(), &[8; 200]).unwrap();
     }
     let read = (driven.detail("pages_read") - before) / 4000.0;
-    // The pool holds a quarter of the leaves. Were clean pages taken before colder dirty ones, each change would read
-    // the page above its leaf as well.
-    assert!((0.6..0.95).contains(&read), "{read} pages read per change");
+    // The pool holds a quarter of the leaves, and some reads are of undo. Were clean pages taken before colder dirty
+    // ones, each change would read the page above its leaf as well.
+    assert!((0.6..1.05).contains(&read), "{read} pages read per change");
 }
 
 #[test]

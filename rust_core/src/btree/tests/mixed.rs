@@ -86,7 +86,7 @@ fn what_belongs_to_no_table_is_not_compressed() {
     let (_, driven) = loaded(&format!("{} change_buffering=all", mixed()), 2000);
     let forest = driven.engine.forest();
     let changes = forest.store.changes.tree.get().unwrap().root;
-    for page_no in forest.undo.pages().into_iter().chain([0, changes]) {
+    for page_no in forest.undo.segments.pages().into_iter().chain([0, changes]) {
         let file = forest.store.pool.files.of_page(page_no);
         assert_eq!((file.slot_bytes(), file.zip_bytes()), (PAGE as usize, 0), "page {page_no}");
     }
@@ -152,7 +152,7 @@ fn a_scan_of_either_kind_reads_ahead() {
             driven.put(&[index.to_be_bytes(), n.to_be_bytes()].concat(), &row(n)).unwrap();
         }
     }
-    driven.engine.close(&mut driven.task).unwrap();
+    driven.settle();
     for index in [COMPRESSED, WHOLE] {
         let before = driven.detail("pages_read_ahead");
         let engine = driven.engine.clone();

@@ -11,6 +11,7 @@ mod mixed;
 mod model;
 mod own_keys;
 mod page_zip;
+mod purge;
 mod range_count;
 mod redo_bytes;
 mod redo_rot;

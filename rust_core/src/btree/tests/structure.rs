@@ -16,12 +16,15 @@ struct Walk<'a> {
     used: usize,
     capacity: usize,
     entries: usize,
+    marked: usize,
 }
 
 /// What a walk over all trees found.
 #[derive(Debug)]
 pub struct Shape {
     pub entries: usize,
+    /// Delete-marked records, which are no entries.
+    pub marked: usize,
     pub leaf_fill: f64,
 }
 
@@ -29,7 +32,7 @@ pub struct Shape {
 pub fn check(forest: &Forest, task: &mut Task) -> Shape {
     let mut seen = BTreeSet::from([META_PAGE]);
     seen.extend(forest.store.spaces.lock().maps());
-    for page in forest.undo.pages() {
+    for page in forest.undo.segments.pages() {
         let undo = forest.store.pool.read(task, page).unwrap();
         let (kind, end) = (undo.view().kind(), undo.view().heap_top());
         assert!(
@@ -38,19 +41,20 @@ pub fn check(forest: &Forest, task: &mut Task) -> Shape {
         );
         seen.insert(page);
     }
-    let (mut used, mut capacity, mut entries) = (0, 0, 0);
+    let (mut used, mut capacity, mut entries, mut marked) = (0, 0, 0, 0);
     for &tree in forest.trees().iter() {
-        let mut walk = Walk { forest, task, tree, seen: &mut seen, used: 0, capacity: 0, entries: 0 };
+        let mut walk = Walk { forest, task, tree, seen: &mut seen, used: 0, capacity: 0, entries: 0, marked: 0 };
         let level = walk.copy(tree.root)[21];
         walk.page(tree.root, level, None, None);
         used += walk.used;
         capacity += walk.capacity;
         entries += walk.entries;
+        marked += walk.marked;
     }
     if let Some(tree) = forest.store.changes.tree.get().copied() {
         // All leaves were brought in, so that nothing is buffered any more.
         let before = seen.len();
-        let mut walk = Walk { forest, task, tree, seen: &mut seen, used: 0, capacity: 0, entries: 0 };
+        let mut walk = Walk { forest, task, tree, seen: &mut seen, used: 0, capacity: 0, entries: 0, marked: 0 };
         let level = walk.copy(tree.root)[21];
         walk.page(tree.root, level, None, None);
         assert!(walk.entries == 0 && forest.store.changes.is_empty(), "changes of pages that no tree has");
@@ -60,7 +64,7 @@ pub fn check(forest: &Forest, task: &mut Task) -> Shape {
     let mut spaces = forest.store.spaces.lock();
     assert!(seen.iter().all(|page| spaces.of_page(*page).is_taken(*page)), "a reachable page is free");
     assert_eq!(spaces.used_pages(), seen.len() as u64, "a taken page is not reachable");
-    Shape { entries, leaf_fill: used as f64 / capacity.max(1) as f64 }
+    Shape { entries, marked, leaf_fill: used as f64 / capacity.max(1) as f64 }
 }
 
 impl Walk<'_> {
@@ -116,7 +120,9 @@ impl Walk<'_> {
     fn leaf(&mut self, view: View) {
         self.used += view.used();
         self.capacity += view.capacity();
-        self.entries += view.count();
+        let marked = (0..view.count()).filter(|slot| view.is_delete_marked(*slot)).count();
+        self.marked += marked;
+        self.entries += view.count() - marked;
         for slot in 0..view.count() {
             if let Stored::Overflow(pointer) = view.value(slot) {
                 for page in self.forest.overflow_pages(self.task, pointer).unwrap() {

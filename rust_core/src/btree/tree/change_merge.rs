@@ -116,12 +116,12 @@ impl Forest {
         for BufferedChange { op, key, .. } in waiting.last_of_each_key() {
             let (slot, found) = page.view().search(task, key);
             match op {
-                BufferedOp::Put if !found => {
-                    let fits = page.view().free() >= BARE.record_len(key) + SLOT_BYTES;
-                    if !fits || !page.has_zip_room(slot, false, key, BARE) {
+                BufferedOp::Put if !found || page.view().is_delete_marked(slot) => {
+                    let fits = found || page.view().free() >= BARE.record_len(key) + SLOT_BYTES;
+                    if !fits || !page.has_zip_room(slot, found, key, BARE) {
                         return Err(self.broken(page_no));
                     }
-                    page.put(slot, false, key, BARE);
+                    page.put(slot, found, key, BARE);
                     RedoOp::put(page_no, key, BARE).encode(&mut log);
                 }
                 BufferedOp::Remove if found => {

@@ -91,7 +91,7 @@ impl<'a> Cursor<'a> {
             let (slot, found) = leaf.view().search(task, &target);
             let slot = find.slot(slot, found, leaf.view().count());
             self.target = target;
-            if slot < leaf.view().count() {
+            if let Some(slot) = leaf.view().unmarked(slot, find.is_forward()) {
                 return self.take(task, &leaf, slot);
             }
             drop(leaf);
@@ -147,7 +147,7 @@ impl<'a> Cursor<'a> {
             && leaf.view().lsn() == self.lsn
         {
             let slot = if find.is_forward() { Some(self.slot + 1) } else { self.slot.checked_sub(1) };
-            match slot.filter(|slot| *slot < leaf.view().count()) {
+            match slot.and_then(|slot| leaf.view().unmarked(slot, find.is_forward())) {
                 Some(slot) => return self.take(task, &leaf, slot),
                 None => return self.leave(task, leaf, find),
             }

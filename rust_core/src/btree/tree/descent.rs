@@ -139,7 +139,7 @@ impl Forest {
             self.check_child(tree, level, page.view()).ok()?;
         }
         let (slot, found) = page.view().search(&mut uncharged, key);
-        match found.then(|| page.view().value(slot))? {
+        match (found && !page.view().is_delete_marked(slot)).then(|| page.view().value(slot))? {
             Stored::Inline(value) => Some(f(value)),
             Stored::Overflow(_) => None,
         }

@@ -23,6 +23,8 @@ pub struct ForestCounters {
     pub hits: AtomicU64,
     pub splits: AtomicU64,
     pub merges: AtomicU64,
+    /// Undo logs that purge is through with.
+    pub purged: AtomicU64,
 }
 
 /// All trees.
@@ -42,9 +44,8 @@ pub struct Forest {
 impl Forest {
     /// A forest over recovered pages, without its directory.
     pub fn new(options: &Options, pool: Arc<BufferPool>, redo: Arc<Redo>, spaces: Arc<Mutex<Spaces>>) -> Self {
-        let undo = Undo::new(options, spaces.lock().of(Tablespace::System).pages_of(UNDO_TREE));
         Self {
-            undo,
+            undo: Undo::new(options),
             merge_threshold: (options.innodb_page_size as usize - HEADER_BYTES) * options.merge_threshold as usize
                 / 100,
             store: PageStore::new(options, pool, redo, spaces),
@@ -54,6 +55,12 @@ impl Forest {
             restructuring: Mutex::default(),
             reserved: AtomicU64::new(0),
         }
+    }
+
+    /// Finds the undo logs that purge was not through with.
+    pub fn load_undo(&self, task: &mut Task) -> Result<()> {
+        let pages = self.store.spaces.lock().of(Tablespace::System).pages_of(UNDO_TREE);
+        self.undo.load(task, &self.store, pages)
     }
 
     /// The undo log of a batch that begins.
@@ -70,7 +77,7 @@ impl Forest {
     /// in the pool, as far as they have the same parent. InnoDB holds the index lock meanwhile (`dict_index_t::lock`,
     /// shared-exclusive since 5.7: readers pass), and latches the neighbours, whose links may change, before it knows
     /// whether they will (`btr_cur_latch_leaves` with `BTR_MODIFY_TREE`). The caller holds no latch of the tree; those
-    /// of undo pages, which it may hold, nobody here waits for.
+    /// of undo pages, which it may hold, nobody waits for who holds one of a tree.
     pub fn restructure<R>(
         &self,
         task: &mut Task,

@@ -47,10 +47,12 @@ impl Forest {
         }
         undo.note_put(task, tree.number, leaf.view(), (slot, found), key, payload)?;
         let is_alone = matches!(origin, Origin::Alone);
-        let patch = (found && is_alone).then(|| patch_of(leaf.view().value(slot), value)).flatten();
+        // The mark that waits for purge goes with the old record as a whole.
+        let is_live = found && !leaf.view().is_delete_marked(slot);
+        let patch = (is_live && is_alone).then(|| patch_of(leaf.view().value(slot), value)).flatten();
         let is_in_intent = match origin {
             Origin::Batch { span: Some(span), .. } => {
-                found && matches!(leaf.view().value(slot), Stored::Inline(old) if span.turns(old, value))
+                is_live && matches!(leaf.view().value(slot), Stored::Inline(old) if span.turns(old, value))
             }
             _ => true,
         };

@@ -1,14 +1,9 @@
-//! Removing a record, and merging pages that fell below `merge_threshold`.
+//! Merging pages that fell below `merge_threshold`.
 
-use super::change_buffer::BufferedOp;
-use super::descent::Reached;
 use super::forest::Forest;
 use super::mtr::Mtr;
-use super::origin::Origin;
 use super::root::Tree;
-use super::undo::UndoLog;
-use crate::btree::log::RedoOp;
-use crate::btree::page::{Edit, Kind, Stored, View};
+use crate::btree::page::{Edit, Kind, View};
 use crate::btree::pool::Piece;
 use crate::cost::Work;
 use crate::error::Result;
@@ -16,56 +11,6 @@ use crate::task::Task;
 use std::sync::atomic::Ordering;
 
 impl Forest {
-    /// Removes a key. Returns the LSN of the end of its frame; none if nothing had to be logged.
-    pub fn remove<'a>(
-        &'a self,
-        task: &mut Task,
-        tree: Tree,
-        key: &[u8],
-        origin: Origin,
-        undo: &mut UndoLog<'a>,
-    ) -> Result<Option<u64>> {
-        let mut leaf = match self.leaf_for_write(task, tree, key, (Some(BufferedOp::Remove), origin))? {
-            Reached::Leaf(leaf) => leaf,
-            Reached::Buffered(end) => return Ok(Some(end)),
-        };
-        let (slot, found) = leaf.view().search(task, key);
-        if !found {
-            drop(leaf);
-            return self.store.note_applied(task, origin);
-        }
-        undo.note_remove(task, tree.number, leaf.view(), slot)?;
-        task.charge(Work::Record, 1);
-        if let Stored::Overflow(pointer) = leaf.view().value(slot) {
-            let pages = self.overflow_pages(task, pointer)?;
-            let mut mtr = Mtr::new(&self.store, vec![leaf]);
-            mtr.remove(0, slot);
-            for page in pages {
-                mtr.free_page(page);
-            }
-            if let Some(mark) = origin.mark() {
-                mtr.note(mark);
-            }
-            let end = mtr.commit(task, origin.floor())?;
-            self.merge_leaf(task, tree, key)?;
-            return Ok(Some(end));
-        }
-        leaf.remove(slot);
-        let underfull = leaf.view().used() < self.merge_threshold();
-        let page = leaf.page_no();
-        let end = self.store.log_single(task, leaf, origin.floor(), |out| {
-            match origin {
-                Origin::Alone => RedoOp::Remove { page, key },
-                Origin::Batch { intent, index, .. } => RedoOp::RemoveOf { page, intent, index },
-            }
-            .encode(out);
-        })?;
-        if underfull {
-            self.merge_leaf(task, tree, key)?;
-        }
-        Ok(Some(end))
-    }
-
     /// Merges the leaf of `key`, and pages above it, as far as they are underfull and fit into a neighbour.
     pub fn merge_leaf(&self, task: &mut Task, tree: Tree, key: &[u8]) -> Result<()> {
         if self.store.pool.read(task, tree.root)?.view().is_leaf() {

@@ -16,15 +16,20 @@ mod merge;
 mod mtr;
 mod origin;
 mod page_store;
+mod purge;
 mod range_count;
+mod remove;
+mod rollback_segments;
 mod root;
+mod trx_sys;
 mod undo;
+mod undo_page;
 mod zip_page;
 mod zip_split;
 
 #[cfg(any(test, fuzzing))]
 pub use change_buffer::BufferedChange;
-pub use change_buffer::{ChangeBuffer, PAGES_AT_ONCE};
+pub use change_buffer::PAGES_AT_ONCE;
 pub use cursor::Cursor;
 pub use descent::Toward;
 pub use forest::Forest;
@@ -33,3 +38,4 @@ pub use intent::{Intent, Planned, Span, base_of};
 pub use origin::Origin;
 pub use root::Tree;
 pub use undo::UndoLog;
+pub use undo_page::{LogAt, entry_record};

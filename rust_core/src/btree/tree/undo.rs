@@ -1,144 +1,198 @@
-//! Undo logs: what each batch leaves behind so that its changes could be taken back. An insert leaves the key; an
-//! update the key and the old bytes where the value differs, which stand for the changed columns; a delete the key.
-//! Entries of secondary indexes leave nothing, since in InnoDB those of the row say it all. Nor does the change buffer.
+//! Undo logs: what each batch leaves behind, so that purge knows what to remove and what its changes could be taken
+//! back with. An insert leaves the key; an update the key and the old bytes where the value differs, which stand for
+//! the changed columns; a delete the key; an entry of a secondary index that is delete-marked its key, which InnoDB has
+//! in the record of its row. The change buffer leaves nothing.
 //!
-//! Nobody reads them here. A batch that a crash interrupts is completed by the redo log, and readers see the newest
-//! version, so there is neither rollback nor MVCC: undo is modelled for what it costs, which is its redo (each record
-//! and header is logged before its change, in a frame of its own) and its pages (dirtied, flushed and doublewritten as
-//! all).
+//! Nobody reads old versions here: a batch that a crash interrupts is completed by the redo log, and readers see the
+//! newest version. Purge reads undo, and what undo costs is its redo (each record and header is logged before its
+//! change, in a frame of its own) and its pages, which are dirtied, evicted and read as all.
 //!
-//! A batch appends to a page of its own, under the page's latch until it commits. The pages go round as InnoDB's cached
-//! undo segments do: one that is less than three quarters full when its batch commits waits for another batch; the
-//! others are history, and come back when purge is through with them.
+//! A batch has a rollback segment, in turn. It appends to a page of that segment, under the page's latch until it
+//! commits; the commit puts its logs into the segment's history list, whose base is on the segment's header page. A
+//! page that is less than three quarters full then waits for another batch of the segment; others wait for purge.
 
 use super::mtr::Mtr;
+use super::origin::Origin;
 use super::page_store::PageStore;
+use super::rollback_segments::RollbackSegments;
+use super::trx_sys::TrxSys;
+use super::undo_page::{
+    AT_COMMIT, LOG_HEADER_BYTES, LogAt, UndoKind, UndoRecord, commit_fields, encode_record, link_record, log_header,
+    logs_to_purge,
+};
 use crate::btree::log::RedoOp;
 use crate::btree::options::Options;
 use crate::btree::page::{
-    AT_TREE, CHANGE_TREE, HEADER_BYTES, Kind, Payload, Stored, UNDO_TREE, View, changed, put_u16, put_u64,
+    AT_TREE, CHANGE_TREE, HEADER_BYTES, Kind, Payload, Stored, UNDO_TREE, View, changed, put_u16, put_u32,
 };
 use crate::btree::pool::WritePage;
-use crate::codec::varint::push_u32;
 use crate::cost::Work;
 use crate::error::Result;
 use crate::metrics::Purpose;
 use crate::task::Task;
 use parking_lot::Mutex;
-use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// `innodb_rollback_segments`, among which InnoDB deals its transactions in turn.
-const SEGMENTS: u64 = 128;
-/// `innodb_purge_batch_size` of MySQL: pages of undo after which purge gives back what it is through with.
-const PURGE_BATCH_PAGES: u64 = 300;
-/// Bytes of the header of an undo log (`TRX_UNDO_LOG_OLD_HDR_SIZE`): transaction id and number, flags, offsets of the
-/// log and of its neighbours on the page, and the node of the history list.
-const UNDO_HEADER_BYTES: usize = 46;
-/// What commit fills in of it: number, delete marks and state, node.
-const COMMIT_BYTES: usize = 8 + 4 + HISTORY_NODE_BYTES;
-/// `FLST_NODE_SIZE`: page and offset of the logs before and behind.
-const HISTORY_NODE_BYTES: usize = 12;
-/// What a version before carries of its transaction: id and roll pointer, compressed, and info bits.
-const OLD_VERSION_BYTES: usize = 13;
+/// The level of a page that is the header of a rollback segment; undo pages have 0.
+const HEADER_LEVEL: u8 = 1;
+/// `FLST_BASE_NODE_SIZE`: length of the history list, page and offset of its first and of its last log.
+const BASE_NODE_BYTES: usize = 16;
+/// The part of it that a commit changes: length and first log.
+const FIRST_BYTES: usize = 10;
 
-const INSERT: u8 = 11;
-const UPDATE: u8 = 12;
-const DELETE: u8 = 14;
-
-/// The undo pages and who has them.
-#[derive(Debug)]
+/// The undo pages, who has them, and the history list.
 pub struct Undo {
-    pages: Mutex<Pages>,
-    /// Pages to which batches append in turn.
-    segments: usize,
-    /// Pages of history that purge may be behind.
-    lag: usize,
+    pub segments: RollbackSegments,
+    pub trx_sys: Arc<TrxSys>,
+    /// Held while the header of a segment is made.
+    making_header: Mutex<()>,
     transactions: AtomicU64,
-}
-
-#[derive(Debug, Default)]
-struct Pages {
-    /// All, in the order of their making.
-    all: Vec<u32>,
-    /// With room for another log, and where their last log begins.
-    cached: VecDeque<(u32, Option<usize>)>,
-    /// Full; the oldest in front.
-    history: VecDeque<u32>,
-    /// Purged.
-    free: Vec<u32>,
-    /// Those of batches under way.
-    in_use: usize,
+    /// Trees of rows that undo has told of, by their numbers modulo 64.
+    row_trees: AtomicU64,
 }
 
 impl Undo {
-    /// Over the pages that earlier runs have left. A smaller copy of a server has fewer segments and a shorter history,
-    /// as it has a shorter second, and a small pool has no more than a few pages in a hundred for them.
-    pub fn new(options: &Options, pages: Vec<u32>) -> Self {
-        let scaled = |full: u64| {
-            let scaled = options.scale.per_second(full) as usize;
-            scaled.min(options.pool_pages() / 64).max(1)
-        };
-        let pages = Pages { free: pages.iter().rev().copied().collect(), all: pages, ..Pages::default() };
+    /// Without pages.
+    pub fn new(options: &Options) -> Self {
+        let segments = RollbackSegments::new(options);
         Self {
-            pages: Mutex::new(pages),
-            segments: scaled(SEGMENTS),
-            lag: scaled(PURGE_BATCH_PAGES),
+            segments,
+            trx_sys: Arc::default(),
+            making_header: Mutex::default(),
             transactions: AtomicU64::new(0),
+            row_trees: AtomicU64::new(0),
         }
     }
 
-    /// Undo pages.
-    pub fn pages(&self) -> Vec<u32> {
-        self.pages.lock().all.clone()
+    /// Finds what earlier runs have left on their undo pages: headers of segments, and logs that purge was not through
+    /// with. Those of batches that a crash interrupted are among them, since such batches are completed.
+    pub fn load(&self, task: &mut Task, store: &PageStore, pages: Vec<u32>) -> Result<()> {
+        for page_no in pages {
+            let page = store.pool.read(task, page_no)?;
+            if page.view().kind() == Kind::Undo && page.view().level() == HEADER_LEVEL {
+                self.segments.adopt(page_no, None);
+                continue;
+            }
+            let logs = Some(page.view()).filter(|view| view.kind() == Kind::Undo).and_then(logs_to_purge);
+            let logs = logs.ok_or_else(|| store.misplaced(page_no))?;
+            self.segments.adopt(page_no, Some(logs.len() as u32));
+            let began = self.trx_sys.begin();
+            self.trx_sys.commit(began, &logs);
+        }
+        Ok(())
     }
 
-    /// A page with room for another log.
-    fn cached(&self) -> Option<(u32, Option<usize>)> {
-        let mut pages = self.pages.lock();
-        let cached = if pages.cached.len() + pages.in_use < self.segments { None } else { pages.cached.pop_front() };
-        pages.in_use += 1;
-        cached
+    /// Tables at most that undo is about. InnoDB gives all records of a table to one thread of purge.
+    pub fn tables(&self) -> usize {
+        self.row_trees.load(Ordering::Relaxed).count_ones() as usize
     }
 
-    /// A page whose logs are purged.
-    fn purged(&self) -> Option<u32> {
-        let mut pages = self.pages.lock();
-        pages.free.pop().or_else(|| if pages.history.len() > self.lag { pages.history.pop_front() } else { None })
-    }
-
-    /// A page whose logs have no room is history at once; its batch goes on with another.
-    fn retire(&self, page_no: u32) {
-        self.pages.lock().history.push_back(page_no);
-    }
-
-    /// A batch is through with its page, which waits for another one if it tells where its last log has its history
-    /// node.
-    fn leave(&self, page_no: u32, reused_at: Option<usize>) {
-        let mut pages = self.pages.lock();
-        pages.in_use -= 1;
-        match reused_at {
-            None => pages.history.push_back(page_no),
-            last_log => pages.cached.push_back((page_no, last_log)),
+    fn note_table(&self, tree: u32) {
+        let bit = 1 << (tree % 64);
+        if self.row_trees.load(Ordering::Relaxed) & bit == 0 {
+            self.row_trees.fetch_or(bit, Ordering::Relaxed);
         }
     }
+
+    /// The base of a segment's history list, of a length, with a log at one of its ends.
+    pub fn base_node(len: u32, log: LogAt) -> [u8; BASE_NODE_BYTES] {
+        let mut base = [0; BASE_NODE_BYTES];
+        put_u32(&mut base, 0, len);
+        for at in [4, FIRST_BYTES] {
+            put_u32(&mut base, at, log.page_no);
+            put_u16(&mut base, at + 4, log.start as u16);
+        }
+        base
+    }
+
+    /// The header page of a segment, under its exclusive latch. Who holds a latch of an undo page may wait for it.
+    pub fn header_page<'a>(&self, task: &mut Task, store: &'a PageStore, segment: usize) -> Result<WritePage<'a>> {
+        let page_no = match self.segments.header(segment) {
+            Some(page_no) => page_no,
+            None => self.make_header(task, store, segment)?,
+        };
+        store.pool.write(task, page_no, Purpose::UserRead)
+    }
+
+    fn make_header(&self, task: &mut Task, store: &PageStore, segment: usize) -> Result<u32> {
+        let _making = self.making_header.lock();
+        if let Some(page_no) = self.segments.header(segment) {
+            return Ok(page_no);
+        }
+        let page_no = new_page(task, store, HEADER_LEVEL)?;
+        self.segments.set_header(segment, page_no);
+        Ok(page_no)
+    }
+}
+
+/// Takes a page that no undo has been on.
+fn new_page(task: &mut Task, store: &PageStore, level: u8) -> Result<u32> {
+    let mut mtr = Mtr::new(store, Vec::new());
+    let index = mtr.take_page(task, UNDO_TREE)?;
+    let page_no = mtr.page_no(index);
+    mtr.reshape(index, |page| page.edit().format(page_no, UNDO_TREE, Kind::Undo, level));
+    mtr.log_image(index);
+    mtr.commit(task, None)?;
+    Ok(page_no)
+}
+
+/// Logs changes of undo pages and of headers as one frame, and gives the pages its LSN. `floor` is where the batch
+/// began whose intent the frame names.
+fn log_pages(
+    task: &mut Task,
+    store: &PageStore,
+    pages: &mut [&mut WritePage],
+    floor: Option<u64>,
+    fill: impl FnOnce(&mut Vec<u8>),
+) -> Result<u64> {
+    let bound = floor.unwrap_or_else(|| store.redo.lsn());
+    for page in pages.iter() {
+        store.pool.flush_list.mark(page.frame, bound);
+    }
+    let (_, end) = store.redo.append(task, fill).inspect_err(|error| store.pool.poison.set(error))?;
+    for page in pages.iter_mut() {
+        page.edit().set_lsn(end);
+    }
+    Ok(end)
+}
+
+/// Overwrites bytes of a page, as the record that [`RedoOp::Write`] makes of it says.
+fn overwrite(page: &mut WritePage, at: usize, bytes: &[u8]) {
+    page.edit().0[at..at + bytes.len()].copy_from_slice(bytes);
+}
+
+/// A change of a batch, and where the batch began.
+#[derive(Debug, Clone, Copy)]
+struct OfBatch {
+    intent: u64,
+    index: u32,
+    floor: u64,
 }
 
 /// The undo log of one batch; it takes a page when there is something to log.
 pub struct UndoLog<'a> {
     store: &'a PageStore,
     undo: &'a Undo,
+    segment: Option<usize>,
     page: Option<WritePage<'a>>,
-    /// Where the log begins on the page.
-    start: usize,
+    /// What has been begun, one on each page; the last one is on `page`.
+    logs: Vec<LogAt>,
     records: u32,
     record: Vec<u8>,
+}
+
+/// What a batch leaves to purge, and the LSN of the end of its last frame if it left anything.
+#[derive(Debug, Default)]
+pub struct Committed {
+    pub logs: Vec<LogAt>,
+    pub end: Option<u64>,
 }
 
 impl<'a> UndoLog<'a> {
     /// Of a batch that begins; without a page until there is something to log.
     pub fn new(store: &'a PageStore, undo: &'a Undo) -> Self {
-        Self { store, undo, page: None, start: 0, records: 0, record: Vec::new() }
+        Self { store, undo, segment: None, page: None, logs: Vec::new(), records: 0, record: Vec::new() }
     }
 
     /// Logs that a leaf record is about to be put at `slot`.
@@ -155,44 +209,54 @@ impl<'a> UndoLog<'a> {
         if tree == CHANGE_TREE {
             return Ok(());
         }
-        let old = found.then(|| view.value(slot));
-        match old {
+        let record = |kind| UndoRecord { kind, tree, key };
+        let is_marked = found && view.is_delete_marked(slot);
+        match found.then(|| view.value(slot)) {
+            // An entry, be it new or one whose mark goes.
             None if payload.is_bare() => Ok(()),
-            None => self.note(task, INSERT, tree, key, &[]),
-            Some(old) if old == new => Ok(()),
-            Some(Stored::Inline(old)) => self.note(task, UPDATE, tree, key, &old[changed(old, new.bytes())]),
-            Some(Stored::Overflow(pointer)) => self.note(task, UPDATE, tree, key, pointer),
+            Some(_) if is_marked && payload.is_bare() => Ok(()),
+            None => self.note(task, record(UndoKind::Insert), &[]),
+            Some(old) if old == new && !is_marked => Ok(()),
+            Some(Stored::Inline(old)) => self.note(task, record(UndoKind::Update), &old[changed(old, new.bytes())]),
+            Some(Stored::Overflow(pointer)) => self.note(task, record(UndoKind::Update), pointer),
         }
     }
 
-    /// Logs that the leaf record at `slot` is about to go.
-    pub fn note_remove(&mut self, task: &mut Task, tree: u32, view: View, slot: usize) -> Result<()> {
-        if tree == CHANGE_TREE || view.value(slot) == Stored::Inline(&[]) {
+    /// Logs that the leaf record at `slot` is about to be delete-marked, or to go where nothing is marked.
+    pub fn note_remove(
+        &mut self,
+        task: &mut Task,
+        tree: u32,
+        view: View,
+        (slot, is_marked): (usize, bool),
+        origin: Origin,
+    ) -> Result<()> {
+        let kind = if view.is_bare(slot) { UndoKind::EntryDelMark } else { UndoKind::DelMark };
+        if tree == CHANGE_TREE || (kind == UndoKind::EntryDelMark && !is_marked) {
             return Ok(());
         }
-        self.note(task, DELETE, tree, view.key(slot), &[])
+        let of = match origin {
+            Origin::Batch { intent, index, floor, .. } if kind == UndoKind::EntryDelMark => {
+                Some(OfBatch { intent, index, floor })
+            }
+            _ => None,
+        };
+        self.note_of(task, UndoRecord { kind, tree, key: view.key(slot) }, &[], of)
     }
 
-    /// The fields of `trx_undo_page_report_insert` and `trx_undo_page_report_modify`.
-    fn note(&mut self, task: &mut Task, kind: u8, tree: u32, key: &[u8], old: &[u8]) -> Result<()> {
+    fn note(&mut self, task: &mut Task, undo: UndoRecord, old: &[u8]) -> Result<()> {
+        self.note_of(task, undo, old, None)
+    }
+
+    /// Logs a record; `of` names the change of a batch whose intent tells all that is in it.
+    fn note_of(&mut self, task: &mut Task, undo: UndoRecord, old: &[u8], of: Option<OfBatch>) -> Result<()> {
         let mut record = std::mem::take(&mut self.record);
-        record.clear();
-        record.extend_from_slice(&[0, 0, kind]);
-        push_u32(&mut record, self.records);
-        push_u32(&mut record, tree);
-        if kind != INSERT {
-            record.extend_from_slice(&[0; OLD_VERSION_BYTES]);
+        if undo.kind != UndoKind::EntryDelMark {
+            self.undo.note_table(undo.tree);
         }
-        push_u32(&mut record, key.len() as u32);
-        record.extend_from_slice(key);
-        if kind == UPDATE {
-            record.extend_from_slice(&[1, 0]);
-            push_u32(&mut record, old.len() as u32);
-            record.extend_from_slice(old);
-        }
-        record.extend_from_slice(&[0, 0]);
+        encode_record(&mut record, undo, self.records, old);
         self.records += 1;
-        let appended = self.append(task, &mut record);
+        let appended = self.append(task, &mut record, of);
         self.record = record;
         appended
     }
@@ -207,135 +271,100 @@ impl<'a> UndoLog<'a> {
     }
 
     /// Appends a record, behind a header if it is the first of the log on its page.
-    fn append(&mut self, task: &mut Task, record: &mut [u8]) -> Result<()> {
-        let needed = UNDO_HEADER_BYTES + record.len();
-        if self.page.as_ref().is_some_and(|page| !self.has_room(page.view(), needed)) {
-            self.leave_full_page();
-        }
-        let (page, header, before) = if let Some(page) = self.page.take() {
-            (page, None, None)
-        } else {
-            let (page, before) = self.take_page(task, needed)?;
-            let header = self.begin(page.view());
-            (page, Some(header), before)
+    fn append(&mut self, task: &mut Task, record: &mut [u8], of: Option<OfBatch>) -> Result<()> {
+        let needed = LOG_HEADER_BYTES + record.len();
+        let (mut page, header) = match self.page.take() {
+            Some(page) if self.has_room(page.view(), needed) => (page, None),
+            full => {
+                // The log goes on with another page.
+                if let Some(page) = full {
+                    self.undo.segments.retire(page.page_no());
+                }
+                let page = self.take_page(task, needed)?;
+                let header = self.begin(page.view());
+                (page, Some(header))
+            }
         };
         let at = page.view().heap_top() + header.map_or(0, |header| header.len());
-        put_u16(record, 0, (at + record.len()) as u16);
-        let tail = record.len() - 2;
-        put_u16(record, tail, at as u16);
+        link_record(record, at);
         let page_no = page.page_no();
-        let pieces: [&[u8]; 2] = [header.as_ref().map_or(&[], |header| &header[..]), record];
         task.charge(Work::Record, 1);
         task.charge(Work::CopyByte, record.len() as u64);
-        let mut page = self.log(task, page, |out| {
-            if let Some(at) = before {
-                // Purge takes the log before from the history list.
-                RedoOp::Write { page: page_no, at: at as u32, bytes: &[0; HISTORY_NODE_BYTES] }.encode(out);
+        let floor = of.map(|of| of.floor);
+        log_pages(task, self.store, &mut [&mut page], floor, |out| {
+            header.inspect(|bytes| RedoOp::Append { page: page_no, bytes }.encode(out));
+            match of {
+                Some(OfBatch { intent, index, .. }) => RedoOp::UndoOf { page: page_no, intent, index },
+                None => RedoOp::Append { page: page_no, bytes: record },
             }
-            pieces.iter().filter(|piece| !piece.is_empty()).for_each(|piece| {
-                RedoOp::Append { page: page_no, bytes: piece }.encode(out);
-            });
+            .encode(out);
         })?;
-        if let Some(at) = before {
-            page.edit().0[at..at + HISTORY_NODE_BYTES].fill(0);
-        }
-        for piece in pieces {
-            page.edit().append_bytes(piece);
-        }
+        header.inspect(|bytes| page.edit().append_bytes(bytes));
+        page.edit().append_bytes(record);
         self.page = Some(page);
         Ok(())
     }
 
-    fn begin(&mut self, view: View) -> [u8; UNDO_HEADER_BYTES] {
-        self.start = view.heap_top();
-        let mut header = [0; UNDO_HEADER_BYTES];
-        put_u64(&mut header, 0, self.undo.transactions.fetch_add(1, Ordering::Relaxed));
-        put_u16(&mut header, 18, (self.start + UNDO_HEADER_BYTES) as u16);
-        header
+    fn begin(&mut self, view: View) -> [u8; LOG_HEADER_BYTES] {
+        let log = LogAt { page_no: view.page_no(), start: view.heap_top() };
+        self.logs.push(log);
+        self.undo.segments.begin_log(self.segment.unwrap_or_default(), log.page_no);
+        log_header(log.start, self.undo.transactions.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Logs a change of the undo page, and gives the page its LSN.
-    fn log(&self, task: &mut Task, mut page: WritePage<'a>, fill: impl FnOnce(&mut Vec<u8>)) -> Result<WritePage<'a>> {
-        let store = self.store;
-        store.pool.flush_list.mark(page.frame, store.redo.lsn());
-        let (_, end) = store.redo.append(task, fill).inspect_err(|error| store.pool.poison.set(error))?;
-        page.edit().set_lsn(end);
-        Ok(page)
-    }
-
-    /// A page for a log with a record of so many bytes, and where its last log has its history node.
-    fn take_page(&self, task: &mut Task, needed: usize) -> Result<(WritePage<'a>, Option<usize>)> {
-        let (store, undo) = (self.store, self.undo);
-        if let Some((page_no, before)) = undo.cached() {
+    /// A page for a log with a record of so many bytes.
+    fn take_page(&mut self, task: &mut Task, needed: usize) -> Result<WritePage<'a>> {
+        let (store, segments) = (self.store, &self.undo.segments);
+        let segment = *self.segment.get_or_insert_with(|| segments.assign());
+        if let Some(page_no) = segments.take_cached(segment) {
             let page = store.pool.write(task, page_no, Purpose::UserRead)?;
             if self.has_room(page.view(), needed) {
-                return Ok((page, before));
+                return Ok(page);
             }
-            undo.retire(page_no);
+            segments.retire(page_no);
         }
-        if let Some(page_no) = undo.purged() {
+        if let Some(page_no) = segments.take_free() {
             let page = store.pool.create_fresh(task, page_no)?;
-            return Ok((self.format(task, page)?, None));
+            return self.format(task, page);
         }
-        let mut mtr = Mtr::new(store, Vec::new());
-        let index = mtr.take_page(task, UNDO_TREE)?;
-        let page_no = mtr.page_no(index);
-        mtr.reshape(index, |page| page.edit().format(page_no, UNDO_TREE, Kind::Undo, 0));
-        mtr.log_image(index);
-        mtr.commit(task, None)?;
-        undo.pages.lock().all.push(page_no);
-        Ok((store.pool.write(task, page_no, Purpose::UserRead)?, None))
+        let page_no = new_page(task, store, 0)?;
+        store.pool.write(task, page_no, Purpose::UserRead)
     }
 
     fn format(&self, task: &mut Task, mut page: WritePage<'a>) -> Result<WritePage<'a>> {
         let page_no = page.page_no();
         page.edit().format(page_no, UNDO_TREE, Kind::Undo, 0);
         let image = page.view().0[..HEADER_BYTES].to_vec();
-        self.log(task, page, |out| {
+        log_pages(task, self.store, &mut [&mut page], None, |out| {
             RedoOp::Image { page: page_no, heap: &image[AT_TREE..], directory: &[] }.encode(out);
-        })
-    }
-
-    fn leave_full_page(&mut self) {
-        if let Some(page) = self.page.take() {
-            self.undo.leave(page.page_no(), None);
-        }
-    }
-
-    /// Puts the log into the history list. Returns the LSN of the end of its frame, if there is a log.
-    pub fn commit(mut self, task: &mut Task) -> Result<Option<u64>> {
-        let Some(page) = self.page.take() else { return Ok(None) };
-        let (page_no, at) = (page.page_no(), self.start + UNDO_HEADER_BYTES - COMMIT_BYTES);
-        let mut filled = [0; COMMIT_BYTES];
-        put_u64(&mut filled, 0, self.store.redo.lsn());
-        let mut page = self.log(task, page, |out| {
-            RedoOp::Write { page: page_no, at: at as u32, bytes: &filled }.encode(out);
         })?;
-        page.edit().0[at..at + COMMIT_BYTES].copy_from_slice(&filled);
-        let (end, is_reused) = (page.view().lsn(), page.view().heap_top() < self.page_end() / 4 * 3);
-        drop(page);
-        let history_node = self.start + UNDO_HEADER_BYTES - HISTORY_NODE_BYTES;
-        self.undo.leave(page_no, is_reused.then_some(history_node));
-        Ok(Some(end))
+        Ok(page)
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::scale::Scale;
-
-    #[test]
-    fn segments_and_history_shrink_with_the_second_and_the_pool() {
-        let undo = |second_us: u64, pages: u64| {
-            let options = Options { scale: Scale::FULL.with_second_us(second_us), ..Options::default() };
-            let innodb_buffer_pool_size = pages * options.innodb_page_size;
-            let undo = Undo::new(&Options { innodb_buffer_pool_size, ..options }, Vec::new());
-            (undo.segments, undo.lag)
-        };
-        assert_eq!(undo(1_000_000, 1 << 20), (128, 300));
-        assert_eq!(undo(100_000, 1 << 20), (12, 30));
-        assert_eq!(undo(1_000_000, 8192), (128, 128));
-        assert_eq!(undo(1_000, 64), (1, 1));
+    /// Puts the log into the history list of its segment (`trx_purge_add_undo_to_history`).
+    pub fn commit(mut self, task: &mut Task) -> Result<Committed> {
+        let (Some(mut page), Some(segment)) = (self.page.take(), self.segment) else { return Ok(Committed::default()) };
+        let (page_no, log) = (page.page_no(), self.logs[self.logs.len() - 1]);
+        let mut header = self.undo.header_page(task, self.store, segment)?;
+        let header_no = header.page_no();
+        let filled = commit_fields(self.store.redo.lsn(), page.view().heap_top());
+        let mut len = 0;
+        self.logs.iter().for_each(|_| len = self.undo.segments.lengthen_history(segment, true));
+        let base = Undo::base_node(len, log);
+        let at = log.start + AT_COMMIT;
+        let end = log_pages(task, self.store, &mut [&mut page, &mut header], None, |out| {
+            RedoOp::Write { page: page_no, at: at as u32, bytes: &filled }.encode(out);
+            RedoOp::Write { page: header_no, at: HEADER_BYTES as u32, bytes: &base[..FIRST_BYTES] }.encode(out);
+        })?;
+        overwrite(&mut page, at, &filled);
+        overwrite(&mut header, HEADER_BYTES, &base[..FIRST_BYTES]);
+        let is_reused = page.view().heap_top() < self.page_end() / 4 * 3;
+        drop((page, header));
+        if is_reused {
+            self.undo.segments.cache(segment, page_no);
+        } else {
+            self.undo.segments.retire(page_no);
+        }
+        Ok(Committed { logs: self.logs, end: Some(end) })
     }
 }

@@ -218,6 +218,9 @@ impl CompactionJob {
             return Ok(());
         }
         db.counters.compactions.fetch_add(1, Ordering::Relaxed);
+        if compaction.inputs.first().is_some_and(|input| input.level == 0) && compaction.output_level > 0 {
+            db.counters.level0_merges.fetch_add(1, Ordering::Relaxed);
+        }
         compaction.files().try_for_each(|(_, file)| db.storage.remove(task, &table_name(file.number)))
     }
 }

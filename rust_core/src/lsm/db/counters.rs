@@ -11,6 +11,8 @@ pub struct Counters {
     pub flushes: AtomicU64,
     /// Compactions installed, moves not counted.
     pub compactions: AtomicU64,
+    /// Compactions out of level 0 installed, moves not counted.
+    pub level0_merges: AtomicU64,
     /// Compactions that only moved files.
     pub trivial_moves: AtomicU64,
     /// Bytes of logs that the replay left out.

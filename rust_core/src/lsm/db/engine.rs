@@ -105,6 +105,10 @@ impl Engine for Lsm {
         idle && !self.db.flush_is_due(&background) && !self.db.compaction_is_due(&background)
     }
 
+    fn cycles(&self) -> Option<u64> {
+        Some(self.db.counters.level0_merges.load(Ordering::Relaxed))
+    }
+
     fn close(&self, task: &mut Task) -> Result<()> {
         let db = &self.db;
         db.poison.check()?;

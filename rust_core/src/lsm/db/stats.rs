@@ -32,6 +32,7 @@ impl DbImpl {
             ("delayed_write_rate".to_owned(), background.write_controller.rate() as f64),
             ("flushes".to_owned(), load(&counters.flushes) as f64),
             ("compactions".to_owned(), load(&counters.compactions) as f64),
+            ("level0_merges".to_owned(), load(&counters.level0_merges) as f64),
             ("trivial_moves".to_owned(), load(&counters.trivial_moves) as f64),
             ("wal_dropped_bytes".to_owned(), load(&counters.wal_dropped_bytes) as f64),
             ("wal_dropped_records".to_owned(), load(&counters.wal_dropped_records) as f64),
@@ -50,6 +51,7 @@ impl DbImpl {
                 .storage
                 .used_bytes()
                 .unwrap_or_else(|_| level_bytes.iter().sum::<u64>() + self.logs.bytes()),
+            debt_bytes: super_version.version.debt_bytes(memtable_bytes, &self.options),
             details: details.into_iter().collect(),
         }
     }

@@ -11,6 +11,9 @@ use crate::task::{Admission, Task};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// How often a delayed write looks whether it still has to wait (`kDelayInterval`).
+const DELAY_INTERVAL_US: u64 = 1001;
+
 impl DbImpl {
     /// Applies a batch. An error leaves the engine poisoned: the batch may or may not be found after a restart.
     pub fn write(self: &Arc<Self>, task: &mut Task, batch: &mut WriteBatch, commit: Commit) -> Result<()> {
@@ -102,19 +105,26 @@ impl DbImpl {
         Ok(())
     }
 
-    /// Whether a client may write now.
-    pub fn admit(&self, task: &Task, bytes: u64) -> Result<Admission> {
+    /// Whether a client may write now. A delay is over when its time is, or when what it is for has ended, which is
+    /// looked at every millisecond (`DBImpl::DelayWrite`).
+    pub fn admit(&self, task: &mut Task, bytes: u64) -> Result<Admission> {
         self.poison.check()?;
+        let now_us = task.now_us();
+        let delayed_until = task.delayed_until_us().take();
         if !self.holds_back.load(Ordering::Acquire) {
             return Ok(Admission::Go);
         }
         let write_controller = &mut self.background.lock().write_controller;
-        if write_controller.condition() == StallCondition::Stopped {
-            return Ok(Admission::Wait);
+        let until_us = match (write_controller.condition(), delayed_until) {
+            (StallCondition::Stopped, _) => return Ok(Admission::Wait),
+            (StallCondition::Normal, _) => return Ok(Admission::Go),
+            (StallCondition::Delayed { .. }, Some(until_us)) => until_us,
+            (StallCondition::Delayed { .. }, None) => now_us + write_controller.delay_us(now_us, bytes),
+        };
+        if until_us <= now_us {
+            return Ok(Admission::Go);
         }
-        match write_controller.delay_us(task.now_us(), bytes) {
-            0 => Ok(Admission::Go),
-            micros => Ok(Admission::Delay { micros }),
-        }
+        *task.delayed_until_us() = Some(until_us);
+        Ok(Admission::Delay { micros: DELAY_INTERVAL_US })
     }
 }

@@ -5,7 +5,7 @@
 //! case what holds
 //! L0 9[a-f]:100 8[c-k]:100*     number[smallest-largest]:bytes, * while being compacted, ~sequence, d for tombstones
 //! running L3 a-f                a compaction under way into a level
-//! > targets                     targets | scores | pending | pick | codecs
+//! > targets                     targets | scores | pending | debt | pick | codecs
 //! base 3: …                     expected answer
 //! ```
 
@@ -109,6 +109,7 @@ fn answer(question: &str, tree: &Tree, options: &Options) -> String {
             .map(|(level, score)| format!("L{level} {score:.3}"))
             .collect::<Vec<_>>()
             .join(", "),
+        "debt" => debt_bytes(&shape, &targets, options, 0).to_string(),
         "pending" => pending_compaction_bytes(&shape, &targets, options).to_string(),
         "pick" => {
             let parsed = options.parse().unwrap();

@@ -67,6 +67,20 @@ impl Shape<'_> {
         })
     }
 
+    /// Bytes of the files below which no level holds any of their range; of level 0 the oldest file counts if there are
+    /// no levels below (`GenerateBottommostFiles`, `RangeMightExistAfterSortedRun`).
+    pub fn bottommost_bytes(&self) -> u64 {
+        if self.last_level() == 0 {
+            return self.levels[0].last().map_or(0, |file| file.bytes);
+        }
+        let is_bottommost = |level: usize, file: &FileMetaData| {
+            let mut below = level + 1..self.levels.len();
+            below.all(|level| self.overlapping(level, &file.smallest, &file.largest).is_empty())
+        };
+        let files = (1..self.levels.len()).flat_map(|level| self.levels[level].iter().map(move |file| (level, file)));
+        files.filter(|(level, file)| is_bottommost(*level, file)).map(|(_, file)| file.bytes).sum()
+    }
+
     /// The deepest level with files; 0 if there are none.
     pub fn last_level(&self) -> usize {
         self.levels.iter().rposition(|files| !files.is_empty()).unwrap_or(0)

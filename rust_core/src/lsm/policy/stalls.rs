@@ -18,8 +18,8 @@ pub struct StallInputs {
     pub level0_files: u64,
     /// Compaction debt.
     pub pending_bytes: u64,
-    /// Bytes of the deepest level that has files.
-    pub last_level_bytes: u64,
+    /// Bytes of files that lie on nothing.
+    pub bottommost_bytes: u64,
 }
 
 /// What writers may do.
@@ -70,11 +70,13 @@ pub fn needs_speedup(inputs: &StallInputs, options: &Options) -> bool {
     if inputs.level0_files >= (2 * trigger).min(trigger + slowdown.saturating_sub(trigger) / 4) {
         return true;
     }
-    let mut debt_limit = (inputs.last_level_bytes / 8).max(2 * options.max_bytes_for_level_base);
-    if options.soft_pending_compaction_bytes_limit > 0 {
-        debt_limit = debt_limit.min(options.soft_pending_compaction_bytes_limit / 4);
-    }
-    inputs.pending_bytes >= debt_limit
+    let soft = options.soft_pending_compaction_bytes_limit;
+    let debt_limit = match inputs.bottommost_bytes {
+        0 => soft / 4,
+        bottommost => (bottommost / 8).max(2 * options.max_bytes_for_level_base).min(soft / 4),
+    };
+    // Without a limit compactions always run side by side.
+    soft == 0 || inputs.pending_bytes >= debt_limit
 }
 
 /// The rate at which delayed writers go on.
@@ -257,8 +259,12 @@ mod tests {
         let options = Options::default().sanitized();
         let speeds = [7, 8].map(|files| needs_speedup(&level0(files), &options));
         assert_eq!(speeds, [false, true]);
-        let large = StallInputs { last_level_bytes: 80 * GIB, pending_bytes: 9 * GIB, ..StallInputs::default() };
+        let large = StallInputs { bottommost_bytes: 80 * GIB, pending_bytes: 9 * GIB, ..StallInputs::default() };
         assert!(!needs_speedup(&large, &options));
         assert!(needs_speedup(&StallInputs { pending_bytes: 10 * GIB, ..large }, &options));
+        let [none, quarter] = [15, 16].map(|gib| StallInputs { bottommost_bytes: 0, ..debt(gib * GIB) });
+        assert_eq!([none, quarter].map(|inputs| needs_speedup(&inputs, &options)), [false, true]);
+        let unlimited = Options { soft_pending_compaction_bytes_limit: 0, ..options };
+        assert!(needs_speedup(&StallInputs::default(), &unlimited));
     }
 }

@@ -275,9 +275,10 @@ pub struct CacheStats {
 #[derive(Debug)]
 pub struct BlockCache {
     shards: Vec<Mutex<Shard>>,
+    capacity: u64,
     /// Bytes held by all shards.
     bytes: AtomicU64,
-    /// Bytes that their users hold, for as long as they need them.
+    /// Bytes that their users hold, for as long as they need them and there is room.
     reserved: AtomicU64,
     /// How often those were looked up.
     reserved_hits: AtomicU64,
@@ -286,11 +287,17 @@ pub struct BlockCache {
 impl BlockCache {
     /// A cache of `capacity` bytes: up to 64 shards of at least 512 KiB.
     pub fn new(capacity: u64) -> Self {
-        let capacity = capacity as usize;
-        let bits = (capacity / MIN_SHARD_BYTES).max(1).ilog2().min(MAX_SHARD_BITS);
+        let bytes = capacity as usize;
+        let bits = (bytes / MIN_SHARD_BYTES).max(1).ilog2().min(MAX_SHARD_BITS);
         let shards = 1 << bits;
-        let shards = (0..shards).map(|_| Mutex::new(Shard::new(capacity.div_ceil(shards)))).collect();
-        Self { shards, bytes: AtomicU64::new(0), reserved: AtomicU64::new(0), reserved_hits: AtomicU64::new(0) }
+        let shards = (0..shards).map(|_| Mutex::new(Shard::new(bytes.div_ceil(shards)))).collect();
+        Self {
+            shards,
+            capacity,
+            bytes: AtomicU64::new(0),
+            reserved: AtomicU64::new(0),
+            reserved_hits: AtomicU64::new(0),
+        }
     }
 
     #[inline]
@@ -312,13 +319,14 @@ impl BlockCache {
         let hash = key.hash();
         let mut shard = self.shard(hash).lock();
         let before = shard.bytes();
-        let reserved = self.reserved.load(Relaxed) as usize / self.shards.len();
-        shard.insert(key, hash, value, reserved);
+        let reserved = if self.keeps_reserved() { self.reserved.load(Relaxed) } else { 0 };
+        shard.insert(key, hash, value, reserved as usize / self.shards.len());
         // Wraps where more is evicted than added, and the sum wraps back.
         self.bytes.fetch_add((shard.bytes() as u64).wrapping_sub(before as u64), Relaxed);
     }
 
-    /// Takes room for blocks that their user keeps: the cache cannot evict them. Others go when the next block comes.
+    /// Takes room for blocks that their user keeps while [`Self::keeps_reserved`]: the cache cannot evict them. Others
+    /// go when the next block comes.
     pub fn reserve(&self, bytes: u64) {
         self.reserved.fetch_add(bytes, Relaxed);
     }
@@ -326,6 +334,13 @@ impl BlockCache {
     /// Gives room back that was reserved.
     pub fn release(&self, bytes: u64) {
         self.reserved.fetch_sub(bytes, Relaxed);
+    }
+
+    /// Whether all that is reserved stays: while it takes no more than the high part, which data only share that were
+    /// asked for twice. What takes more comes and goes as any block.
+    #[inline]
+    pub fn keeps_reserved(&self) -> bool {
+        self.reserved.load(Relaxed) as f64 <= self.capacity as f64 * HIGH_SHARE
     }
 
     /// A reserved block was looked up.
@@ -403,11 +418,13 @@ mod tests {
             present(&cache, offsets).len()
         };
         assert_eq!(fits(0..20), 10);
-        cache.reserve(6 * 4500);
-        assert_eq!(fits(20..40), 4);
-        cache.reserve(6 * 4500);
-        assert_eq!(fits(40..60), 0, "there is no room at all");
-        cache.release(12 * 4500);
+        cache.reserve(4 * 4500);
+        assert!(cache.keeps_reserved());
+        assert_eq!(fits(20..40), 6);
+        cache.reserve(4 * 4500);
+        assert!(!cache.keeps_reserved(), "more than the high part");
+        assert_eq!(fits(40..60), 10);
+        cache.release(8 * 4500);
         assert_eq!(fits(60..80), 10);
     }
 

@@ -82,7 +82,9 @@ impl FilterBuilder {
     pub fn finish(self) -> Vec<u8> {
         let bytes = line_bytes(self.policy, self.hashes.len());
         let probes = choose_probes(self.policy.millibits_per_key);
-        let mut block = vec![0; bytes as usize];
+        // As large as it will be: what is kept of a filter that was just written counts.
+        let mut block = Vec::with_capacity(bytes as usize + METADATA_BYTES);
+        block.resize(bytes as usize, 0);
         for hash in &self.hashes {
             let line = line_of(*hash, bytes / LINE_BYTES);
             for bit in bits_of(*hash, probes) {
@@ -132,6 +134,13 @@ mod tests {
         let mut builder = FilterBuilder::new(BloomPolicy::new(bits).unwrap());
         (0..keys).for_each(|n| builder.add(hash(&n.to_be_bytes())));
         Filter::decode(builder.finish()).unwrap()
+    }
+
+    #[test]
+    fn a_filter_that_was_written_takes_no_more_memory_than_one_that_was_read() {
+        let written = filter_of(10_000, 10.0);
+        let read = Filter::decode(written.block.as_slice().to_vec()).unwrap();
+        assert_eq!(written.memory_bytes(), read.memory_bytes());
     }
 
     #[test]

@@ -89,7 +89,17 @@ pub fn push_block(
 }
 
 /// Checks a stored block with its trailer and gives its contents.
-pub fn open_block(task: &mut Task, file: &str, offset: u64, mut stored: Vec<u8>) -> Result<Vec<u8>> {
+pub fn open_block(task: &mut Task, file: &str, offset: u64, stored: Vec<u8>) -> Result<Vec<u8>> {
+    open_stored_block(task, file, offset, stored).map(|(contents, _)| contents)
+}
+
+/// The same, and how it was stored.
+pub fn open_stored_block(
+    task: &mut Task,
+    file: &str,
+    offset: u64,
+    mut stored: Vec<u8>,
+) -> Result<(Vec<u8>, Compression)> {
     let corrupt = |what: &str| Error::corruption(file, offset, what);
     task.charge(Work::ChecksumByte, stored.len() as u64);
     let Some((rest, wanted)) = stored.split_last_chunk::<4>() else { return Err(corrupt("a block without a trailer")) };
@@ -101,7 +111,7 @@ pub fn open_block(task: &mut Task, file: &str, offset: u64, mut stored: Vec<u8>)
     if algorithm == Compression::None {
         let bytes = contents.len();
         stored.truncate(bytes);
-        return Ok(stored);
+        return Ok((stored, algorithm));
     }
     let (len, packed) = varint::take_u32(contents).ok_or_else(|| corrupt("a compressed block without a length"))?;
     if !algorithm.can_expand_to(packed, len as usize) {
@@ -109,7 +119,7 @@ pub fn open_block(task: &mut Task, file: &str, offset: u64, mut stored: Vec<u8>)
     }
     let mut out = vec![0; len as usize];
     algorithm.decompress(task, packed, &mut out).map_err(|error| corrupt(&error.to_string()))?;
-    Ok(out)
+    Ok((out, algorithm))
 }
 
 /// The footer.

@@ -2,7 +2,7 @@
 
 use super::block::Block;
 use super::bloom;
-use super::format::{BLOCK_TRAILER_BYTES, Handle};
+use super::format::Handle;
 use super::reader::{Asks, TableReader};
 use crate::cost::Work;
 use crate::error::Result;
@@ -39,9 +39,7 @@ impl TableReader {
         if let Some(block) = self.cached_block(task, handle) {
             return Ok(block);
         }
-        let mut stored = vec![0; (handle.bytes + BLOCK_TRAILER_BYTES) as usize];
-        self.file.read_at(task, Purpose::UserRead, handle.offset, &mut stored)?;
-        let block = self.decode_block(task, handle.offset, stored)?;
+        let block = self.read_data_block(task, Purpose::UserRead, handle)?;
         self.cache_block(task, handle, &block);
         Ok(block)
     }

@@ -5,6 +5,7 @@ mod block_cache;
 mod builder;
 mod cursor;
 mod file_meta;
+mod kept_block;
 mod lookup;
 mod prefetch_buffer;
 mod reader;

@@ -57,9 +57,7 @@ impl FilePrefetchBuffer {
         end: u64,
     ) -> Result<Arc<Block>> {
         if self.in_a_row <= READS_BEFORE_READAHEAD && !self.holds(handle) {
-            let mut stored = vec![0; (handle.bytes + BLOCK_TRAILER_BYTES) as usize];
-            table.read_stored(task, Purpose::UserRead, handle.offset, &mut stored)?;
-            return table.decode_block(task, handle.offset, stored);
+            return table.read_data_block(task, Purpose::UserRead, handle);
         }
         let size = self.size;
         if !self.holds(handle) {
@@ -81,7 +79,6 @@ impl FilePrefetchBuffer {
         let len = (handle.bytes + BLOCK_TRAILER_BYTES) as usize;
         if !self.holds(handle) {
             let bytes = size.max(len as u64).min(end.saturating_sub(handle.offset)).max(len as u64);
-            self.bytes.clear();
             self.bytes.resize(bytes as usize, 0);
             self.start = handle.offset;
             if let Err(error) = table.read_stored(task, purpose, handle.offset, &mut self.bytes) {
@@ -91,6 +88,6 @@ impl FilePrefetchBuffer {
         }
         let from = (handle.offset - self.start) as usize;
         task.charge(Work::CopyByte, len as u64);
-        table.decode_block(task, handle.offset, self.bytes[from..from + len].to_vec())
+        table.data_block_in(task, handle, &self.bytes[from..from + len])
     }
 }

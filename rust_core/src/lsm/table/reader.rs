@@ -5,8 +5,9 @@ use super::block::Block;
 use super::block_cache::{BlockCache, BlockKey, Cached};
 use super::bloom::Filter;
 use super::builder::BuiltTable;
-use super::format::{BLOCK_TRAILER_BYTES, FOOTER_BYTES, Handle, decode_footer, open_block};
+use super::format::{BLOCK_TRAILER_BYTES, FOOTER_BYTES, Handle, decode_footer, open_block, open_stored_block};
 use super::index::Index;
+use super::kept_block::KeptBlock;
 use super::properties::{Layout, Properties};
 use crate::cost::Work;
 use crate::error::{Error, Result};
@@ -36,7 +37,7 @@ pub struct TableContext {
     pub cache_index_and_filter: bool,
     /// Whether those of level-0 files are kept in memory even then.
     pub pin_level0: bool,
-    /// Whether the cache may evict them.
+    /// Whether the cache may evict them even where it has room for all of them.
     pub evict_index_and_filter: bool,
     /// Filter questions answered `absent`.
     pub bloom_useful: AtomicU64,
@@ -46,10 +47,11 @@ pub struct TableContext {
     pub bloom_true_positive: AtomicU64,
 }
 
-/// A part of a table that is in memory for good, or is looked up in the cache, which may or may not evict it.
+/// A part of a table that is in memory for good, or is looked up in the cache, which may evict it, or keeps it while it
+/// has room for all that are kept.
 pub(super) enum Part<T> {
     Resident(Arc<T>),
-    Kept(Arc<T>),
+    Kept(Arc<T>, Handle),
     Cached(Handle),
 }
 
@@ -57,14 +59,14 @@ impl<T> Part<T> {
     fn new(part: Arc<T>, handle: Handle, resident: bool, kept: bool) -> Self {
         match (resident, kept) {
             (true, _) => Self::Resident(part),
-            (false, true) => Self::Kept(part),
+            (false, true) => Self::Kept(part, handle),
             (false, false) => Self::Cached(handle),
         }
     }
 
     fn in_memory(&self) -> Option<&T> {
         match self {
-            Self::Resident(part) | Self::Kept(part) => Some(part),
+            Self::Resident(part) | Self::Kept(part, _) => Some(part),
             Self::Cached(_) => None,
         }
     }
@@ -112,8 +114,8 @@ pub struct TableReader {
 
 impl Drop for TableReader {
     fn drop(&mut self) {
-        if matches!(self.index, Part::Kept(_)) {
-            self.context.cache.release(self.resident_bytes());
+        if self.is_kept() {
+            self.context.cache.release(self.index_and_filter_bytes());
         }
     }
 }
@@ -189,7 +191,12 @@ impl TableReader {
         let kept = !resident && !context.evict_index_and_filter;
         let index = Arc::new(index);
         let filter = filter.map(|(filter, handle)| (Arc::new(filter), handle));
-        if !resident && !kept {
+        if kept {
+            let filter_bytes = filter.as_ref().map_or(0, |(filter, _)| filter.memory_bytes());
+            context.cache.reserve((index.memory_bytes() + filter_bytes) as u64);
+        }
+        let outside_cache = resident || (kept && context.cache.keeps_reserved());
+        if !outside_cache {
             let key = |handle: Handle| BlockKey { file: number, offset: handle.offset };
             context.cache.insert(key(index_handle), Cached::Index(index.clone()));
             if let Some((filter, handle)) = &filter {
@@ -197,7 +204,7 @@ impl TableReader {
             }
         }
         let has_prefixes = context.prefix.is_some() && properties.prefix_extractor == context.prefix_text;
-        let table = Self {
+        Self {
             number,
             name: table_name(number),
             file,
@@ -210,15 +217,21 @@ impl TableReader {
             filter: filter.map(|(filter, handle)| Part::new(filter, handle, resident, kept)),
             has_prefixes,
             context,
-        };
-        if kept {
-            table.context.cache.reserve(table.resident_bytes());
         }
-        table
     }
 
     /// Bytes of the index and the filter, unless the cache may evict them.
     pub fn resident_bytes(&self) -> u64 {
+        let evicts = self.is_kept() && !self.context.cache.keeps_reserved();
+        if evicts { 0 } else { self.index_and_filter_bytes() }
+    }
+
+    fn is_kept(&self) -> bool {
+        matches!(self.index, Part::Kept(..))
+    }
+
+    /// Of those that are not in the cache alone.
+    fn index_and_filter_bytes(&self) -> u64 {
         let index = self.index.in_memory().map_or(0, Index::memory_bytes);
         let filter = self.filter.as_ref().and_then(Part::in_memory).map_or(0, Filter::memory_bytes);
         (index + filter) as u64
@@ -235,11 +248,13 @@ impl TableReader {
     pub fn index(&self, task: &mut Task, purpose: Purpose) -> Result<CachableEntry<'_, Index>> {
         match &self.index {
             Part::Resident(index) => Ok(CachableEntry::Resident(index)),
-            Part::Kept(index) => {
+            Part::Kept(index, _) if self.context.cache.keeps_reserved() => {
                 self.find_kept(task);
                 Ok(CachableEntry::Resident(index))
             }
-            Part::Cached(handle) => self.cached_index(task, *handle, purpose).map(CachableEntry::Cached),
+            Part::Kept(_, handle) | Part::Cached(handle) => {
+                self.cached_index(task, *handle, purpose).map(CachableEntry::Cached)
+            }
         }
     }
 
@@ -247,11 +262,11 @@ impl TableReader {
     pub fn shared_index(&self, task: &mut Task, purpose: Purpose) -> Result<Arc<Index>> {
         match &self.index {
             Part::Resident(index) => Ok(index.clone()),
-            Part::Kept(index) => {
+            Part::Kept(index, _) if self.context.cache.keeps_reserved() => {
                 self.find_kept(task);
                 Ok(index.clone())
             }
-            Part::Cached(handle) => self.cached_index(task, *handle, purpose),
+            Part::Kept(_, handle) | Part::Cached(handle) => self.cached_index(task, *handle, purpose),
         }
     }
 
@@ -275,11 +290,11 @@ impl TableReader {
         match &self.filter {
             None => Ok(None),
             Some(Part::Resident(filter)) => Ok(Some(CachableEntry::Resident(filter))),
-            Some(Part::Kept(filter)) => {
+            Some(Part::Kept(filter, _)) if self.context.cache.keeps_reserved() => {
                 self.find_kept(task);
                 Ok(Some(CachableEntry::Resident(filter)))
             }
-            Some(Part::Cached(handle)) => {
+            Some(Part::Kept(_, handle) | Part::Cached(handle)) => {
                 self.cached_filter(task, *handle, purpose).map(|filter| Some(CachableEntry::Cached(filter)))
             }
         }
@@ -307,17 +322,39 @@ impl TableReader {
         open_block(task, &self.name, handle.offset, stored)
     }
 
+    /// Reads a data block.
+    pub fn read_data_block(&self, task: &mut Task, purpose: Purpose, handle: Handle) -> Result<Arc<Block>> {
+        let stored_bytes = (handle.bytes + BLOCK_TRAILER_BYTES) as usize;
+        if let Some(known) = KeptBlock::of(&*self.file, handle) {
+            self.file.read_again(task, purpose, handle.offset, stored_bytes)?;
+            return Ok(known.charged(task, stored_bytes));
+        }
+        let mut stored = vec![0; stored_bytes];
+        self.file.read_at(task, purpose, handle.offset, &mut stored)?;
+        self.decode_block(task, handle, stored)
+    }
+
+    /// A data block whose stored bytes, trailer included, were read before with others.
+    pub fn data_block_in(&self, task: &mut Task, handle: Handle, stored: &[u8]) -> Result<Arc<Block>> {
+        match KeptBlock::of(&*self.file, handle) {
+            Some(known) => Ok(known.charged(task, stored.len())),
+            None => self.decode_block(task, handle, stored.to_vec()),
+        }
+    }
+
     /// Reads stored bytes of data blocks, unchecked.
     pub fn read_stored(&self, task: &mut Task, purpose: Purpose, offset: u64, buffer: &mut [u8]) -> Result<()> {
         self.file.read_at(task, purpose, offset, buffer)
     }
 
     /// Checks and decodes a data block from its stored bytes, trailer included.
-    pub fn decode_block(&self, task: &mut Task, offset: u64, stored: Vec<u8>) -> Result<Arc<Block>> {
-        let contents = open_block(task, &self.name, offset, stored)?;
+    fn decode_block(&self, task: &mut Task, handle: Handle, stored: Vec<u8>) -> Result<Arc<Block>> {
+        let (contents, compression) = open_stored_block(task, &self.name, handle.offset, stored)?;
         let block =
-            Block::decode(contents).ok_or_else(|| Error::corruption(&*self.name, offset, "not a data block"))?;
-        Ok(Arc::new(block))
+            Block::decode(contents).ok_or_else(|| Error::corruption(&*self.name, handle.offset, "not a data block"))?;
+        let block = Arc::new(block);
+        KeptBlock::keep(&*self.file, handle, compression, &block);
+        Ok(block)
     }
 
     /// A data block from the cache.
@@ -351,6 +388,7 @@ impl TableReader {
     /// Puts a data block into the cache.
     pub fn cache_block(&self, task: &mut Task, handle: Handle, block: &Arc<Block>) {
         task.charge(Work::PageTouch, 1);
+        task.charge(Work::BlockFetch, 1);
         self.context.cache.insert(BlockKey { file: self.number, offset: handle.offset }, Cached::Data(block.clone()));
     }
 }

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::lsm::keys::Lookup;
 use crate::lsm::options::Options;
 use crate::lsm::policy::{
-    CompactionInProgress, LevelTargets, Shape, StallInputs, level_targets, pending_compaction_bytes,
+    CompactionInProgress, LevelTargets, Shape, StallInputs, debt_bytes, level_targets, pending_compaction_bytes,
 };
 use crate::lsm::table::{FileMetaData, LookupKey, average_value_bytes};
 use crate::task::Task;
@@ -27,6 +27,8 @@ pub struct Version {
     pub targets: LevelTargets,
     /// Compaction debt.
     pub pending_bytes: u64,
+    /// Bytes of files that lie on nothing.
+    pub bottommost_bytes: u64,
 }
 
 impl Version {
@@ -51,10 +53,13 @@ impl Version {
             metas,
             targets: LevelTargets { base_level: 0, bytes: Vec::new(), lowest_unnecessary: None },
             pending_bytes: 0,
+            bottommost_bytes: 0,
         };
         version.targets = level_targets(&version.level_bytes(), options);
         let idle = BTreeSet::new();
-        version.pending_bytes = pending_compaction_bytes(&version.shape(&idle, &[]), &version.targets, options);
+        let shape = version.shape(&idle, &[]);
+        let pending_bytes = pending_compaction_bytes(&shape, &version.targets, options);
+        (version.bottommost_bytes, version.pending_bytes) = (shape.bottommost_bytes(), pending_bytes);
         version
     }
 
@@ -110,13 +115,17 @@ impl Version {
 
     /// What holds writers back, given the memtables that wait for a flush.
     pub fn stall_inputs(&self, unflushed_memtables: u64) -> StallInputs {
-        let level_bytes = self.level_bytes();
         StallInputs {
             unflushed_memtables,
             level0_files: self.level0.len() as u64,
             pending_bytes: self.pending_bytes,
-            last_level_bytes: level_bytes.iter().rev().copied().find(|bytes| *bytes > 0).unwrap_or(0),
+            bottommost_bytes: self.bottommost_bytes,
         }
+    }
+
+    /// Bytes that flushes and compactions have still to write, with so many in memtables.
+    pub fn debt_bytes(&self, memtable_bytes: u64, options: &Options) -> u64 {
+        debt_bytes(&self.shape(&BTreeSet::new(), &[]), &self.targets, options, memtable_bytes)
     }
 
     /// Average bytes of a value on storage.

@@ -14,8 +14,8 @@ use crate::engine::{Commit, Engine, EngineIterator, EngineStats, Poison, WriteBa
 use crate::error::{Error, Result};
 use crate::metrics::MetersSnapshot;
 use crate::session::Session;
+use crate::task::Task;
 use crate::task::wall::sleep;
-use crate::task::{Admission, Job, Task};
 use mysql::Conn;
 use mysql::prelude::Queryable;
 use parking_lot::Mutex;
@@ -278,22 +278,7 @@ impl Engine for SqlServer {
         only_statements()
     }
 
-    /// A server makes its clients wait itself.
-    fn admit(&self, _task: &mut Task, _bytes: u64) -> Result<Admission> {
-        Ok(Admission::Go)
-    }
-
-    fn next_job(&self, _now_ns: u64) -> Option<Box<dyn Job>> {
-        None
-    }
-
-    fn next_timer(&self, _now_ns: u64) -> Option<u64> {
-        None
-    }
-
-    fn background_threads(&self) -> usize {
-        0
-    }
+    keeps_its_own_time!();
 
     fn begin_settle(&self, _task: &mut Task) -> Result<()> {
         Ok(())

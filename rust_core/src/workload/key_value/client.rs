@@ -20,12 +20,19 @@ impl Shared {
     }
 }
 
-/// Writes batches of keys; each batch has random numbers of its own.
+/// Writes batches of keys, all of them and then some again; each batch has random numbers of its own.
 pub struct Loader {
     shared: Arc<Shared>,
     batch: WriteBatch,
-    /// Numbers of the batch, with the sizes of their values.
-    written: Vec<(u64, u64)>,
+    written: Vec<Written>,
+}
+
+/// One key of a batch.
+struct Written {
+    number: u64,
+    value_bytes: u64,
+    /// Whether the load has written the key before.
+    exists: bool,
 }
 
 impl Loader {
@@ -39,24 +46,35 @@ impl Client for Loader {
     fn plan(&mut self, _now_ns: u64) -> Option<Plan> {
         let Self { shared, batch, written } = self;
         let rows = shared.load_rows.take(shared.parameters.load_batch_rows);
+        let (keys, kind) = (shared.parameters.keys, if rows.start < shared.parameters.keys { INSERT } else { OVERWRITE });
         let mut random = Random::derive(shared.seed, Stream::LoadChunk(rows.start));
         let (mut key, mut value) = (Vec::new(), Vec::new());
         for row in rows {
-            let number = shared.load_order.as_ref().map_or(row, |order| order.at(row));
+            let exists = row >= keys;
+            let number = match &shared.load_order {
+                _ if exists => shared.choose(&mut random),
+                Some(order) => order.at(row),
+                None => row,
+            };
             shared.key(number, &mut key);
             shared.draw_value(&mut random, &mut value);
             batch.put(&key, &value);
-            written.push((number, value.len() as u64));
+            written.push(Written { number, value_bytes: value.len() as u64, exists });
         }
         let operations = written.len() as u64;
-        (operations > 0).then(|| Plan { operations, ..Plan::write(INSERT, batch.user_bytes()) })
+        (operations > 0).then(|| Plan { operations, ..Plan::write(kind, batch.user_bytes()) })
     }
 
     fn execute(&mut self, engine: &dyn Engine, task: &mut Task) -> Result<()> {
         transaction::write(engine, task, &mut self.batch, Commit::Configured)?;
         self.batch.clear();
-        for (number, value_bytes) in self.written.drain(..) {
-            self.shared.live_bytes.insert(number, value_bytes);
+        let live_bytes = &self.shared.live_bytes;
+        for Written { number, value_bytes, exists } in self.written.drain(..) {
+            if exists {
+                live_bytes.overwrite(number, value_bytes);
+            } else {
+                live_bytes.insert(number, value_bytes);
+            }
         }
         Ok(())
     }

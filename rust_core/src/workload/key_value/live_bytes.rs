@@ -1,5 +1,6 @@
 //! How many bytes of keys and values are there, while values are replaced by longer and shorter ones.
 
+use crate::workload::counter::Counter;
 use crate::workload::distributions::Around;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -11,9 +12,20 @@ const STRIPES: u64 = 64;
 /// differ in, until that key is written again.
 pub struct LiveBytes {
     key_bytes: u64,
-    bytes: AtomicI64,
+    bytes: Counter<AtomicI64>,
     /// Size of each key's value by its number, striped; none where all are of one size.
     value_bytes: Option<Vec<Mutex<Vec<u32>>>>,
+}
+
+impl Clone for LiveBytes {
+    fn clone(&self) -> Self {
+        let sizes = |stripe: &Mutex<Vec<u32>>| Mutex::new(stripe.lock().clone());
+        Self {
+            key_bytes: self.key_bytes,
+            bytes: self.bytes.clone(),
+            value_bytes: self.value_bytes.as_ref().map(|stripes| stripes.iter().map(sizes).collect()),
+        }
+    }
 }
 
 impl LiveBytes {
@@ -22,7 +34,7 @@ impl LiveBytes {
         let vary = !matches!(value_sizes, Around::Fixed(_));
         Self {
             key_bytes,
-            bytes: AtomicI64::new(0),
+            bytes: Counter::at(0),
             value_bytes: vary.then(|| (0..STRIPES).map(|_| Mutex::default()).collect()),
         }
     }

@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 const CLIENTS: u32 = 2;
 
 fn small() -> Parameters {
-    Parameters { keys: 1000, value_bytes: 100, ..Parameters::default() }
+    Parameters { keys: 1000, value_bytes: 100, load_overwrites: 0.0, ..Parameters::default() }
 }
 
 /// A mix of all, whose values differ in size.
@@ -71,6 +71,25 @@ fn a_load_writes_each_key_once_whoever_loads_in_whatever_order() {
         });
         assert_eq!(states[0], states[1], "{order}, {load_order}");
     }
+}
+
+#[test]
+fn behind_a_load_as_many_keys_get_new_values_as_the_seed_draws() {
+    let overwritten = |seed, loaders| {
+        let sizes = Parameters { value_size_distribution: "uniform".into(), ..small() };
+        let store = KeyValue::new(Parameters { load_overwrites: 0.5, ..sizes }, seed);
+        let engine = ModelEngine::default();
+        let operations = load(&store, &engine, loaders);
+        assert_eq!(engine.entries().len(), 1000, "no key is new");
+        assert_eq!(store.live_bytes(), engine.live_bytes());
+        operations - 1000
+    };
+    let drawn: Vec<_> = (1..=40).map(|seed| overwritten(seed, 1)).collect();
+    assert_eq!(drawn[..4], [1, 2, 3, 4].map(|seed| overwritten(seed, 3)));
+    assert!(drawn.iter().all(|&count| count <= 500));
+    let mean = drawn.iter().sum::<u64>() as f64 / 40.0;
+    assert!((200.0..300.0).contains(&mean), "of 0 to 500: {mean}");
+    assert!(drawn.iter().any(|&count| count < 100) && drawn.iter().any(|&count| count > 400));
 }
 
 #[test]

@@ -40,7 +40,7 @@ const DISTINCT_TRIES: u32 = 100;
 
 /// Draws of ids for one kind of link access: a share of them ranks the ids by out-degree, the others in an order of
 /// their own.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct LinkAccess {
     by_degree: Zipf,
     uncorrelated: Zipf,
@@ -57,7 +57,7 @@ pub enum LinkUse {
 }
 
 /// The loaded graph and the distributions of requests over it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Graph {
     ids: u64,
     degree_order: GroupShuffle,

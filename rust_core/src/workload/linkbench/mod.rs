@@ -7,6 +7,7 @@ pub mod load;
 pub mod schema;
 mod statements;
 
+use super::counter::Counter;
 use super::distributions::LogNormal;
 use super::random::{Random, Stream};
 use super::values::Motifs;
@@ -86,6 +87,7 @@ pub enum NodeAccess {
 const LOADED_AT_MS: u64 = 1_452_000_000_000;
 
 /// Payload of links or nodes.
+#[derive(Clone)]
 struct Payload {
     size: LogNormal,
     motifs: Motifs,
@@ -99,6 +101,7 @@ impl Payload {
 }
 
 /// What all clients share.
+#[derive(Clone)]
 pub struct Shared {
     parameters: Parameters,
     seed: u64,
@@ -107,10 +110,10 @@ pub struct Shared {
     node_payload: Payload,
     locks: RowLocks,
     /// The next id of the auto-increment column of the nodes.
-    next_node_id: AtomicU64,
-    live_bytes: AtomicI64,
+    next_node_id: Counter<AtomicU64>,
+    live_bytes: Counter<AtomicI64>,
     /// Chunks of the load that no loader took yet.
-    next_link_chunk: AtomicU64,
+    next_link_chunk: Counter<AtomicU64>,
 }
 
 impl Shared {
@@ -149,9 +152,9 @@ impl LinkBench {
                 motifs: Motifs::new(&mut random, 50, 220, 0.63),
             },
             locks: RowLocks::default(),
-            next_node_id: AtomicU64::new(FIRST_ID + parameters.ids),
-            live_bytes: AtomicI64::new(0),
-            next_link_chunk: AtomicU64::new(0),
+            next_node_id: Counter::at(FIRST_ID + parameters.ids),
+            live_bytes: Counter::at(0),
+            next_link_chunk: Counter::at(0),
             parameters,
             seed,
         };
@@ -182,6 +185,10 @@ impl Workload for LinkBench {
 
     fn tables(&self) -> Option<Tables> {
         Some(statements::tables())
+    }
+
+    fn fork(&self, seed: u64) -> Arc<dyn Workload> {
+        Arc::new(Self { shared: Arc::new(Shared { seed, ..(*self.shared).clone() }) })
     }
 
     fn live_bytes(&self) -> u64 {

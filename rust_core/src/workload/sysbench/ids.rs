@@ -19,13 +19,13 @@ const PARETO_H: f64 = 0.2;
 const ZIPFIAN_EXPONENT: f64 = 0.8;
 
 /// A distribution over the ids 1..=rows.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Ids {
     rows: u64,
     shape: Shape,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum Shape {
     Uniform,
     Special,

@@ -11,6 +11,7 @@ pub mod session;
 pub mod statements;
 pub mod transactions;
 
+use super::counter::Counter;
 use super::permute::RandomOrder;
 use super::{Client, Workload, with_kind};
 use crate::engine::KeyLayout;
@@ -65,6 +66,7 @@ const LOADED_AT_S: u64 = 1_525_000_000;
 const FIRST_HISTORY_ID: u64 = 1;
 
 /// What all clients share.
+#[derive(Clone)]
 pub struct Shared {
     parameters: Parameters,
     cardinalities: Cardinalities,
@@ -73,10 +75,10 @@ pub struct Shared {
     /// Which customer placed which loaded order, by table set and warehouse.
     customer_orders: Vec<RandomOrder>,
     /// The next hidden key of each history table.
-    next_history_ids: Vec<AtomicU64>,
-    live_bytes: AtomicI64,
+    next_history_ids: Vec<Counter<AtomicU64>>,
+    live_bytes: Counter<AtomicI64>,
     /// Pieces of the load that no loader took yet.
-    next_piece: AtomicU64,
+    next_piece: Counter<AtomicU64>,
 }
 
 impl Shared {
@@ -110,14 +112,12 @@ impl Tpcc {
             .flat_map(|set| (1..=cardinalities.warehouses).map(move |warehouse| WarehouseId { set, warehouse }));
         let shared = Shared {
             customer_orders: homes.map(|home| order_of_customers(seed, home, &cardinalities)).collect(),
-            next_history_ids: (0..cardinalities.sets)
-                .map(|_| AtomicU64::new(FIRST_HISTORY_ID + loaded_history))
-                .collect(),
+            next_history_ids: (0..cardinalities.sets).map(|_| Counter::at(FIRST_HISTORY_ID + loaded_history)).collect(),
             cardinalities,
             seed,
             locks: RowLocks::at_scale(parameters.scale),
-            live_bytes: AtomicI64::new(0),
-            next_piece: AtomicU64::new(0),
+            live_bytes: Counter::at(0),
+            next_piece: Counter::at(0),
             parameters,
         };
         Self { shared: Arc::new(shared) }
@@ -147,6 +147,10 @@ impl Workload for Tpcc {
 
     fn tables(&self) -> Option<Tables> {
         Some(statements::tables(self.shared.cardinalities.sets))
+    }
+
+    fn fork(&self, seed: u64) -> Arc<dyn Workload> {
+        Arc::new(Self { shared: Arc::new(Shared { seed, ..(*self.shared).clone() }) })
     }
 
     fn live_bytes(&self) -> u64 {

@@ -39,13 +39,11 @@ impl LevelCompactionBuilder<'_> {
             return None;
         }
         let levels = self.shape.levels.len();
-        let grandparents = if output_level + 1 < levels {
-            self.shape.levels[output_level + 1][self.shape.overlapping(output_level + 1, smallest, largest)].to_vec()
-        } else {
-            Vec::new()
-        };
-        let bottommost =
-            (output_level + 1..levels).all(|level| self.shape.overlapping(level, smallest, largest).is_empty());
+        // Those of the first level below that has any (`GetGrandparents`).
+        let below_output = |level: usize| &self.shape.levels[level][self.shape.overlapping(level, smallest, largest)];
+        let overlapping = (output_level + 1..levels).map(below_output);
+        let grandparents = overlapping.into_iter().find(|files| !files.is_empty()).unwrap_or_default().to_vec();
+        let bottommost = grandparents.is_empty();
         let is_trivial_move = overlapped.is_empty()
             && inputs_disjoint
             && (self.same_compression)(start_level, output_level)

@@ -15,14 +15,14 @@ impl LevelCompactionBuilder<'_> {
     /// The files of level 0 that go down, or into one of their own level.
     pub(super) fn out_of_level0(&self) -> Option<Compaction> {
         let files = self.shape.levels[0];
-        if files.is_empty() || self.shape.any_being_compacted(files) {
+        if files.is_empty() {
             return None;
         }
-        if let Some(compaction) = self.all_within_level0() {
-            return Some(compaction);
+        if self.shape.any_being_compacted(files) {
+            return self.many_within_level0();
         }
         let output_level = self.targets.base_level;
-        if let Some(compaction) = self.move_from_level0(output_level) {
+        if let Some(compaction) = self.move_from_level0(output_level).or_else(|| self.many_within_level0()) {
             return Some(compaction);
         }
         let first = *self.order(0).first()?;
@@ -105,9 +105,9 @@ impl LevelCompactionBuilder<'_> {
         self.complete(0, output_level, moved, 0..0, true)
     }
 
-    /// All idle files of level 0 into one, when the base level is so large that merging with it would cost too much
-    /// (`PickSizeBasedIntraL0Compaction`).
-    fn all_within_level0(&self) -> Option<Compaction> {
+    /// The newest files of level 0 as far as they are idle into one, when the base level is so large that merging with
+    /// it would cost too much (`PickSizeBasedIntraL0Compaction`).
+    fn many_within_level0(&self) -> Option<Compaction> {
         let files = self.shape.levels[0];
         let at_least = self.options.level0_file_num_compaction_trigger.max(2) as usize;
         if files.len() < at_least {
@@ -116,7 +116,8 @@ impl LevelCompactionBuilder<'_> {
         let level0 = files.iter().map(|file| file.compensated_bytes).sum::<u64>();
         let multiplier = self.options.max_bytes_for_level_multiplier.max(10.0) * 2.0;
         let is_small = self.shape.bytes(self.targets.base_level) as f64 > level0 as f64 * multiplier;
-        is_small.then(|| merge_within_level0(files))
+        let idle = files.iter().take_while(|file| !self.shape.is_being_compacted(file)).count();
+        (is_small && idle >= at_least).then(|| merge_within_level0(&files[..idle]))
     }
 
     /// The newest files of level 0 into one, while its way down is blocked (`PickIntraL0Compaction`).

@@ -10,5 +10,5 @@ mod sorted_level;
 mod targets;
 
 pub use picking::pick_compaction;
-pub use scores::pending_compaction_bytes;
+pub use scores::{debt_bytes, pending_compaction_bytes};
 pub use targets::{LevelTargets, level_targets};

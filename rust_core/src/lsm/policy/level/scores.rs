@@ -77,13 +77,32 @@ pub fn pending_compaction_bytes(shape: &Shape, targets: &LevelTargets, options: 
     let level0 = shape.bytes(0);
     let due = shape.levels[0].len() as u64 >= options.level0_file_num_compaction_trigger
         || level0 >= options.max_bytes_for_level_base;
-    let (mut pending, mut descending) = if due { (level0, level0) } else { (0, 0) };
+    if !due {
+        return descent_bytes(shape, targets, 0);
+    }
+    // RocksDB leaves out a base level that is the last one.
+    let base = if targets.base_level + 1 < shape.levels.len() { shape.bytes(targets.base_level) } else { 0 };
+    level0 + base + descent_bytes(shape, targets, level0)
+}
+
+/// Bytes that flushes and compactions have still to write: those of the memtables once more than the others, and all of
+/// level 0 whether it is due or not, since it goes down in the end. The base level is rewritten once in what level 0
+/// holds when it is due, or in what it holds now if that is more; a part of that pays its part.
+pub fn debt_bytes(shape: &Shape, targets: &LevelTargets, options: &Options, memtable_bytes: u64) -> u64 {
+    let arriving = memtable_bytes + shape.bytes(0);
+    let flushed = options.write_buffer_size * options.min_write_buffer_number_to_merge;
+    let merged = (options.level0_file_num_compaction_trigger * flushed).min(options.max_bytes_for_level_base);
+    let part = (arriving as f64 / merged.max(1) as f64).min(1.0);
+    let base = (shape.bytes(targets.base_level) as f64 * part) as u64;
+    memtable_bytes + arriving + base + descent_bytes(shape, targets, arriving)
+}
+
+/// Bytes that compactions of the sorted levels rewrite when so many come down from level 0: what each holds above its
+/// target, with as much of the next one as that holds more than it.
+fn descent_bytes(shape: &Shape, targets: &LevelTargets, mut descending: u64) -> u64 {
+    let mut pending = 0;
     for level in targets.base_level..shape.levels.len() - 1 {
-        let mut bytes = shape.bytes(level);
-        if due && level == targets.base_level {
-            pending += bytes;
-        }
-        bytes += descending;
+        let bytes = shape.bytes(level) + descending;
         descending = bytes.saturating_sub(targets.bytes[level]);
         if descending > 0 {
             let next = shape.bytes(level + 1);

@@ -1,0 +1,98 @@
+//! Whether a short phase tells what a long one does: what it leaves undone is paid, and it has whole cycles.
+
+use super::checked_spec::CheckedSpec;
+use super::engines::Engines;
+use super::simulated;
+use super::spec::Clock;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+fn flash() -> Value {
+    json!({"kind": "flash", "capacity_bytes": 1 << 30, "over_provisioning": 0.1, "fullness": 0.0, "channels": 8,
+        "read_latency_us": 90.0, "write_latency_us": 30.0, "sync_us": 100.0, "read_mb_per_s": 400.0,
+        "write_mb_per_s": 200.0, "link_mb_per_s": 1500.0, "buffer_bytes": 1 << 20, "page_bytes": 4096,
+        "superblock_bytes": 1 << 20, "victim": "greedy", "moved_pages": "apart", "rated_cycles": 3000.0})
+}
+
+/// Operations of warm-up and measured phase.
+struct Asked {
+    warmup: u64,
+    measured: u64,
+}
+
+fn run(engine: &str, options: &Value, workload: &Value, asked: &Asked) -> Value {
+    let spec = json!({"engine": engine, "options": options, "workload": workload, "clock": "simulated",
+        "hardware": {"cores": 4, "page_cache_bytes": 1 << 18, "device": flash()},
+        "clients": 4, "operations": asked.measured, "warmup": {"most_operations": asked.warmup}});
+    let run = CheckedSpec::new(spec, Arc::new(Engines)).unwrap();
+    let Clock::Simulated(hardware) = &run.spec.clock else { panic!("the spec asks for the simulation") };
+    simulated::run(&run, hardware, &Arc::default(), &mut |_| ()).unwrap().report
+}
+
+fn metric(report: &Value, name: &str) -> f64 {
+    report["metrics"][name].as_f64().unwrap()
+}
+
+/// Operations per second of the phase itself.
+fn seen(report: &Value) -> f64 {
+    report["operations"].as_f64().unwrap() / report["seconds"].as_f64().unwrap()
+}
+
+fn lsm(trigger: u64, slowdown: u64, stop: u64) -> Value {
+    json!({"write_buffer_size": 65_536, "max_bytes_for_level_base": 262_144, "target_file_size_base": 65_536,
+        "level0_file_num_compaction_trigger": trigger, "level0_slowdown_writes_trigger": slowdown,
+        "level0_stop_writes_trigger": stop, "block_cache": 262_144})
+}
+
+fn ycsb(mix: &str) -> Value {
+    json!({"kind": "ycsb", "mix": mix, "records": 2_000})
+}
+
+#[test]
+fn a_window_is_charged_with_what_it_leaves_undone() {
+    // Writers may run far ahead of compactions.
+    let lenient = lsm(12, 63, 80);
+    let overwrites = json!({"kind": "db_bench", "benchmark": "overwrite", "keys": 20_000});
+    let short = run("lsm", &lenient, &overwrites, &Asked { warmup: 2_000, measured: 20_000 });
+    let long = run("lsm", &lenient, &overwrites, &Asked { warmup: 2_000, measured: 120_000 });
+    assert!(seen(&short) > 2.0 * seen(&long), "{} and {} operations a second", seen(&short), seen(&long));
+    for name in ["ops_per_s", "write_kb_per_op", "write_amp"] {
+        let ratio = metric(&short, name) / metric(&long, name);
+        assert!((0.9..1.1).contains(&ratio), "{name}: {} and {}", metric(&short, name), metric(&long, name));
+    }
+    assert!(metric(&short, "debt_s") > short["seconds"].as_f64().unwrap());
+    let changed = short["steadiness"]["changed_in_run"].as_array().unwrap();
+    assert!(changed.iter().any(|change| change["series"] == "debt_bytes"), "{changed:?}");
+}
+
+#[test]
+fn work_that_the_background_has_time_for_costs_bytes_and_no_time() {
+    // MariaDB's cleaner writes nothing when nobody else does, so pages that got dirty are never paid.
+    let options = json!({"innodb_buffer_pool_size": 1 << 20, "innodb_redo_log_capacity": 1 << 20,
+        "innodb_server": "mysql"});
+    let report = run("btree", &options, &ycsb("A"), &Asked { warmup: 2_000, measured: 6_000 });
+    let written = report["bytes"].as_object().unwrap().values().map(|one| one["written_bytes"].as_f64().unwrap());
+    let kb_per_op = written.sum::<f64>() / 1024.0 / 6_000.0;
+    assert_eq!(metric(&report, "debt_s"), 0.0);
+    assert!((metric(&report, "ops_per_s") / seen(&report) - 1.0).abs() < 1e-9);
+    assert!(report["debt"]["written_bytes"].as_u64().unwrap() > 0);
+    assert!(metric(&report, "write_kb_per_op") > kb_per_op);
+}
+
+#[test]
+fn a_phase_with_cycles_of_level_0_ends_with_one() {
+    let updates = |measured| run("lsm", &lsm(4, 20, 36), &ycsb("B"), &Asked { warmup: 10_000, measured });
+    let (one, other) = (updates(23_000), updates(26_000));
+    assert_eq!(one["operations"], other["operations"]);
+    assert_eq!(one["metrics"], other["metrics"]);
+    assert_eq!(one["engine_details"]["level0_files"], 0.0);
+}
+
+#[test]
+fn a_phase_without_writes_has_no_debt_and_no_cycles() {
+    for engine in ["lsm", "btree"] {
+        let report = run(engine, &json!({}), &ycsb("C"), &Asked { warmup: 2_000, measured: 6_000 });
+        assert_eq!((&report["operations"], metric(&report, "debt_s")), (&json!(6_000), 0.0), "{engine}");
+        assert_eq!(report["debt"]["written_bytes"], 0, "{engine}");
+    }
+}
