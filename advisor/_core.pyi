@@ -23,6 +23,13 @@ def workload_kinds() -> list[dict[str, Any]]:
 def work_kinds() -> list[dict[str, Any]]:
     """Every kind of CPU work: name, and the nanoseconds of a unit where a machine does not say."""
 
+def keep_loads(limit_bytes: int) -> None:
+    """Keeps so many bytes of loads for later runs of this process; 0 keeps none."""
+
+def kept_loads() -> dict[str, int]:
+    """`loads` that are kept, their `bytes`, the `limit_bytes`, and how many runs found theirs
+    (`hits`) or loaded (`misses`)."""
+
 @final
 class Run:
     """One run of a workload on an engine, described by a spec."""

@@ -6,6 +6,7 @@ import errno
 import os
 import secrets
 import tempfile
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -44,7 +45,19 @@ def write_text(path: Path | str, text: str, force: bool) -> None:
     try:
         target = _resolved(Path(path))
         target.parent.mkdir(parents=True, exist_ok=True)
-        _replace(target, text.encode("utf-8", "surrogateescape"))
+        _replace(target, _writing(text.encode("utf-8", "surrogateescape")))
+    except (OSError, ValueError) as error:
+        raise _failure(path, error) from error
+
+
+def write_by(path: Path | str, write: Callable[[Path], None], force: bool) -> None:
+    """Has `write` make a file beside `path`, and moves it there. Raises as `write_text` does, and
+    what `write` raises."""
+    check_target(path, force)
+    try:
+        target = _resolved(Path(path))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _replace(target, write)
     except (OSError, ValueError) as error:
         raise _failure(path, error) from error
 
@@ -53,7 +66,7 @@ def write_bytes(path: Path, content: bytes) -> None:
     """Writes a file of this program's own, over what may be there. Raises as `write_text` does."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        _replace(path, content)
+        _replace(path, _writing(content))
     except OSError as error:
         raise _failure(path, error) from error
 
@@ -80,12 +93,19 @@ def _beside(target: Path) -> Path:
     return target.with_name(f".{target.name}.{secrets.token_hex(4)}")
 
 
-def _replace(target: Path, content: bytes) -> None:
-    beside = _beside(target)
-    try:
+def _writing(content: bytes) -> Callable[[Path], None]:
+    def write(beside: Path) -> None:
         with beside.open("xb") as file:
             file.write(content)
-            file.flush()
+
+    return write
+
+
+def _replace(target: Path, write: Callable[[Path], None]) -> None:
+    beside = _beside(target)
+    try:
+        write(beside)
+        with beside.open("rb") as file:
             os.fsync(file.fileno())
         if target.exists():
             beside.chmod(target.stat().st_mode & 0o777)

@@ -8,6 +8,7 @@ the trial that failed by it.
 
 from __future__ import annotations
 
+import math
 import platform
 import time
 from collections.abc import Callable, Mapping
@@ -18,13 +19,15 @@ from pathlib import Path
 from typing import Any
 
 from advisor import core as bridge
-from advisor import knobs, memory, scratch
-from advisor.core import Core, DiskFull
+from advisor import engines, knobs, memory, scratch
+from advisor.core import Cancelled, Core, DiskFull
 from advisor.errors import InputError, WorkError
+from advisor.goal import percentiles
 from advisor.knobs import Engine, Settings
+from advisor.loading import loaded_before
 from advisor.memory_need import needed_parts, shortage
 from advisor.profile import Profile
-from advisor.real import ProcessCore, RealEngine, check_disk, direct_io, real_spec
+from advisor.real import ProcessCore, RealEngine, check_disk, real_spec
 from advisor.scale import (
     MIB,
     FullRun,
@@ -36,8 +39,8 @@ from advisor.scale import (
     scaled_run,
 )
 from advisor.spec import Interval, Length, Report
-from advisor.steadiness import unsteady_notes
-from advisor.trial import THIS_MACHINE, Clock, Role, Trial
+from advisor.steadiness import debt_notes, unsteady_notes
+from advisor.trial import THIS_MACHINE, Clock, Problem, Role, Trial
 
 MOST_WARMUP = 2.0
 """A run that is not steady by then is measured all the same: warm-up / measured phase, in seconds
@@ -80,6 +83,11 @@ class Setup:
     """The compiled core if absent; under the real clock every run of it has its own process."""
     real: RealEngine | None = None
     """What runs under the real clock."""
+    times: float = 1.0
+    """How many times longer than `seconds` and the operations of a simulated run it lasts."""
+    to_the_end: bool = False
+    """Whether a simulated run lasts for all of its seconds however many operations these hold, as
+    under any other clock: what is compared with such a run is as long as it."""
     direct_io: bool = False
     """Whether files pass the page cache by, whatever the settings say: what keeps the memory of a
     larger machine out of a run, and is no part of what is tried."""
@@ -94,6 +102,18 @@ def choose_scale(profile: Profile, clock: Clock = "measured") -> Scale:
         profile.data_bytes,
         {engine: knobs.defaults(engine) for engine in profile.engines},
         profile.workload.unit_bytes,
+    )
+
+
+def problem_of(profile: Profile) -> Problem:
+    """What settings are tried on, as a trial keeps it."""
+    workload = profile.workload
+    usual = {name: option.default for name, option in workload.info.parameters.items()}
+    return Problem(
+        {"kind": workload.kind, **usual, **workload.parameters},
+        profile.data_bytes,
+        profile.memory_bytes,
+        profile.clients,
     )
 
 
@@ -124,8 +144,10 @@ def evaluate(
     role: Role = "run",
     on_interval: Callable[[Interval], None] | None = None,
     cancelled: Callable[[], bool] | None = None,
+    most_wall_seconds: float | None = None,
 ) -> Trial:
-    """Tries settings once. Absent knobs take their defaults.
+    """Tries settings once. Absent knobs take their defaults. A run that takes longer than
+    `most_wall_seconds` of this machine's time is given up, and has failed.
 
     Raises `InputError` for settings that the engine does not accept or a folder that cannot be
     used, `Refused` for what the core does not accept, `DiskFull`, and `Cancelled`.
@@ -140,7 +162,7 @@ def evaluate(
         outcome="finished",
         seed=seed,
         clock=setup.clock,
-        seconds=setup.seconds,
+        seconds=setup.seconds * setup.times,
         scale=setup.scale.factor,
         budget_bytes=need,
         workload=setup.profile.workload.kind,
@@ -148,11 +170,30 @@ def evaluate(
         core_version=core.VERSION,
         host=platform.node(),
         hardware=setup.profile.hardware.name if setup.clock == "simulated" else THIS_MACHINE,
+        problem=problem_of(setup.profile),
     )
     if need > setup.profile.memory_bytes:
         error = shortage(setup.profile, engine, complete)
         return replace(trial, outcome="rejected", error=error)
-    return _run(trial, setup, core, on_interval, cancelled)
+    patience = _Patience(most_wall_seconds, cancelled)
+    return _run(trial, setup, core, on_interval, patience)
+
+
+class _Patience:
+    """Ends a run that its caller cancels, or that takes too long."""
+
+    def __init__(self, most_seconds: float | None, cancelled: Callable[[], bool] | None) -> None:
+        self.most_seconds = math.inf if most_seconds is None else most_seconds
+        self.is_lost = False
+        self._cancelled = cancelled or (lambda: False)
+        self._began = time.monotonic()
+
+    def is_over(self) -> bool:
+        """Whether the run shall end."""
+        if self._cancelled():
+            return True
+        self.is_lost = time.monotonic() - self._began > self.most_seconds
+        return self.is_lost
 
 
 def _core_of(clock: Clock) -> Core:
@@ -166,7 +207,7 @@ def _run(
     setup: Setup,
     core: Core,
     on_interval: Callable[[Interval], None] | None,
-    cancelled: Callable[[], bool] | None,
+    patience: _Patience,
 ) -> Trial:
     began = time.monotonic()
     with _scratch(setup) as directory:
@@ -174,10 +215,19 @@ def _run(
         trial = replace(trial, notes=scaled.notes)
         try:
             report = bridge.run(
-                scaled.spec, on_interval=on_interval, cancelled=cancelled, core=core
+                scaled.spec, on_interval=on_interval, cancelled=patience.is_over, core=core
             )
         except DiskFull:
             raise
+        except Cancelled:
+            if not patience.is_lost:
+                raise
+            return replace(
+                trial,
+                outcome="failed",
+                error=f"given up after {patience.most_seconds:.0f} s of this machine's time",
+                wall_seconds=time.monotonic() - began,
+            )
         except InputError as refusal:
             raise Refused(refusal, trial) from refusal
         except WorkError as error:
@@ -193,7 +243,9 @@ def _run(
         metrics = carry_back(setup.profile.hardware, metrics, small)
     # What a product did is told as it was.
     told_at = Scale(1.0) if setup.clock == "real" else setup.scale
-    return _measured(trial, report, metrics, told_at, time.monotonic() - began)
+    by_operation = _rows(report.get("by_operation", {}))
+    metrics |= percentiles(setup.profile.goal.metrics, by_operation)
+    return _measured(trial, report, metrics, by_operation, told_at, time.monotonic() - began)
 
 
 def _scaled(trial: Trial, setup: Setup, directory: Path | None) -> ScaledRun:
@@ -205,24 +257,31 @@ def _scaled(trial: Trial, setup: Setup, directory: Path | None) -> ScaledRun:
         "interval_ms": INTERVAL_MS,
     }
     clock: Simulated | Path
+    load = None
     if directory is None:
         assert trial.budget_bytes is not None
+        load = loaded_before(profile, trial.engine, trial.settings)
         # What the settings leave of the memory holds pages of files, as in a container it would.
         clock = Simulated(profile.hardware, profile.memory_bytes - trial.budget_bytes)
-        length["operations"] = SIMULATED_OPERATIONS
-        length["warmup"]["most_operations"] = int(SIMULATED_OPERATIONS * MOST_WARMUP)
+        if not setup.to_the_end:
+            length["operations"] = int(SIMULATED_OPERATIONS * setup.times)
+            length["warmup"]["most_operations"] = int(length["operations"] * MOST_WARMUP)
+            length["seconds"] = max(trial.seconds, _paced_seconds(profile, length["operations"]))
+            length["warmup"]["most_seconds"] = length["seconds"] * MOST_WARMUP
     else:
         clock = directory
+    past = engines.of(trial.engine).direct_io
     scaled = scaled_run(
         FullRun(
             engine=trial.engine,
-            settings={**trial.settings, **(direct_io(trial.engine) if setup.direct_io else {})},
+            settings={**trial.settings, **(past if setup.direct_io else {})},
             workload=InBytes(profile.workload, profile.data_bytes),
             clients=profile.clients,
             seed=trial.seed,
             clock=clock,
             length=length,
             load_batch_rows=SCALED_LOAD_BATCH_ROWS if scale.factor < 1 else None,
+            load=load,
         ),
         scale,
     )
@@ -233,6 +292,14 @@ def _scaled(trial: Trial, setup: Setup, directory: Path | None) -> ScaledRun:
         return ScaledRun(spec, (*scaled.notes, *notes))
     scaled.spec["memory_limit"] = _memory_limit(trial, setup, scaled.spec["options"])
     return scaled
+
+
+def _paced_seconds(profile: Profile, operations: int) -> float:
+    """How long so many operations take a workload that is held to a rate, 0 for one that is not.
+    Virtual time in which little happens costs little, and level 0 of an LSM that is written at a
+    slow pace takes seconds to fill once."""
+    rate = float(profile.workload.parameters.get("requests_per_second", 0))
+    return operations / rate if rate else 0.0
 
 
 def _memory_limit(trial: Trial, setup: Setup, options: Settings) -> int:
@@ -260,19 +327,24 @@ def _scratch(setup: Setup) -> AbstractContextManager[Path | None]:
 
 
 def _measured(
-    trial: Trial, report: Report, metrics: Mapping[str, float], scale: Scale, wall_seconds: float
+    trial: Trial,
+    report: Report,
+    metrics: Mapping[str, float],
+    by_operation: Mapping[str, Mapping[str, float]],
+    scale: Scale,
+    wall_seconds: float,
 ) -> Trial:
     product = report.get("product")
     return replace(
         trial,
         product=f"{product['name']} {product['version']}" if product else "",
         metrics=scale.carry_back(metrics),
-        by_operation=_rows(report.get("by_operation", {})),
+        by_operation=by_operation,
         by_statement=_rows(report.get("statements", {})),
         bytes_by_purpose=_rows(report.get("bytes", {})),
         intervals=tuple(_interval(row, scale) for row in report.get("intervals", ())),
         steady=report.get("steady"),
-        notes=trial.notes + tuple(unsteady_notes(report)),
+        notes=(*trial.notes, *unsteady_notes(report), *debt_notes(report)),
         wall_seconds=wall_seconds,
     )
 

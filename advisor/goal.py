@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -62,12 +62,16 @@ METRICS: Mapping[str, Metric] = {
             "Part of the filter checks for absent keys that answer maybe.",
         ),
         Metric("stall_s", "s", "lower", "Seconds that writers waited for background work."),
+        Metric("debt_s", "s", "lower", "Seconds that work left to the background adds."),
         Metric("disk_bytes", "bytes", "lower", "Bytes on disk."),
         Metric("memory_bytes", "bytes", "lower", "Memory of the engine, by its own count."),
         Metric("process_memory_bytes", "bytes", "lower", "Of a real engine: what its process has."),
     )
 }
 
+
+PERCENTILES = ("p50_us", "p95_us", "p99_us", "p999_us", "max_us")
+"""What a report tells of each kind of operation, too: `p99_us[get_node]`."""
 
 FLASH_METRICS = (
     "device_bytes",
@@ -78,6 +82,43 @@ FLASH_METRICS = (
     "drive_years",
 )
 """What a simulated flash device tells of the measured phase; absent elsewhere."""
+
+_OF_OPERATION = re.compile(rf"({'|'.join(PERCENTILES)})\[(\w+)\]")
+
+
+def of_operation(name: str) -> tuple[str, str] | None:
+    """The percentile and the operation that `p99_us[get_node]` names; None for any other metric."""
+    match = _OF_OPERATION.fullmatch(name)
+    return (match[1], match[2]) if match else None
+
+
+def find_metric(name: str) -> Metric | None:
+    """The metric of a name, be it of all operations or of one; None if there is none."""
+    if (part := of_operation(name)) is None:
+        return METRICS.get(name)
+    of_all = METRICS[part[0]]
+    text = f"{of_all.text.removesuffix('.')}, of {part[1]} alone."
+    return Metric(name, of_all.unit, of_all.better, text)
+
+
+def described(name: str) -> Metric:
+    """The metric of a name that a goal or a report has. Raises `KeyError` for any other."""
+    if (found := find_metric(name)) is None:
+        raise KeyError(name)
+    return found
+
+
+def percentiles(
+    names: Iterable[str], by_operation: Mapping[str, Mapping[str, float]]
+) -> dict[str, float]:
+    """Those of the names that are of one operation, from a report's latencies by operation. What
+    did not occur in the run is absent."""
+    parts = {name: part for name in names if (part := of_operation(name))}
+    return {
+        name: by_operation[operation][metric]
+        for name, (metric, operation) in parts.items()
+        if metric in by_operation.get(operation, {})
+    }
 
 
 @dataclass(frozen=True)
@@ -91,7 +132,7 @@ class Limit:
 
     @property
     def sign(self) -> str:
-        return "<=" if METRICS[self.metric].better == "lower" else ">="
+        return "<=" if described(self.metric).better == "lower" else ">="
 
     def kept(self, metrics: Mapping[str, float]) -> bool:
         """Whether the metric was measured and keeps the bound."""
@@ -108,19 +149,43 @@ class Limit:
 
 @dataclass(frozen=True)
 class Goal:
-    """One metric to maximize or minimize, and bounds on others."""
+    """One metric to maximize or minimize, or several, and bounds on others."""
 
     metric: str
+    """The first objective."""
     limits: tuple[Limit, ...] = ()
+    others: tuple[str, ...] = ()
+    """Further objectives."""
+
+    @property
+    def objectives(self) -> tuple[str, ...]:
+        """All metrics to maximize or minimize."""
+        return (self.metric, *self.others)
+
+    def point(self, metrics: Mapping[str, float]) -> tuple[float, ...]:
+        """The objectives of a run that measured them all, each so that higher is better."""
+        return tuple(
+            metrics[name] if described(name).better == "higher" else -metrics[name]
+            for name in self.objectives
+        )
+
+    def is_measured(self, metrics: Mapping[str, float]) -> bool:
+        """Whether a run measured all objectives."""
+        return all(name in metrics for name in self.objectives)
 
     @property
     def direction(self) -> Direction:
-        return METRICS[self.metric].direction
+        return described(self.metric).direction
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """What it speaks of: its metric, and those of its bounds."""
-        return tuple(dict.fromkeys((self.metric, *(limit.metric for limit in self.limits))))
+        """What it speaks of: its objectives, and the metrics of its bounds."""
+        return tuple(dict.fromkeys((*self.objectives, *(limit.metric for limit in self.limits))))
+
+    @property
+    def operations(self) -> frozenset[str]:
+        """The kinds of operations that it speaks of by themselves."""
+        return frozenset(part[1] for name in self.metrics if (part := of_operation(name)))
 
     def kept(self, metrics: Mapping[str, float]) -> bool:
         """Whether every bound is kept."""
@@ -131,34 +196,63 @@ class Goal:
         return tuple(limit for limit in self.limits if not limit.kept(metrics))
 
     def __str__(self) -> str:
-        text = f"{self.direction} {self.metric}"
+        text = ", ".join(f"{described(name).direction} {name}" for name in self.objectives)
         return f"{text} subject to {', '.join(map(str, self.limits))}" if self.limits else text
 
 
-_GOAL = re.compile(r"(?P<verb>\S+)\s+(?P<metric>\S+)(?:\s+subject\s+to\s+(?P<limits>.+))?", re.I)
-_LIMIT = re.compile(r"(?P<metric>\w+)\s*(?P<sign><=|>=|<|>|=)\s*(?P<value>\S+(?:\s\w+)?)")
+def refuse_several(goal: Goal, source: str, where: str | None = None) -> None:
+    """Raises `InputError` for a goal of several objectives, where settings are ranked by one
+    number."""
+    if goal.others:
+        raise InputError(source, where, f"several objectives, {goal}", "a goal with one objective")
+
+
+_GOAL = re.compile(r"(?P<objectives>.+?)(?:\s+subject\s+to\s+(?P<limits>.+))?", re.I)
+_OBJECTIVE = re.compile(r"(?P<verb>\S+)\s+(?P<metric>\S+)")
+_AND = re.compile(r",|\band\b")
+_LIMIT = re.compile(
+    r"(?P<metric>\w+(?:\[\w+\])?)\s*(?P<sign><=|>=|<|>|=)\s*(?P<value>\S+(?:\s\w+)?)"
+)
 _DURATION = re.compile(r"([0-9.]{1,20})\s*(us|ms|s)")
 _EXAMPLE = "such as: maximize ops_per_s subject to p99_us <= 5000, space_amp <= 2"
 
 
 def parse_goal(text: str, source: str = "goal", where: str | None = None) -> Goal:
-    """Reads `maximize ops_per_s subject to p99_us <= 5000, space_amp <= 2`. Raises `InputError`.
+    """Reads `maximize ops_per_s subject to p99_us <= 5000, space_amp <= 2`, or several objectives:
+    `maximize ops_per_s, minimize write_kb_per_op`. Raises `InputError`.
 
-    Values of `*_bytes` may be sizes (`4GiB`), those of `*_us` durations (`5ms`).
+    Values of `*_bytes` may be sizes (`4GiB`), those of `*_us` durations (`5ms`). A percentile may
+    be that of one operation (`p99_us[get_node]`); which there are is the workload's to say.
     """
     match = _GOAL.fullmatch(text.strip())
+    told = [part.strip() for part in _AND.split(match["objectives"])] if match else [""]
+    objectives = [_objective(part, text, source, where) for part in told]
+    if len(set(objectives)) < len(objectives):
+        raise InputError(source, where, repr(text), "each objective once")
+    limits = _AND.split(match["limits"]) if match and match["limits"] else []
+    return Goal(
+        objectives[0],
+        tuple(_limit(part.strip(), source, where) for part in limits),
+        tuple(objectives[1:]),
+    )
+
+
+def _objective(part: str, text: str, source: str, where: str | None) -> str:
+    match = _OBJECTIVE.fullmatch(part)
     if match is None:
         raise InputError(source, where, repr(text), _EXAMPLE)
     metric = _metric(match["metric"], source, where)
     if match["verb"].lower() != metric.direction:
         raise InputError(source, where, repr(match["verb"]), f"{metric.direction} {metric.name}")
-    parts = re.split(r",|\band\b", match["limits"]) if match["limits"] else []
-    return Goal(metric.name, tuple(_limit(part.strip(), source, where) for part in parts))
+    return metric.name
 
 
 def _metric(name: str, source: str, where: str | None) -> Metric:
-    if name in METRICS:
-        return METRICS[name]
+    if (found := find_metric(name)) is not None:
+        return found
+    if "[" in name:
+        accepted = f"{', '.join(PERCENTILES)} of one operation, such as p99_us[get_node]"
+        raise InputError(source, where, f"the metric {name!r}", accepted)
     near = difflib.get_close_matches(name, METRICS, n=3)
     raise InputError(source, where, f"the metric {name!r}", ", ".join(near or METRICS))
 

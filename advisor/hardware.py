@@ -34,11 +34,14 @@ Call = Literal[
     "commit",
     "memtable_switch",
     "merged_entry",
+    "block_fetch",
+    "snapped_byte",
+    "unsnapped_byte",
     "zipped_byte",
     "unzipped_byte",
 ]
-"""Pieces of CPU work that are calls of a product; a statement, where machines do not say what it
-takes on all servers."""
+"""Pieces of CPU work that are calls of a product; of a statement, what the engine takes beyond the
+part of all servers, which machines say in `work_ns`."""
 
 Work = Literal[
     "call",
@@ -67,6 +70,7 @@ Work = Literal[
     "tree_transaction",
     "tree_change",
     "storage_call",
+    "storage_wait",
     "storage_write",
     "storage_sync",
     "storage_read_byte",
@@ -120,6 +124,9 @@ class Flash(_Device):
     channels: Count
     """Pages read or programmed at once: random reads per second = channels / read latency."""
     read_latency_us: Positive
+    read_us_in_flight: tuple[tuple[Positive, Positive], ...] = ()
+    """How long reads of 4 KiB were seen to take by how many were in flight, pairs of both, growing;
+    empty for a drive of which only the channels hold reads back."""
     program_us: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
     """Programming a page, during which its die serves no read; 0 for dies that interrupt it."""
     write_latency_us: Positive
@@ -243,6 +250,12 @@ class Hardware(Table):
         if self.figures_version != FIGURES_VERSION:
             return "this machine, calibrated by another version of this program"
         return ""
+
+    @property
+    def is_known(self) -> bool:
+        """Whether a simulation knows all of the machine: any other than this one, and this one once
+        its drive and the calls of a product were measured here."""
+        return not self.detect or bool(not self.unfit and self.drive and self.calls)
 
     @property
     def products(self) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, Literal
@@ -193,6 +193,12 @@ def parse_value(knob: Knob, text: str, source: str = "value") -> Setting:
     if normal is None:
         raise InputError(source, knob.name, repr(text), knob.accepted)
     return normal
+
+
+def durability_knobs(engines: Iterable[Engine]) -> tuple[str, ...]:
+    """The knobs that a search leaves alone unless the user opens them."""
+    known = (knob for engine in engines for knob in catalogue(engine).values())
+    return tuple(knob.name for knob in known if knob.durability)
 
 
 def searchable(

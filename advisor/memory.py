@@ -12,7 +12,7 @@ from advisor import engines
 from advisor.engines import Engine
 from advisor.engines.description import Load
 from advisor.engines.description import Part as Part
-from advisor.knobs import catalogue, check, defaults
+from advisor.knobs import Settings, catalogue, check, defaults
 
 MIB = 1 << 20
 
@@ -32,7 +32,12 @@ def memory_parts(
     `data_bytes` is the uncompressed data.
     """
     complete = defaults(engine) | check(engine, settings)
-    parts = engines.of(engine).memory_parts(complete, Load(clients, data_bytes, keys))
+    return accepted_parts(engine, complete, Load(clients, data_bytes, keys))
+
+
+def accepted_parts(engine: Engine, complete: Settings, load: Load) -> list[Part]:
+    """The same for settings that are complete and known to be accepted, in a tenth of the time."""
+    parts = engines.of(engine).memory_parts(complete, load)
     reserve = sum(part.bytes for part in parts) * RESERVE_SHARE
     return [*parts, Part(RESERVE, (), int(reserve))]
 

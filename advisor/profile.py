@@ -72,6 +72,11 @@ class Profile(Table):
     hardware: Hardware
     goal: Annotated[Goal, PlainSerializer(str)] = Goal("ops_per_s")
     engines: Annotated[tuple[Engine, ...], BeforeValidator(_engines)] = ENGINES
+    direct_io: bool | None = None
+    """Whether simulated studies open files past the operating system's page cache. Absent: on this
+    machine, where its memory is more than the profile's: nothing else would hold the page cache to
+    the profile's memory here. On other machines the profile's memory holds the page cache too, as a
+    container's does."""
 
     @model_validator(mode="before")
     @classmethod
@@ -79,6 +84,14 @@ class Profile(Table):
         if isinstance(data, dict) and "clients" not in data and "workload" in data:
             return {"clients": Workload.model_validate(data["workload"]).clients} | data
         return data
+
+    @model_validator(mode="after")
+    def _operations(self) -> Profile:
+        known = self.workload.operations
+        for operation in sorted(self.goal.operations.difference(known)):
+            found = f"a goal for the operation {operation!r}"
+            raise refused(found, f"one that {self.workload.kind} makes: {', '.join(known)}")
+        return self
 
     @field_validator("goal", mode="before")
     @classmethod
@@ -102,6 +115,13 @@ class Profile(Table):
         except InputError as error:
             raise refused(error.found, error.accepted) from error
         return hardware_from(path)  # what is wrong there is said of that file
+
+    @property
+    def passes_page_cache(self) -> bool:
+        """`direct_io`, or what stands for it where it is absent."""
+        if self.direct_io is not None:
+            return self.direct_io
+        return self.hardware.detect and self.memory_bytes < self.hardware.memory_bytes
 
     @property
     def units(self) -> int:

@@ -9,19 +9,28 @@ from itertools import pairwise
 from pathlib import Path
 
 from advisor import atomic, dialects, knobs
-from advisor.goal import FLASH_METRICS, METRICS
+from advisor.analytic import LEAST_TRIALS, FirstTier
+from advisor.goal import FLASH_METRICS, described
 from advisor.knobs import Engine, Setting
 from advisor.published import shipped_summary
 from advisor.recommend import (
     COMPARED_METRICS,
+    ENDURANCE_TITLES,
     Column,
+    Endurance,
     Recommendation,
     about_engine,
+    about_front,
+    about_member,
+    about_rebuilds,
     about_settings,
     tried,
     warning,
+    wear_cells,
     wording,
 )
+from advisor.robust import Robustness, cell, sentences, worst_cell
+from advisor.robust import head as about_cells
 from advisor.sizes import format_factor, format_size
 from advisor.steadiness import NOT_YET
 from advisor.trial import Trial
@@ -47,24 +56,36 @@ def write(
     path: Path | str,
     *,
     verified: Verification | None = None,
+    robust: Robustness | None = None,
+    wear: Endurance | None = None,
     force: bool = False,
 ) -> None:
-    """Writes the report, with what a real engine said of it. Raises `InputError` for an existing
-    file without `force`, or a path that cannot be written."""
-    atomic.write_text(path, markdown(recommendation, verified), force)
+    """Writes the report, with what a real engine and the neighbours said of it, and what it does to
+    the drive. Raises `InputError` for an existing file without `force`, or a path that cannot be
+    written."""
+    atomic.write_text(path, markdown(recommendation, verified, robust, wear), force)
 
 
-def markdown(recommendation: Recommendation, verified: Verification | None = None) -> str:
+def markdown(
+    recommendation: Recommendation,
+    verified: Verification | None = None,
+    robust: Robustness | None = None,
+    wear: Endurance | None = None,
+) -> str:
     """The report as text."""
     sections = (
         _answer(recommendation),
         _question(recommendation),
         _method(recommendation),
         _comparison(recommendation),
+        _front(recommendation),
         _verified(recommendation, verified),
+        _robust(recommendation, robust),
+        _wear(wear),
         _changes(recommendation),
         _memory(recommendation),
         _dropped(recommendation),
+        _rebuilds(recommendation),
         _apply(recommendation),
         _limits(recommendation),
         _agreement(recommendation),
@@ -78,12 +99,17 @@ def markdown(recommendation: Recommendation, verified: Verification | None = Non
 
 def is_report_of(study: str, path: Path) -> bool:
     """Whether a file is a report of the study of this name."""
-    title = _title(study) + "\n"
+    return begins_with(path, _title(study))
+
+
+def begins_with(path: Path, line: str) -> bool:
+    """Whether this is the first line of a file."""
+    line += "\n"
     try:
         if not path.is_file():
             return False
         with path.open(encoding="utf-8", errors="replace") as file:
-            return file.readline(len(title)) == title
+            return file.readline(len(line)) == line
     except OSError:
         return False
 
@@ -125,7 +151,8 @@ def _question(r: Recommendation) -> str:
             f"{format_size(profile.data_bytes)}, {profile.units:,} {workload.info.sized_by}",
         ),
         ("Memory", format_size(profile.memory_bytes)),
-        ("Goal", str(r.goal)),
+        ("Goal", str(profile.goal)),
+        *([("Judged by", str(r.goal))] if r.front is not None else []),
         (
             "Machine",
             f"{machine.name}: {machine.cpu_cores} cores, {format_size(machine.memory_bytes)}",
@@ -148,25 +175,76 @@ def _method(r: Recommendation) -> str:
             "Noise of one run",
             f"±{wording.percent(r.noise.relative_sd)} (one standard deviation, {basis})",
         ),
+        *_first_tier(r),
         ("Host", ", ".join(hosts) or "unknown"),
         ("Core", ", ".join(versions) or "unknown"),
     ]
     return "## How it was measured\n\n" + _table(("", ""), rows)
 
 
+def _first_tier(r: Recommendation) -> list[tuple[str, str]]:
+    """How far the closed forms are off in the trials that they were asked after."""
+    smallest = min((trial.scale for trial in r.trials), default=0.0)
+    looks = [trial for trial in r.trials if trial.scale == smallest]
+    rows = []
+    for engine in dict.fromkeys(trial.engine for trial in looks):
+        tier = FirstTier.of(r.profile, engine)
+        error = tier.error(looks) if tier is not None else None
+        if error is None or error.trials < LEAST_TRIALS:
+            continue
+        said = (
+            f"{r.goal.metric} of a trial from the others: off by {wording.percent(error.median)} "
+            f"in the median, {wording.percent(error.worst)} at worst"
+        )
+        if not error.is_telling:
+            said += ", hardly better than their mean"
+        proposed = sum(trial.role == "analytic" and trial.engine == engine for trial in looks)
+        rows.append((f"Closed forms, {engine}", f"{said}; {_counted(proposed, 'proposal')} tried"))
+    return rows
+
+
 def _comparison(r: Recommendation) -> str:
     head = ("", *(f"{column.title} ({_counted(column.runs, 'run')})" for column in r.columns))
     rows = [
-        (f"{name} ({METRICS[name].unit})", *(_value(column, name) for column in r.columns))
+        (f"{name} ({described(name).unit})", *(_value(column, name) for column in r.columns))
         for name in dict.fromkeys((*r.goal.metrics, *COMPARED_METRICS, *FLASH_METRICS))
         if any(name in column.metrics for column in r.columns)
     ]
     sparks = [(column.title, _spark(r.trials, column)) for column in r.columns]
     drawn = "\n".join(f"    {title:<12}{spark}" for title, spark in sparks if spark)
-    text = f"## {r.columns[0].title.capitalize()} against recommended\n\n{_table(head, rows)}"
+    text = f"## Recommended beside the others\n\n{_table(head, rows)}"
     text += "\n\nMedians; in brackets the lowest and highest run."
     return (
         f"{text}\n\nOperations per second over the last run of each:\n\n{drawn}" if drawn else text
+    )
+
+
+def _front(r: Recommendation) -> str:
+    if r.front is None:
+        return ""
+    text = f"## The front\n\n{about_front(r)}."
+    if not r.front.members:
+        return text
+    objectives = r.front.goal.objectives
+    rows = [
+        (
+            str(one.number),
+            one.engine,
+            *(wording.metric(name, one.metrics[name]) for name in objectives),
+            str(len(one.candidate.judged)),
+            about_member(r, one),
+        )
+        for one in r.front.members
+    ]
+    names = (f"{name} ({described(name).unit})" for name in objectives)
+    noise = "; ".join(
+        f"{name} ±{wording.percent(found.relative_sd)}" for name, found in r.front.noises.items()
+    )
+    command = _export(r, ["--front", str(r.front.members[-1].number)])
+    return (
+        f"{text}\n\n{_table(('number', 'engine', *names, 'runs', ''), rows)}\n\n"
+        f"Medians. Noise of one run (one standard deviation): {noise}.\n\n"
+        f"`{command}` writes the file of a member by its number."
     )
 
 
@@ -185,7 +263,7 @@ def _verified(r: Recommendation, found: Verification | None) -> str:
             cells.append(_with_interval(one.differences.get(metric)))
             cells.append("-" if predicted is None else f"{predicted:.2f}x")
         if value is not None:
-            rows.append((f"{metric} ({METRICS[metric].unit})", *cells))
+            rows.append((f"{metric} ({described(metric).unit})", *cells))
     verdicts = "\n".join(
         f"- {_cell(one.contender.name)}: {_cell(found.verdict(one))}" for one in others
     )
@@ -213,6 +291,32 @@ def _with_interval(found: Difference | None) -> str:
         return "-"
     interval = f" [{found.low:.2f} to {found.high:.2f}]" if found.pairs > 1 else ""
     return f"{found.ratio:.2f}x{interval}"
+
+
+def _robust(r: Recommendation, found: Robustness | None) -> str:
+    if found is None:
+        return ""
+    titles = ("", *(point.name for point in found.points), "worst")
+    places = range(len(found.points))
+    rows = [
+        (one.contender.name, *(cell(found, one, at) for at in places), worst_cell(found, one))
+        for one in found.tried
+    ]
+    earlier = "" if found.is_about(r.settings) else " Of an earlier recommendation of this study."
+    told = "\n".join(f"- {_cell(sentence)}" for sentence in sentences(found))
+    about = f"{about_cells(found)}.{earlier}"
+    return f"## At its neighbours\n\n{about}\n\n{_table(titles, rows)}\n\n{told}"
+
+
+def _wear(found: Endurance | None) -> str:
+    if found is None:
+        return ""
+    head = "## Endurance of the drive\n\n"
+    if not found.rows:
+        return f"{head}Not told: {_cell(found.why_not)}."
+    titles = ("", "engine", *ENDURANCE_TITLES.values())
+    rows = [(one.title, one.engine, *wear_cells(one)) for one in found.rows]
+    return f"{head}{_table(titles, rows)}\n\nMedians, {found.how}."
 
 
 def _changes(r: Recommendation) -> str:
@@ -252,6 +356,16 @@ def _dropped(r: Recommendation) -> str:
     return f"## Tried and taken back\n\n{_table(('Knob', 'Tried', 'Stays', 'Why'), rows)}"
 
 
+def _rebuilds(r: Recommendation) -> str:
+    if not r.rebuilds:
+        return ""
+    told = "\n".join(f"- {_cell(sentence)}" for sentence in about_rebuilds(r))
+    return (
+        "## What a rebuild would buy\n\nThese stay as they are, since the data would have to be "
+        f"loaded again; `--rebuild` lets the search change them.\n\n{told}"
+    )
+
+
 def _apply(r: Recommendation) -> str:
     parts = ["## How to apply"]
     catalogue = knobs.catalogue(r.engine)
@@ -269,19 +383,25 @@ def _apply(r: Recommendation) -> str:
 
 def export_command(r: Recommendation, dialect: str) -> str:
     """What to type for the recommendation in a product's file."""
+    words = ["--to", dialect]
+    if r.as_measured and r.member is not None:
+        words += ["--front", str(r.member.number)]
+    return _export(r, [*words, "-o", f"{dialect}/{dialects.file_name(dialect)}"])
+
+
+def _export(r: Recommendation, words: Sequence[str]) -> str:
     study = f"--study={r.study}" if r.study.startswith("-") else r.study
-    words = ["tunebench", "export", study, "--to", dialect]
-    words += ["-o", f"{dialect}/{dialects.file_name(dialect)}"]
-    if r.results is not None:
-        words += ["--results", str(r.results)]
-    return shlex.join(words)
+    results = [] if r.results is None else ["--results", str(r.results)]
+    return shlex.join(["tunebench", "export", study, *words, *results])
 
 
 def _limits(r: Recommendation) -> str:
     notes = [
         *r.notes,
         "differences smaller than the noise are not differences; such changes went back",
-        "a line marked `rule` was not measured",
+        "a change stays where it was told from noise among as many comparisons as there were "
+        "changes (Holm)",
+        "a line marked `rule` was not measured by itself",
         "trials last seconds: what builds up over days, such as fragmentation, is not in them",
     ]
     if r.clock == "measured" and not r.profile.hardware.detect:
@@ -311,7 +431,7 @@ def _trials(r: Recommendation) -> str:
         (
             str(trial.number),
             trial.engine,
-            trial.role,
+            trial.why,
             *(wording.metric(n, trial.metrics[n]) if n in trial.metrics else "" for n in shown),
             trial.error or _differences(trial),
             _steady(trial),

@@ -70,6 +70,22 @@ class WarmupSpec(TypedDict, total=False):
     """Operations of all clients."""
 
 
+class LoadSpec(TypedDict):
+    """How the data is loaded where the run itself does not do it. The engine is loaded with these
+    options, settles and closes; then it opens with those of the run, on the same files and device,
+    with empty caches. The core keeps what a load left: runs whose engine, workload, clients, scale,
+    binary log, hardware and `load` are the same start from it, and report what they would have
+    reported after a load of their own."""
+
+    options: NotRequired[dict[str, Value]]
+    """Of the engine while it is loaded, those that differ from the defaults."""
+    page_cache_bytes: NotRequired[int]
+    """Memory of the page cache meanwhile; that of the hardware if absent."""
+    seed: NotRequired[int]
+    """Of the data, and of what all clients share; the run's if absent. That of the run is then
+    left with the draws of its clients."""
+
+
 class BinaryLogSpec(TypedDict):
     """A server's own log around the engine, in row format, by MySQL's settings."""
 
@@ -123,6 +139,8 @@ class Spec(Length):
     """Measured or real: whether the files stay; false if absent."""
     hardware: NotRequired[HardwareSpec]
     """Simulated: the machine."""
+    load: NotRequired[LoadSpec]
+    """Simulated: how the data was loaded; absent where this run loads it, with its own options."""
     memory_limit: NotRequired[int]
     """Bytes; the run fails if its engine grows past it."""
     binary_log: NotRequired[BinaryLogSpec]
@@ -180,10 +198,14 @@ class OperationLatencies(Latencies):
 
 
 class Metrics(Latencies, total=False):
-    """The numbers of the measured phase, arithmetic on its meters."""
+    """The numbers of the measured phase, arithmetic on its meters. Rates, bytes, reads and CPU time
+    hold what paying its debt took, where there is one; latencies and waits are those of the phase
+    itself."""
 
     ops_per_s: float
-    """Operations of all clients per second."""
+    """Operations of all clients per second of the phase and of `debt_s`."""
+    debt_s: float
+    """Simulated: seconds by which paying the phase's debt would have made it longer."""
     reads_per_op: float
     """Reads from storage: those of the device if simulated, the engine's calls if measured."""
     read_kb_per_op: float
@@ -256,6 +278,20 @@ class Background(TypedDict):
     """CPU time in microseconds."""
     work: dict[str, int]
     """Units by kind of work."""
+
+
+class Debt(TypedDict):
+    """What the measured phase left to the background: bytes that it has still to write to flush
+    memtables and merge files, or to write dirty pages."""
+
+    before_bytes: int
+    """Owed when the phase began."""
+    after_bytes: int
+    """Owed when it ended."""
+    seconds: float
+    """How long the background took for what the phase had added, the clients being stopped."""
+    written_bytes: int
+    """Bytes that it wrote for that."""
 
 
 class Load(TypedDict):
@@ -370,6 +406,9 @@ class Report(TypedDict):
     """Units of CPU work of clients and background jobs, by kind."""
     background: Background | None
     """What background jobs did of it; null if simulated, where nobody tells."""
+    debt: Debt | None
+    """What it left to the background, which paid it afterwards; null where that would take real
+    time, and if the spec has no `warmup`."""
     bytes: dict[str, PurposeCounts]
     """What storage was asked for in the measured phase, by purpose."""
     load: Load

@@ -1,4 +1,5 @@
-"""Why a run is not yet steady, in words: the core names the series that still changed."""
+"""What a run leaves open, in words: the series that still changed, as the core names them, and the
+work that it left undone."""
 
 from __future__ import annotations
 
@@ -7,6 +8,9 @@ from collections.abc import Iterator
 from advisor.spec import Report, SeriesChange
 
 NOT_YET = "not yet steady"
+
+WORTH_TELLING = 0.01
+"""Charges for what was left undone below this part of the measured phase are not told."""
 
 
 def unsteady_notes(report: Report) -> Iterator[str]:
@@ -18,6 +22,13 @@ def unsteady_notes(report: Report) -> Iterator[str]:
         yield f"{NOT_YET} when the warm-up's budget ended: {_changes(seen['changed_in_warmup'])}"
     if seen["changed_in_run"] != []:
         yield f"{NOT_YET} while it was measured: {_changes(seen['changed_in_run'])}"
+
+
+def debt_notes(report: Report) -> Iterator[str]:
+    """What a run is charged for work that it left to the background, if that is worth telling."""
+    charged, seconds = report["metrics"].get("debt_s"), report.get("seconds")
+    if charged and seconds and charged > WORTH_TELLING * seconds:
+        yield f"left work undone that would take {charged:.2g} s beside its {seconds:.2g} s"
 
 
 def _changes(changes: list[SeriesChange] | None) -> str:

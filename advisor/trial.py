@@ -25,10 +25,41 @@ Outcome = Literal["finished", "failed", "rejected"]
 """`failed`: the run ended with an error. `rejected`: the settings do not fit the memory; nothing
 was run."""
 
-Role = Literal["run", "default", "current", "rule", "search", "repeat", "ablation", "verify"]
-"""Why a trial was made: a single run, the engine's defaults, the user's settings, a rule of thumb,
-a proposal of the sampler, a second look at settings already tried, the reversal of a change, or a
-run of a verification."""
+Role = Literal[
+    "run",
+    "default",
+    "current",
+    "earlier",
+    "rule",
+    "analytic",
+    "search",
+    "repeat",
+    "ablation",
+    "final",
+    "verify",
+    "sweep",
+    "robust",
+]
+"""Why a trial was made: a single run, the engine's defaults, the user's settings, what an earlier
+study found best, a rule of thumb, a proposal of the closed forms, one of the sampler, a second look
+at settings already tried, what single changes buy, the answer beside what it is compared with, a
+run of a verification, one at a step of a sweep, or one at a neighbour of what was asked."""
+
+AGAIN: tuple[Role, ...] = ("repeat", "ablation", "final")
+"""Runs of settings that were chosen before, which flatter nobody."""
+ANSWERING: tuple[Role, ...] = ("ablation", "final")
+"""Runs by which the answer is found and proven, after the search."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What a trial's settings were tried on, at full size."""
+
+    workload: Mapping[str, Setting]
+    """Its kind and all its parameters."""
+    data_bytes: int
+    memory_bytes: int
+    clients: int
 
 
 @dataclass(frozen=True)
@@ -71,6 +102,11 @@ class Trial:
     """The machine that the numbers are of: the simulated one, or `this-machine`."""
     product: str = ""
     """The product that ran and its version, such as `RocksDB 10.4.2`; empty for our own engines."""
+    rule: str = ""
+    """The rule of thumb or the earlier study that the settings are of, as `role` says, by its name;
+    empty for others."""
+    problem: Problem | None = None
+    """Absent for trials from before it was kept."""
     number: int = 0
     """Place in its study, from 1; 0 until it is stored."""
     id: str = field(default_factory=lambda: str(uuid.uuid4()))
@@ -78,6 +114,11 @@ class Trial:
     @property
     def finished(self) -> bool:
         return self.outcome == "finished"
+
+    @property
+    def why(self) -> str:
+        """Why it was made, a rule of thumb or an earlier study with its name."""
+        return f"{self.role}: {self.rule}" if self.rule else self.role
 
     def numbered(self, number: int) -> Trial:
         """The same trial with its place in the study."""

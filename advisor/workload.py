@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -19,6 +19,9 @@ from pydantic_core import PydanticCustomError
 
 from advisor.data import data_path
 from advisor.options import DeclaredWorkload, Option, Setting, workload_kinds
+
+Condition = Mapping[str, float] | Sequence[Setting]
+"""Of a parameter's value: the bounds `above` and `below` it, or the values that it may be."""
 
 Products = tuple[tuple[int | str, ...], ...]
 """A sum of products of numbers and parameters: `[[23], ["fields", "field_bytes"]]`."""
@@ -41,6 +44,8 @@ class WorkloadKind:
     has_tables: bool
     """Whether it is of rows and statements, which servers take, and not of plain keys."""
     parameters: Mapping[str, Option]
+    operations: Mapping[str, Mapping[str, Condition]]
+    """By the core's names, each with what parameters must be for it to occur."""
     divided: tuple[str, ...] = ()
     """Counts that make up a unit: they shrink where there is less data than one."""
 
@@ -66,6 +71,7 @@ def _kind(name: str, declared: DeclaredWorkload) -> WorkloadKind:
         parameters={
             known: option for known, option in declared.parameters.items() if known != sized_by
         },
+        operations=table["operations"],
         divided=tuple(table.get("divided", ())),
     )
 
@@ -122,6 +128,15 @@ class Workload(BaseModel):
         return self.info.clients
 
     @property
+    def operations(self) -> tuple[str, ...]:
+        """The kinds of operations that occur, by the core's names."""
+        return tuple(
+            operation
+            for operation, needs in self.info.operations.items()
+            if all(_holds(self._value(name), needed) for name, needed in needs.items())
+        )
+
+    @property
     def unit_bytes(self) -> int:
         """Logical bytes of one id, key, record or row."""
         return self._sum(self.info.unit_bytes)
@@ -149,6 +164,16 @@ class Workload(BaseModel):
     def _factor(self, part: int | str) -> int:
         if isinstance(part, int):
             return part
-        value = self.parameters.get(part, self.info.parameters[part].default)
+        value = self._value(part)
         assert isinstance(value, int), f"{part} counts something"
         return value
+
+    def _value(self, name: str) -> Setting:
+        return self.parameters.get(name, self.info.parameters[name].default)
+
+
+def _holds(value: Setting, needed: Condition) -> bool:
+    if not isinstance(needed, Mapping):
+        return value in needed
+    assert isinstance(value, int | float), "only numbers have bounds"
+    return needed.get("above", -math.inf) < value < needed.get("below", math.inf)

@@ -36,6 +36,7 @@ BLOCK = 4096
 READ_SIZES = (4 << 10, 16 << 10, 64 << 10)
 """A block of most file systems and of RocksDB, a page of InnoDB, and one as large as it can be."""
 IN_FLIGHT = (1, 4, 16, 64)
+SOME_IN_FLIGHT = IN_FLIGHT[1]
 STREAMS = 4
 """Pieces of 1 MiB in flight where reads and writes are in sequence: one alone waits in between."""
 PART_OF_FREE = 4
@@ -79,6 +80,13 @@ class Reads:
     per_s: float
     busy_ratio: float
     """CPU time of the probe over wall time."""
+    system_ratio: float = 0.0
+    """The part of it that the operating system took."""
+
+    @property
+    def system_us(self) -> float:
+        """CPU time that the operating system takes for one."""
+        return 1e6 * self.system_ratio / self.per_s
 
     @property
     def mean_us(self) -> float:
@@ -116,6 +124,12 @@ class Drive:
     def most(self, size: int) -> Reads:
         """The reads of this size at the depth that has most of them per second."""
         return max((r for r in self.reads if r.bytes == size), key=lambda reads: reads.per_s)
+
+    @property
+    def wait_us(self) -> float:
+        """CPU time that the operating system takes for a small read, some being in flight: its way
+        to the drive and back, and the thread put to sleep and woken."""
+        return self.read(READ_SIZES[0], SOME_IN_FLIGHT).system_us
 
     @property
     def ended_by_probe(self) -> bool:
@@ -219,6 +233,7 @@ def _measured(file: _File, pause: Pause, effort: Effort) -> Drive:
                 one.in_flight,
                 per_s=median(drive.reads[n].per_s for drive in rounds),
                 busy_ratio=median(drive.reads[n].busy_ratio for drive in rounds),
+                system_ratio=median(drive.reads[n].system_ratio for drive in rounds),
             )
             for n, one in enumerate(rounds[0].reads)
         ),
@@ -241,7 +256,7 @@ def _round(file: _File, pause: Pause, effort: Effort) -> Drive:
     reads = []
     for size, depth in reversed(list(product(READ_SIZES, IN_FLIGHT))):
         done = turn(depth, file.random_reads(size))
-        reads.append(Reads(size, depth, done.per_s, done.busy_ratio))
+        reads.append(Reads(size, depth, done.per_s, done.busy_ratio, done.system_ratio))
         if reads[-1].mean_us < NO_DRIVE_US:
             raise _Unmeasured("direct reads are answered from memory here")
     return Drive(
@@ -319,16 +334,18 @@ class _File:
 
 @dataclass(frozen=True)
 class _Turn:
-    """Accesses per second, and how much of one processor the program took meanwhile."""
+    """Accesses per second, and how much of one processor the program, and the operating system for
+    it, took meanwhile."""
 
     per_s: float
     busy_ratio: float
+    system_ratio: float
 
 
 def _turn(threads: int, seconds: float, stream: Stream, finish: Callable[[], None] | None) -> _Turn:
     """Lets threads go through their streams at once for this long; each waits in the kernel, where
     it holds up no other."""
-    began, cpu_began = time.perf_counter(), time.process_time()
+    began, cpu_began, system_began = time.perf_counter(), time.process_time(), os.times().system
     end = began + seconds
 
     def go(number: int) -> int:
@@ -344,7 +361,8 @@ def _turn(threads: int, seconds: float, stream: Stream, finish: Callable[[], Non
     if finish is not None:
         finish()
     took = time.perf_counter() - began
-    return _Turn(done / took, (time.process_time() - cpu_began) / took)
+    busy, system = time.process_time() - cpu_began, os.times().system - system_began
+    return _Turn(done / took, busy / took, system / took)
 
 
 def _sync_us(file: _File, stream: Stream, pause: Pause, effort: Effort) -> float:

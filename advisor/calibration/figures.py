@@ -1,17 +1,15 @@
 """From what a drive did to the figures of the device model (`rust_core/src/device/flash.rs`), with
 the text that says which figure comes from what.
 
-The model knows two ends of random reads: channels, each of which takes a read's latency, and the
-link, which takes a time per command and one per byte. A drive that is asked from outside shows how
-many reads it serves, not where they end. So there are as many channels as its reads of 4 KiB need,
-by Little's law, and what is left of a read's share of the time is the link's command.
+A drive that is asked from outside shows how long reads take by how many are in flight, not what
+they wait for there. So the model has these times, less what the operating system computes for each
+read, and of channels as many as reads of 4 KiB need, by Little's law.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from math import ceil
-from statistics import mean
 from textwrap import fill
 
 from advisor.calibration.device import IN_FLIGHT, READ_SIZES, STREAMS, Drive, Storage
@@ -23,10 +21,6 @@ Figures = Mapping[str, object]
 
 WIDTH = 100
 SMALL = READ_SIZES[0]
-COMMANDED = READ_SIZES[:2]
-"""Reads that are no more than one piece of the model's channels: what holds back many of them is
-their number. Of larger ones it is their bytes."""
-
 ASSUMED: Figures = {
     "over_provisioning": 0.28,
     "fullness": 0.0,
@@ -59,19 +53,31 @@ def _measured(drive: Drive) -> dict[str, object]:
     link_mb_per_s = max(
         drive.read_mb_per_s, drive.write_mb_per_s, *(reads.mb_per_s for reads in drive.reads)
     )
-    left_us = (1e6 / drive.most(size).per_s - size / link_mb_per_s for size in COMMANDED)
-    command_us = max(0.0, mean(left_us))
+    crowded = _in_flight(drive)
     return {
         "channels": max(1, ceil(most.per_s * single.mean_us / 1e6)),
-        "read_latency_us": round(single.mean_us, 1),
+        "read_latency_us": crowded[0][1],
+        "read_us_in_flight": crowded,
         "write_latency_us": round(drive.write_us, 1),
         "sync_us": round(drive.sync_us, 1),
         "read_mb_per_s": round(drive.read_mb_per_s, 1),
         "write_mb_per_s": round(drive.write_mb_per_s, 1),
         "link_mb_per_s": round(link_mb_per_s, 1),
         "sync_alone": False,
-        "link_command_us": 0.0 if drive.ended_by_probe else round(command_us, 2),
+        "link_command_us": 0.0,
     }
+
+
+def _in_flight(drive: Drive) -> list[list[float]]:
+    """How long small reads take by how many are in flight, up to as many as are served the most
+    often, without the CPU time that the operating system takes for them."""
+    found: list[list[float]] = []
+    for depth in IN_FLIGHT:
+        us = round(max(0.1, drive.read(SMALL, depth).mean_us - drive.wait_us), 1)
+        found.append([float(depth), max(us, found[-1][1] if found else 0.0)])
+        if depth == drive.most(SMALL).in_flight:
+            break
+    return found
 
 
 def _measured_source(storage: Storage, drive: Drive) -> Iterator[str]:
@@ -82,11 +88,16 @@ def _measured_source(storage: Storage, drive: Drive) -> Iterator[str]:
         "drive keeps of what was written lately, and bursts that a volume allows for a while, are "
         "in them."
     )
-    yield "read_latency_us: the mean of random reads of 4 KiB, one at a time."
+    yield (
+        "read_us_in_flight: the mean of random reads of 4 KiB by how many were in flight, less "
+        f"{drive.wait_us:.1f} us of CPU time that the operating system took for each "
+        "(storage_wait); read_latency_us: of one at a time."
+    )
     yield (
         f"channels: as many as the most of such reads take, {most.per_s:,.0f} per second with "
-        f"{most.in_flight} in flight, x read_latency_us. "
-        + (PROBE_ENDED if drive.ended_by_probe else DRIVE_ENDED)
+        f"{most.in_flight} in flight, x the mean of one at a time. "
+        + (PROBE_ENDED if drive.ended_by_probe else "")
+        + "link_command_us: 0, as what many of them wait for is in read_us_in_flight."
     )
     yield (
         f"read_mb_per_s, write_mb_per_s: in sequence, pieces of 1 MiB, {STREAMS} in flight; a "
@@ -107,14 +118,7 @@ def _measured_source(storage: Storage, drive: Drive) -> Iterator[str]:
     )
 
 
-PROBE_ENDED = (
-    "The probe itself took a processor by then: it is what the drive does at least. "
-    "link_command_us: 0, not seen."
-)
-DRIVE_ENDED = (
-    "link_command_us: what is left of such a read's share of the time beside its bytes on the "
-    "link, and the same of 16 KiB: the mean of both."
-)
+PROBE_ENDED = "The probe itself took a processor by then: it is what the drive does at least. "
 
 
 def _assumed_source(storage: Storage) -> str:

@@ -65,6 +65,16 @@ class Fit:
             name: cost for name, cost in self.work_ns.items() if self.open_ratio[name] <= DETERMINED
         }
 
+    @property
+    def worst(self) -> tuple[str, float]:
+        """The run that the costs miss most: its CPU time by them, over measured."""
+        return max(self.ratios.items(), key=lambda item: abs(item[1] - 1))
+
+    @property
+    def misses(self) -> list[float]:
+        """By how much of the measured the costs miss each run, the best first."""
+        return sorted(abs(ratio - 1) for ratio in self.ratios.values())
+
 
 def fit(observations: Sequence[Observation], default_ns: Mapping[str, float]) -> Fit:
     """The costs that are most likely given the runs and the defaults."""

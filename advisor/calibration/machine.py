@@ -41,11 +41,6 @@ class Calibration:
     busy_ratio: float
     """CPU time over wall time of the runs that only compute: 1 on an idle machine."""
 
-    @property
-    def worst(self) -> tuple[str, float]:
-        """The run that the fitted costs miss most: its CPU time by the costs, over measured."""
-        return max(self.fit.ratios.items(), key=lambda item: abs(item[1] - 1))
-
 
 def calibrate(
     *,
@@ -124,6 +119,8 @@ def to_toml(calibration: Calibration) -> str:
     if calibration.storage.drive is not None:
         document["drive"] = calibration.storage.place.words
     document["work_ns"] = _costs(calibration.fit)
+    if (drive := calibration.storage.drive) is not None:
+        document["work_ns"]["storage_wait"] = tomlkit.float_(f"{1e3 * drive.wait_us:.4g}")
     if calibration.calls:
         document["calls"] = _calls(calibration.calls)
     device = tomlkit.table()
@@ -158,7 +155,7 @@ def _source_of_calls(measured: Sequence[Calls]) -> str:
         "operations; shared among the calls by runs that make them in different proportions.",
     ]
     for one in measured:
-        name, ratio = max(one.fit.ratios.items(), key=lambda item: abs(item[1] - 1))
+        name, ratio = one.fit.worst
         lines.append(
             f"{one.product}: {one.version}, {len(one.fit.ratios)} loads; the one that these costs "
             f"miss most is {name!r}, which they put at {ratio:.2f} of the measured."
@@ -167,7 +164,7 @@ def _source_of_calls(measured: Sequence[Calls]) -> str:
 
 
 def _source(calibration: Calibration) -> str:
-    name, ratio = calibration.worst
+    name, ratio = calibration.fit.worst
     loose = sorted(set(calibration.fit.work_ns) - set(calibration.fit.determined))
     return (
         "cpu_cores, memory: asked from the operating system.\n"
@@ -176,5 +173,6 @@ def _source(calibration: Calibration) -> str:
         f"one that the costs miss most is {name!r},\n"
         f"which they put at {ratio:.2f} of the measured. The runs determine only together with\n"
         f"others, so that each by itself stays near the default: {', '.join(loose) or 'none'}.\n"
+        "storage_wait: CPU time of the operating system for a direct read of the drive's probe.\n"
         "Absent kinds did not occur in the runs and take the defaults.\n"
     )

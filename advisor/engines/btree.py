@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from advisor.engines.description import EngineDescription, Load, Machine, Part, Rule, Unexercised
-from advisor.engines.numbers import GIB, KIB, MIB, number, power_of_two
-from advisor.options import Setting, Settings
+from advisor.engines.description import EngineDescription, Load, Part, Unexercised
+from advisor.engines.numbers import MIB, number
+from advisor.options import Settings
 
 NAME: Final = "btree"
 
@@ -35,24 +35,6 @@ def _memory_parts(settings: Settings, load: Load) -> list[Part]:
     ]
 
 
-def _rules(given: Machine) -> tuple[Rule, ...]:
-    redo = power_of_two(given.data_bytes // 8, 128 * MIB, 8 * GIB)
-    common: dict[str, Setting] = {"innodb_redo_log_capacity": redo, "innodb_flush_neighbors": 0}
-    return (
-        Rule("all memory to the buffer pool, a large redo log", common),
-        Rule(
-            "fast device: small pages, high flushing rates",
-            {
-                **common,
-                "innodb_page_size": 8 * KIB,
-                "innodb_io_capacity": 2000,
-                "innodb_io_capacity_max": 5000,
-            },
-        ),
-        Rule("compressed pages", {**common, "innodb_compression_algorithm": "lz4"}),
-    )
-
-
 def _batch_bytes(settings: Settings) -> int:
     """Those of a doublewrite batch."""
     if not settings["innodb_doublewrite"]:
@@ -68,6 +50,34 @@ def _durability(synced: bool) -> dict[str, bool | int]:
     return {"innodb_flush_log_at_trx_commit": 1 if synced else 2}
 
 
+TRACELESS = frozenset(
+    {
+        # Memory: nothing of it is in a file.
+        "innodb_buffer_pool_size",
+        "innodb_log_buffer_size",
+        "innodb_old_blocks_pct",
+        "innodb_old_blocks_time",
+        "innodb_read_ahead_threshold",
+        # Opening makes a log of the size that is wanted.
+        "innodb_redo_log_capacity",
+        "innodb_log_write_ahead_size",
+        # When pages are written back: all are, once it has settled.
+        "innodb_io_capacity",
+        "innodb_io_capacity_max",
+        "innodb_max_dirty_pages_pct",
+        "innodb_max_dirty_pages_pct_lwm",
+        "innodb_adaptive_flushing",
+        "innodb_adaptive_flushing_lwm",
+        "innodb_flushing_avg_loops",
+        "innodb_flush_sync",
+        "innodb_lru_scan_depth",
+        "innodb_flush_neighbors",
+        "innodb_page_cleaners",
+        "innodb_use_fdatasync",
+    }
+)
+
+
 DESCRIPTION = EngineDescription(
     name=NAME,
     cache_knob="innodb_buffer_pool_size",
@@ -77,11 +87,12 @@ DESCRIPTION = EngineDescription(
     shrinkable=("innodb_buffer_pool_size", "innodb_log_buffer_size"),
     memory_parts=_memory_parts,
     batch_bytes=_batch_bytes,
-    rules=_rules,
     syncs_commits=_syncs_commits,
     durability=_durability,
+    direct_io={},
     products={"mariadb": "mariadb", "mysql": "mysql"},
     variable_prefix="innodb_",
+    traceless=TRACELESS,
     acts_by_the_second=True,
     unexercised=Unexercised(
         knob="innodb_log_buffer_size",

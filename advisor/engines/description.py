@@ -36,24 +36,6 @@ class Load:
 
 
 @dataclass(frozen=True)
-class Machine:
-    """What the rules of thumb look at."""
-
-    memory_bytes: int
-    cores: int
-    data_bytes: int
-
-
-@dataclass(frozen=True)
-class Rule:
-    """A rule of thumb: a name for people, and the knobs that it sets on top of the settings it
-    starts from."""
-
-    name: str
-    changes: Settings
-
-
-@dataclass(frozen=True)
 class Unexercised:
     """A size that no trial exercises: it follows the memory, and the cache makes room for it."""
 
@@ -86,16 +68,22 @@ class EngineDescription:
     """Memory by what needs it, the cache first; the reserve is not among it."""
     batch_bytes: Callable[[Settings], int]
     """Bytes that are written in one batch at any scale; 0 if batches shrink with the data."""
-    rules: Callable[[Machine], tuple[Rule, ...]]
-    """Rules of thumb, the most promising first; none sets the cache."""
     syncs_commits: Callable[[Settings], bool]
     """Whether a commit that was acknowledged survives a power failure."""
     durability: Callable[[bool], dict[str, bool | int]]
     """The settings by which it does, or does not."""
+    direct_io: Settings
+    """What keeps the operating system's page cache out; empty where files pass it by anyway."""
     products: Mapping[Product, Product]
     """By whose file it is: the product whose dialect speaks of this engine there."""
     variable_prefix: str
     """What the engine's variables begin with in a my.cnf."""
+    traceless: frozenset[str]
+    """Knobs that leave no trace in the files and on the device once data is loaded and has settled,
+    beyond what another order of the same background work would leave."""
+    rewrites_data: bool = False
+    """Whether background work rewrites all data in time, so that a new form of it, such as another
+    block size, needs no rebuild by the user."""
     acts_by_the_second: bool = False
     """Whether background work goes by the second, which then shrinks with the data."""
     unexercised: Unexercised | None = None

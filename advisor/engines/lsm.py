@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from advisor.engines.description import EngineDescription, Load, Machine, Part, Rule
-from advisor.engines.numbers import KIB, MIB, number, power_of_two
-from advisor.options import Setting, Settings
+from advisor.engines.description import EngineDescription, Load, Part
+from advisor.engines.numbers import number
+from advisor.options import Settings
 
 NAME: Final = "lsm"
 
@@ -114,46 +114,6 @@ def _filter_bits(settings: Settings) -> int:
     return int(match[1]) if match else 0
 
 
-def _rules(given: Machine) -> tuple[Rule, ...]:
-    memtable = power_of_two(given.memory_bytes // 40, 4 * MIB, 256 * MIB)
-    jobs = min(max(given.cores, 2), 16)
-    common: dict[str, Setting] = {
-        "filter_policy": "bloomfilter:10:false",
-        "max_background_jobs": jobs,
-        "write_buffer_size": memtable,
-        # Level 0 as large as the base level: a larger base level is rewritten for too little input
-        # (knobs.md, rule 3).
-        "max_bytes_for_level_base": memtable * 4,
-    }
-    return (
-        Rule(
-            "all memory to the cache, Bloom filters, light compression",
-            {**common, "compression": "kLZ4Compression"},
-        ),
-        Rule(
-            "write-optimized: large memtables, late level-0 triggers, no compression",
-            {
-                **common,
-                "compression": "kNoCompression",
-                "max_write_buffer_number": 4,
-                "level0_file_num_compaction_trigger": 4,
-                "level0_slowdown_writes_trigger": 40,
-                "level0_stop_writes_trigger": 60,
-            },
-        ),
-        Rule(
-            "space-optimized: large blocks, strong compression of the last level",
-            {
-                **common,
-                "block_size": 16 * KIB,
-                "compression": "kLZ4Compression",
-                "bottommost_compression": "kZSTD",
-                "level_compaction_dynamic_level_bytes": True,
-            },
-        ),
-    )
-
-
 def _no_batch(settings: Settings) -> int:
     return 0
 
@@ -166,6 +126,29 @@ def _durability(synced: bool) -> dict[str, bool | int]:
     return {"sync": synced}
 
 
+TRACELESS = frozenset(
+    {
+        # Memory: nothing of it is in a file.
+        "block_cache",
+        "cache_index_and_filter_blocks",
+        "pin_l0_filter_and_index_blocks_in_cache",
+        "use_direct_reads",
+        "use_direct_io_for_flush_and_compaction",
+        # How long writers wait, and how fast compactions follow: levels end as large.
+        "level0_slowdown_writes_trigger",
+        "level0_stop_writes_trigger",
+        "soft_pending_compaction_bytes_limit",
+        "hard_pending_compaction_bytes_limit",
+        "delayed_write_rate",
+        "max_write_buffer_number",
+        "max_background_jobs",
+        "compaction_readahead_size",
+        # Opening begins a new manifest.
+        "max_manifest_file_size",
+    }
+)
+
+
 DESCRIPTION = EngineDescription(
     name=NAME,
     cache_knob="block_cache",
@@ -175,9 +158,11 @@ DESCRIPTION = EngineDescription(
     shrinkable=("block_cache", "write_buffer_size"),
     memory_parts=_memory_parts,
     batch_bytes=_no_batch,
-    rules=_rules,
     syncs_commits=_syncs_commits,
     durability=_durability,
+    direct_io={"use_direct_reads": True, "use_direct_io_for_flush_and_compaction": True},
     products={"rocksdb": "rocksdb", "myrocks": "myrocks", "mariadb": "myrocks"},
     variable_prefix="rocksdb_",
+    traceless=TRACELESS,
+    rewrites_data=True,
 )

@@ -1,10 +1,10 @@
-"""Numbers in settings, and round ones near a size."""
+"""Numbers in settings."""
 
 from __future__ import annotations
 
 from advisor.options import Settings
 
-KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+MIB = 1 << 20
 
 
 def number(settings: Settings, name: str) -> float:
@@ -12,8 +12,3 @@ def number(settings: Settings, name: str) -> float:
     value = settings[name]
     assert isinstance(value, int | float), f"{name} is a number in the catalogue"
     return value
-
-
-def power_of_two(size: int, low: int, high: int) -> int:
-    """The largest power of two that is no larger than the size, within the bounds."""
-    return min(max(1 << (max(size, 1).bit_length() - 1), low), high)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from advisor import files
+from advisor.imports.current import current_settings
 from advisor.imports.imported import WEIGHTS, Ignored, Imported, Weight
 from advisor.imports.mycnf import read_mycnf
 from advisor.imports.options_file import newest_options, read_options
@@ -14,6 +15,7 @@ __all__ = [
     "Ignored",
     "Imported",
     "Weight",
+    "current_settings",
     "read",
     "read_mycnf",
     "read_options",

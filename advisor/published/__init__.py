@@ -1,14 +1,15 @@
 """Published experiments: replay them on simulated hardware, and put the two tables side by side."""
 
-from advisor.published.claims import Verdict
+from advisor.published.claims import NO_FIGURES, Verdict
 from advisor.published.experiment import Experiment
 from advisor.published.experiments import EXPERIMENTS, experiment, experiments
-from advisor.published.replay import Progress, Replay, Row, replay, replay_all
+from advisor.published.replay import Progress, Replay, Row, replay, replay_all, unreplayed
 from advisor.published.scorecard import scorecard, shipped_summary
 from advisor.published.spec import Budget
 
 __all__ = [
     "EXPERIMENTS",
+    "NO_FIGURES",
     "Budget",
     "Experiment",
     "Progress",
@@ -21,4 +22,5 @@ __all__ = [
     "replay_all",
     "scorecard",
     "shipped_summary",
+    "unreplayed",
 ]

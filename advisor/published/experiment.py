@@ -38,6 +38,7 @@ class Phase:
     """How long a run goes, at full size: warm-up and measured seconds, or measured operations."""
 
     warmup_s: float = 0.0
+    """At most: a warm-up ends when nothing changes any more, or at its bound on operations."""
     seconds: float | None = None
     operations: int | None = None
 
@@ -55,6 +56,8 @@ class Run:
     fill_to: float | None = None
     """Share of the flash device that is full in all: what the database does not fill, other data
     does."""
+    keeps_binary_log: bool = True
+    """Whether it keeps that of the experiment."""
 
 
 @dataclass(frozen=True)

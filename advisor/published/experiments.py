@@ -7,8 +7,10 @@ from collections.abc import Callable, Mapping
 
 from advisor.errors import InputError
 from advisor.published import (
+    filters,
     insert_benchmark,
-    linkbench,
+    linkbench_disks,
+    linkbench_flash,
     memtable,
     point_queries,
     small_server,
@@ -17,14 +19,14 @@ from advisor.published import (
 from advisor.published.experiment import Experiment
 
 EXPERIMENTS: Mapping[str, Callable[[], Experiment]] = {
-    "linkbench-24h": linkbench.day,
-    "linkbench-7day": linkbench.week,
-    "flash-waf": linkbench.flash_waf,
-    "linkbench-disk-array": linkbench.disk_array,
-    "linkbench-50gb": linkbench.less_memory,
+    "linkbench-flash": linkbench_flash.day_and_week,
+    "flash-waf": linkbench_flash.flash_waf,
+    "linkbench-disk-array": linkbench_disks.disk_array,
+    "linkbench-50gb": linkbench_flash.less_memory,
     "linkbench-small-server": small_server.small_server,
     "insert-benchmark": insert_benchmark.disk_array,
     "memtable-sweep": memtable.sweep,
+    "bloom-filters": filters.bloom_filters,
     "tpcc-memory-sweep": tpcc.memory_sweep,
     "point-queries-2014": point_queries.innodb_rows,
 }

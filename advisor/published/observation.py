@@ -77,6 +77,27 @@ def _loaded_bytes(run: Observation) -> float | None:
     return None if size is None else run.scale.full(size - _log_bytes(run))
 
 
+def _upper_levels_share(run: Observation) -> float | None:
+    """Bytes above the last level of an LSM over those of all levels. Where each entry above hides
+    one below, old versions take as much; so they take no more."""
+    details = run.report.get("engine_details", {})
+    levels = [details[name] for name in map("level_{}_bytes".format, range(64)) if name in details]
+    return sum(levels[:-1]) / sum(levels) if sum(levels) else None
+
+
+def _leaf_fill(run: Observation) -> float | None:
+    """Of the leaves in the pool of a B-tree."""
+    return _number(run.report.get("engine_details", {}).get("leaf_fill"))
+
+
+def _client_reads_per_op(run: Observation) -> float | None:
+    """Reads that clients waited for: those of compactions are not among them."""
+    counts, operations = run.report.get("bytes"), run.report.get("operations")
+    if not counts or not operations:
+        return None
+    return float(counts.get("user_read", {}).get("reads", 0) / operations)
+
+
 def _load_ops_per_s(run: Observation) -> float | None:
     load = run.report.get("load", {})
     operations, seconds = _number(load.get("operations")), _number(load.get("seconds"))
@@ -103,6 +124,11 @@ def _iostat_write_kb_per_op(run: Observation) -> float | None:
 
 def _device_write_kb_per_op(run: Observation) -> float | None:
     host, waf = run.of("write_kb_per_op"), run.of("flash_waf")
+    return None if host is None or waf is None else host * waf
+
+
+def _device_write_mb_per_s(run: Observation) -> float | None:
+    host, waf = run.of("write_mb_per_s"), run.of("flash_waf")
     return None if host is None or waf is None else host * waf
 
 
@@ -154,12 +180,16 @@ DERIVED: Mapping[str, Callable[[Observation], float | None]] = {
     "disk_bytes": _disk_bytes,
     "database_bytes": _database_bytes,
     "loaded_bytes": _loaded_bytes,
+    "upper_levels_share": _upper_levels_share,
+    "leaf_fill": _leaf_fill,
     "load_ops_per_s": _load_ops_per_s,
+    "client_reads_per_op": _client_reads_per_op,
     "write_mb_per_s": _per_second("write_kb_per_op", KB / MB),
     "read_mb_per_s": _per_second("read_kb_per_op", KB / MB),
     "reads_per_s": _per_second("reads_per_op", 1.0),
     "iostat_write_kb_per_op": _iostat_write_kb_per_op,
     "device_write_kb_per_op": _device_write_kb_per_op,
+    "device_write_mb_per_s": _device_write_mb_per_s,
     "cpu_percent": _cpu_percent,
     "last_over_average": _last_over_average,
     "speed_up": _speed_up,

@@ -97,6 +97,8 @@ class Progress:
 
 
 Watch = Callable[[Progress], None]
+Filling = Callable[[Replay], None]
+"""Told of what a replay has by now, each time that one of its runs is done."""
 
 
 def replay(
@@ -120,6 +122,7 @@ def replay_all(
     run: Carry = core.run,
     workers: int = WORKERS,
     progress: Watch | None = None,
+    filling: Filling | None = None,
     interrupted: Callable[[], bool] = never,
 ) -> Iterator[Replay]:
     """Replays experiments one after the other; runs that two have in common are made once.
@@ -130,7 +133,8 @@ def replay_all(
     """
     with in_processes(run, workers, interrupted) as runs:
         for experiment in experiments:
-            found = _replay(experiment, budget or Budget(experiment.seconds), runs, progress)
+            size = budget or Budget(experiment.seconds)
+            found = _replay(experiment, size, runs, progress, filling)
             if runs.are_over and found.is_empty:
                 return
             yield found
@@ -138,25 +142,52 @@ def replay_all(
                 return
 
 
-def _replay(experiment: Experiment, budget: Budget, runs: Runs, progress: Watch | None) -> Replay:
+def unreplayed(experiment: Experiment) -> Replay:
+    """What is known before the first run: published figures, and which claims no run decides."""
+    return _judged(experiment, choose_factor(experiment, Budget(experiment.seconds)), Observed({}))
+
+
+def _judged(
+    experiment: Experiment,
+    factor: float,
+    seen: Observed,
+    notes: tuple[str, ...] = (),
+    *,
+    is_whole: bool = False,
+) -> Replay:
+    rows = tuple(Row(plan.metric, plan.published, plan.simulated(seen)) for plan in experiment.rows)
+    values = {row.metric: row.simulated for row in rows}
+    verdicts = tuple(judge(claim, values) for claim in experiment.claims)
+    return Replay(experiment, factor, rows, verdicts, notes, is_whole)
+
+
+def _replay(
+    experiment: Experiment,
+    budget: Budget,
+    runs: Runs,
+    progress: Watch | None,
+    filling: Filling | None,
+) -> Replay:
     factor = choose_factor(experiment, budget)
     machine = hardware(experiment.hardware)
     sizing = [replace(run, fill_to=None) for run in experiment.runs if run.fill_to is not None]
     count = _Count(experiment.name, len(sizing) + len(experiment.runs), progress)
     sized, _, _ = _observe(experiment, sizing, factor, {}, machine, runs, count)
     machines = {run.name: _filled(machine, run, sized) for run in experiment.runs}
+
+    def fill(seen: Observed) -> None:
+        if filling is not None:
+            filling(_judged(experiment, factor, seen))
+
     seen, notes, is_whole = _observe(
-        experiment, experiment.runs, factor, machines, machine, runs, count
+        experiment, experiment.runs, factor, machines, machine, runs, count, fill
     )
     unfilled = tuple(
         f"{run.name}: ran on an empty device, for its sizing run gave no size"
         for run in sizing
         if sized.of("disk_bytes", run.name) is None and seen.of("disk_bytes", run.name) is not None
     )
-    rows = tuple(Row(plan.metric, plan.published, plan.simulated(seen)) for plan in experiment.rows)
-    values = {row.metric: row.simulated for row in rows}
-    verdicts = tuple(judge(claim, values) for claim in experiment.claims)
-    return Replay(experiment, factor, rows, verdicts, notes + unfilled, is_whole)
+    return _judged(experiment, factor, seen, notes + unfilled, is_whole=is_whole)
 
 
 def _observe(
@@ -167,26 +198,31 @@ def _observe(
     machine: Hardware,
     carrier: Runs,
     count: _Count,
+    fill: Callable[[Observed], None] = lambda seen: None,
 ) -> tuple[Observed, tuple[str, ...], bool]:
     """What the runs showed, what is to be noted of them, and whether all were carried out."""
     scaled: dict[str, ScaledRun] = {
         run.name: scaled_run(experiment, run, factor, machines.get(run.name, machine))
         for run in runs
     }
-    outcomes: dict[str, Outcome] = dict(
-        zip(
-            scaled,
-            carrier.outcomes([one.spec for one in scaled.values()], count.one_more),
-            strict=True,
+
+    def observed(outcomes: Mapping[str, Outcome | None]) -> Observed:
+        return Observed(
+            {
+                name: Observation(outcome, Scale(factor), machine.cpu_cores)
+                for name, outcome in outcomes.items()
+                if outcome is not None and not isinstance(outcome, Failure)
+            }
         )
-    )
-    seen = {
-        name: Observation(outcome, Scale(factor), machine.cpu_cores)
-        for name, outcome in outcomes.items()
-        if not isinstance(outcome, Failure)
-    }
+
+    def one_more() -> None:
+        count.one_more()
+        fill(observed({name: carrier.known(one.spec) for name, one in scaled.items()}))
+
+    made = carrier.outcomes([one.spec for one in scaled.values()], one_more)
+    outcomes: dict[str, Outcome] = dict(zip(scaled, made, strict=True))
     is_whole = Failure(INTERRUPTED) not in outcomes.values()
-    return Observed(seen), tuple(_notes(scaled, outcomes)), is_whole
+    return observed(outcomes), tuple(_notes(scaled, outcomes)), is_whole
 
 
 def _notes(scaled: Mapping[str, ScaledRun], outcomes: Mapping[str, Outcome]) -> Iterator[str]:

@@ -11,13 +11,15 @@ import json
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from typing import Protocol
 
 from advisor.core import Cancelled
@@ -74,6 +76,10 @@ class Runs:
         """Whether no further run is made."""
         return self._interrupted()
 
+    def known(self, spec: Spec) -> Outcome | None:
+        """The outcome of a spec, if it is there."""
+        return self._done.get(_key(spec))
+
     def outcomes(self, specs: Sequence[Spec], each: Callable[[], None]) -> list[Outcome]:
         """The outcome of every spec, in order. `each` is called as each of them is there."""
         wanted = [_key(spec) for spec in specs]
@@ -113,6 +119,7 @@ def in_processes(
         yield Runs(run, None, interrupted)
         return
     context = multiprocessing.get_context("spawn")
+    _start_tracker()
     others = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_end_with_parent)
     try:
@@ -123,6 +130,23 @@ def in_processes(
         for worker in set(multiprocessing.active_children()) - others:
             worker.kill()
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _start_tracker() -> None:
+    """Starts the process in which `multiprocessing` keeps what others leave. It is given the file
+    of `sys.stderr`, and a full-screen program has put something there that is no file. It tidies up
+    behind a program that was left in the middle of a replay, and is told not to say so on the
+    terminal, which is somebody else's by then."""
+    usual = os.environ.get("PYTHONWARNINGS")
+    os.environ["PYTHONWARNINGS"] = "ignore::UserWarning:multiprocessing.resource_tracker"
+    try:
+        with redirect_stderr(sys.__stderr__):
+            resource_tracker.ensure_running()
+    finally:
+        if usual is None:
+            del os.environ["PYTHONWARNINGS"]
+        else:
+            os.environ["PYTHONWARNINGS"] = usual
 
 
 @contextmanager

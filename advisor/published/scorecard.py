@@ -52,7 +52,7 @@ def _summary_line(one: Replay) -> list[str]:
     close = sum(1 / 1.5 <= ratio <= 1.5 for ratio in ratios)
     return [
         one.experiment.name,
-        _shrunk(one.factor),
+        shrunk(one.factor),
         *(str(counts[answer]) for answer in ANSWERS),
         f"{close} of {len(ratios)}",
     ]
@@ -63,7 +63,7 @@ def _experiment(one: Replay) -> list[str]:
     parts = [
         f"## {one.experiment.name}",
         f"{one.experiment.text}. Sources: {sources}. Hardware: {one.experiment.hardware}."
-        f" Shrunk to {_shrunk(one.factor)} of the data.",
+        f" Shrunk to {shrunk(one.factor)} of the data.",
         _table(["metric", "published", "simulated", "ratio"], [_row(row) for row in _ordered(one)]),
     ]
     if one.claims:
@@ -101,7 +101,8 @@ def _number(value: float | None) -> str:
     return f"{value:.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.4g}"
 
 
-def _shrunk(factor: float) -> str:
+def shrunk(factor: float) -> str:
+    """How much smaller than the post a replay is, in words."""
     return "full size" if factor == 1 else format_factor(factor)
 
 

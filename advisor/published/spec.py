@@ -82,7 +82,7 @@ def scaled_run(experiment: Experiment, run: Run, factor: float, machine: Hardwar
         clock=Simulated(machine, configuration.page_cache_bytes),
         length=_length(experiment, run, Scale(factor)),
         load_batch_rows=LOAD_BATCH_ROWS if sized and experiment.shrinks else None,
-        binary_log=experiment.binary_log,
+        binary_log=experiment.binary_log if run.keeps_binary_log else None,
     )
     return scale.scaled_run(full, Scale(factor))
 

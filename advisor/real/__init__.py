@@ -5,11 +5,10 @@ from pathlib import Path
 
 from advisor.engines import Engine
 from advisor.errors import InputError
-from advisor.knobs import Settings
 from advisor.real.disk import check_disk
 from advisor.real.library import Library, find
 from advisor.real.process import ProcessCore
-from advisor.real.rocksdb import DIALECT, DIRECT_IO, ENGINE, check_settings, library_spec
+from advisor.real.rocksdb import DIALECT, ENGINE, check_settings, library_spec
 from advisor.real.server import ENGINE_OF, Server, find_server, server_spec
 from advisor.real.trial_run import product_of
 from advisor.spec import Spec
@@ -24,7 +23,6 @@ __all__ = [
     "Server",
     "check_disk",
     "check_settings",
-    "direct_io",
     "engine_of",
     "find",
     "find_server",
@@ -41,11 +39,6 @@ RealEngine = Library | Server
 def engine_of(real: RealEngine) -> Engine:
     """Whose settings it takes."""
     return real.engine if isinstance(real, Server) else ENGINE
-
-
-def direct_io(engine: Engine) -> Settings:
-    """The settings that keep the page cache out of a run; InnoDB's files pass it by anyway."""
-    return DIRECT_IO if engine == ENGINE else {}
 
 
 def judge_of(

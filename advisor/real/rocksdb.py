@@ -14,8 +14,6 @@ DIALECT = "rocksdb-10.4"
 """In whose words settings go out. Older libraries know its names, or say which one they lack."""
 ENGINE: Engine = dialects.engine_of(DIALECT)
 """Whose settings RocksDB takes."""
-DIRECT_IO: Settings = {"use_direct_reads": True, "use_direct_io_for_flush_and_compaction": True}
-"""What keeps the page cache of a machine that has more memory than the profile out of a run."""
 _BESIDE_THE_FILE = ("block_cache", "sync", "disable_wal")
 """What a program says when it opens a database or writes, and no OPTIONS file can state."""
 

@@ -29,7 +29,13 @@ _PROGRAMS = ("mariadbd", "mysqld")
 _FOLDERS = "/usr/sbin:/usr/libexec"
 """Where servers are that are on nobody's search path."""
 _PLUGIN = "ha_rocksdb.so"
-_PLUGIN_FOLDERS = ("/usr/lib/mysql/plugin", "/usr/lib/mariadb/plugin", "/usr/lib64/mysql/plugin")
+_PLUGIN_FOLDERS = (
+    "/usr/lib/mysql/plugin",
+    "/usr/lib/mariadb/plugin",
+    "/usr/lib64/mysql/plugin",
+    "/usr/lib64/mariadb/plugin",
+    "/usr/local/lib/mysql/plugin",
+)
 _VERSION = re.compile(r"Ver (\d+)\.(\d+)\S*")
 _INTERVAL_MS = 1000
 """Each interval asks the server for all its counters, which takes it some milliseconds."""
@@ -59,7 +65,7 @@ def find_server(storage: Storage, named: Path | None = None) -> Server:
         raise InputError(OPTION, None, "no server on this machine", accepted)
     if not found.is_file():
         raise InputError(OPTION, None, f"{found}: no such file", "a mariadbd or mysqld")
-    if storage == "myrocks" and named is None and not _has_plugin():
+    if storage == "myrocks" and named is None and plugin_folder() is None:
         accepted = "mariadb-plugin-rocksdb installed, or --server PATH: one that has MyRocks"
         raise InputError(OPTION, None, f"{found} without {_PLUGIN}", accepted)
     return Server(str(found.absolute()), storage, _dialect(storage, found))
@@ -106,8 +112,10 @@ def _on_this_machine() -> Path | None:
     return None
 
 
-def _has_plugin() -> bool:
-    return any((Path(folder) / _PLUGIN).is_file() for folder in _PLUGIN_FOLDERS)
+def plugin_folder() -> Path | None:
+    """Where the system's MyRocks plugin is; None without one."""
+    folders = map(Path, _PLUGIN_FOLDERS)
+    return next((folder for folder in folders if (folder / _PLUGIN).is_file()), None)
 
 
 def _dialect(storage: Storage, server: Path) -> str:

@@ -1,41 +1,88 @@
-"""Measurements for the ablation: those of a study's trials, and new ones while its bounds allow."""
+"""Measurements for the answer: those of a study's trials, and new ones while its bounds allow.
+
+What an earlier answer measured is not shown at once. It is uncovered run by run as the same
+settings are asked for again, so that whoever decides after each run decides the same when stored
+trials are read again.
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
+
 from advisor import knobs
 from advisor.errors import InputError
-from advisor.evaluate import largest_cache, needed_memory
+from advisor.evaluate import needed_memory
+from advisor.goal import Goal
 from advisor.knobs import Engine, Settings
-from advisor.search import Candidate, Study
-from advisor.search.ranking import candidates
-from advisor.search.rules import with_full_cache
-from advisor.trial import settings_key
+from advisor.noise import Noise
+from advisor.recommend.limits import Noises
+from advisor.search import VERDICT_RUNS, Candidate, Study
+from advisor.search.ranking import noise_of
+from advisor.search.squeeze import with_full_cache
+from advisor.trial import AGAIN, ANSWERING, Trial, settings_key
+
+FINAL_SEEDS = 10_000
+"""Seeds of the final runs begin so far behind the others: no decision saw them."""
 
 
 class StudyBench:
-    """Reversals on one engine. Without leave to run, only what is stored answers."""
+    """Runs on one engine. Without leave to run, only what is stored answers."""
 
-    def __init__(self, study: Study, engine: Engine, *, may_run: bool) -> None:
+    def __init__(
+        self, study: Study, goal: Goal, engine: Engine, *, may_run: bool, looks: bool = False
+    ) -> None:
+        """`goal` is what the answer is judged by. With `looks` the runs are those of the lowest
+        rung, which are many and short, in place of those that decide."""
         self._study = study
+        self._rung = 0 if looks else None
+        self._goal = goal
         self._engine = engine
         self._may_run = may_run
+        self._shown: dict[object, list[Trial]] = defaultdict(list)
+        self._covered: dict[object, list[Trial]] = defaultdict(list)
+        for trial in study.looks if looks else study.evidence:
+            key = settings_key(trial.engine, trial.settings)
+            if trial.role == "ablation":
+                self._covered[key].append(trial)
+            elif trial.role not in ANSWERING and trial.finished:
+                self._shown[key].append(trial)
+        self._noises: Noises | None = None
+        self.is_exhausted = False
+        """Whether the last runs that were asked for were more than the bounds allow."""
 
     def known(self, settings: Settings) -> Candidate | None:
-        """What all trials of the study say about these settings."""
-        wanted = settings_key(self._engine, settings)
-        for candidate in candidates(self._study.trials):
-            if settings_key(candidate.engine, candidate.settings) == wanted:
-                return candidate if candidate.score(self._study.goal) is not None else None
-        return None
+        """What the trials that were shown so far say about these settings."""
+        shown = self._shown.get(self._key(settings))
+        return self._scored(shown or [])
 
-    def measure(self, settings: Settings, *, spare: int = 0) -> Candidate | None:
-        """One more trial, with the seed that the winner's repetition of the same rank had."""
-        if not self._may_run or self._study.runs_left() <= spare:
-            return None
-        known = self.known(settings)
-        seed = self._study.repeat_seed(known.repeats if known else 0)
-        trial = self._study.measure(self._engine, settings, "ablation", seed)
-        return self.known(settings) if trial is not None and trial.finished else None
+    def smaller(self, one: Candidate) -> Candidate | None:
+        """The same settings on the next smaller copy, as far as they were run there."""
+        return self._of(self._study.rung_below, one.settings)
+
+    def measure(self, wanted: Sequence[Settings], *, spare: int = 0) -> None:
+        """One more run of each of these settings, the stored ones first, as far as the bounds allow
+        runs beyond `spare` others."""
+        missing = [one for one in wanted if not self._covered[self._key(one)]]
+        made = self._run(missing, spare)
+        self.is_exhausted = len(made) < len(missing)
+        for settings in wanted:
+            key = self._key(settings)
+            if self._covered[key]:
+                trial = self._covered[key].pop(0)
+            elif made:
+                trial = made.pop(0)
+            else:
+                continue
+            if trial.finished:
+                self._shown[key].append(trial)
+        self._noises = None
+
+    def noises(self) -> Noises:
+        """Of the goal's metrics, from all settings that were shown more than once."""
+        if self._noises is None:
+            self._noises = {metric: self._noise(metric) for metric in self._goal.metrics}
+        return self._noises
 
     def lawful(self, settings: Settings) -> Settings | None:
         """The settings, with a smaller cache if they would not fit the memory otherwise."""
@@ -46,6 +93,65 @@ class StudyBench:
         profile = self._study.profile
         if needed_memory(profile, self._engine, settings) <= profile.memory_bytes:
             return settings
-        return with_full_cache(
-            self._engine, settings, lambda given: largest_cache(profile, self._engine, given)
-        )
+        return with_full_cache(profile, self._engine, settings)
+
+    def finals(self, settings: Settings) -> Candidate | None:
+        """The final runs of these settings."""
+        return self._of([t for t in self._study.evidence if t.role == "final"], settings)
+
+    def all_runs(self, settings: Settings) -> Candidate | None:
+        """All runs of these settings but final ones, which are of another kind."""
+        others = [t for t in self._study.evidence if t.role != "final"]
+        return self._of(others, settings)
+
+    def shown(self, settings: Settings) -> Candidate | None:
+        """The final runs of settings; where they have too few for a verdict, the others."""
+        finals, others = self.finals(settings), self.all_runs(settings)
+        enough = finals is not None and len(finals.trials) >= VERDICT_RUNS
+        return finals if enough else others or finals
+
+    def side_by_side(self, one: Settings, base: Settings) -> tuple[Candidate, Candidate] | None:
+        """Runs of settings and of their base that were made after the settings were chosen, of the
+        same kind: final ones, or others where these alone are enough for a verdict."""
+        again, before = self.all_runs(one), self.all_runs(base)
+        if again is not None:
+            again = self._scored([t for t in again.trials if t.role in AGAIN])
+        pairs = [(self.finals(one), self.finals(base)), (again, before)]
+        whole = [(mine, other) for mine, other in pairs if mine is not None and other is not None]
+        enough = (pair for pair in whole if min(len(c.trials) for c in pair) >= VERDICT_RUNS)
+        return next(enough, whole[0] if whole else None)
+
+    def measure_finals(self, wanted: Sequence[Settings], number: int) -> None:
+        """One final run of each of these settings, as far as the bounds allow; all have the same
+        seed in runs of the same number."""
+        seed = self._study.repeat_seed(FINAL_SEEDS + number)
+        if self._may_run and self._study.runs_left():
+            self._study.measure(self._engine, [(one, seed) for one in wanted], "final")
+
+    def _run(self, wanted: Sequence[Settings], spare: int) -> list[Trial]:
+        room = self._study.runs_left(self._rung, beyond=spare) if self._may_run else 0
+        seeds = []
+        for settings in wanted[: max(0, room)]:
+            known = self.known(settings)
+            seed = self._study.repeat_seed(known.repeats if known else 0)
+            seeds.append((settings, seed))
+        made = self._study.measure
+        return made(self._engine, seeds, "ablation", self._rung) if seeds else []
+
+    def _noise(self, metric: str) -> Noise:
+        shown = (Candidate(t[0].engine, t[0].settings, tuple(t)) for t in self._shown.values() if t)
+        return noise_of(shown, metric)
+
+    def _of(self, trials: Sequence[Trial], settings: Settings) -> Candidate | None:
+        key = self._key(settings)
+        mine = [t for t in trials if settings_key(t.engine, t.settings) == key]
+        return self._scored([t for t in mine if t.finished])
+
+    def _scored(self, trials: list[Trial]) -> Candidate | None:
+        if not trials:
+            return None
+        candidate = Candidate(trials[0].engine, trials[0].settings, tuple(trials))
+        return candidate if candidate.score(self._goal) is not None else None
+
+    def _key(self, settings: Settings) -> object:
+        return settings_key(self._engine, settings)

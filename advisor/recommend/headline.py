@@ -7,22 +7,29 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from advisor import knobs
 from advisor.recommend import wording
 from advisor.search.ranking import candidates
 
 if TYPE_CHECKING:
     from advisor.goal import Limit
     from advisor.recommend.recommendation import Recommendation
+    from advisor.search.front import Member
 
 
 def about_engine(r: Recommendation) -> str:
-    """The engine, and why this one."""
+    """The engine, and why this one; of several objectives also which others have their place."""
     if r.verdict is None:
         return f"{r.engine}, the only one that the study looked at"
+    told = r.verdict.text
+    if r.front is not None:
+        there = dict.fromkeys(one.engine for one in r.front.members if one.overall)
+        if others := [engine for engine in there if engine != r.verdict.winner]:
+            told += f"; on the front is {' and '.join(others)} too"
     if r.verdict.winner == r.engine:
-        return r.verdict.text
+        return told
     asked = "" if r.verdict.winner is None else ", as asked for"
-    return f"{r.engine}{asked}; {r.verdict.text}"
+    return f"{r.engine}{asked}; {told}"
 
 
 def about_settings(r: Recommendation) -> str:
@@ -38,8 +45,54 @@ def about_settings(r: Recommendation) -> str:
         told = " ".join(r.file_words(r.dialect)).rstrip(".")
         return f"{changes} to the {r.basis}; the {r.dialect} file. {told}"
     if r.gain is None:
-        return f"{changes} to the {r.basis}, which were not measured"
+        return f"{changes} to the {r.basis}, which no run of their own has measured yet"
     return f"{changes} to the {r.basis}: {r.gain.words(r.goal)}"
+
+
+def about_rebuilds(r: Recommendation) -> list[str]:
+    """What each rebuild that the user did not allow would buy, in sentences."""
+    catalogue = knobs.catalogue(r.engine)
+    found = []
+    for one in r.rebuilds:
+        told = "not measured: no run was left" if one.gain is None else one.gain.words(r.goal)
+        what = f"{one.knob} = {catalogue[one.knob].show(one.value)}"
+        found.append(f"a rebuild of the data with {what} would buy: {told}")
+    return found
+
+
+def about_front(r: Recommendation) -> str:
+    """What may be chosen from, by which rule one is recommended, and what its answer is judged by;
+    empty where the study has one objective."""
+    front, member = r.front, r.member
+    if front is None:
+        return ""
+    if member is None:
+        return f"Nothing that was tried keeps the limits of {front.goal}: there is no front"
+    own = sum(one.overall for one in front.members)
+    told = "1 member" if own == 1 else f"{own} members"
+    if beaten := len(front.members) - own:
+        told += f", and {beaten} more of the front of one engine alone"
+    told = f"The front of {', '.join(front.goal.objectives)} has {told}"
+    if r.as_measured:
+        told += f"; number {member.number} as it was measured, as asked for"
+    else:
+        told += (
+            f"; number {member.number} is recommended, the nearest to the best of each objective "
+            "on scales of the front's own ranges"
+        )
+    return f"{told}. Lines, runs and verdicts are judged by it: {r.goal}"
+
+
+def about_member(r: Recommendation, member: Member) -> str:
+    """What a member of the front is besides its numbers; empty for one among others."""
+    front = r.front
+    best = front.recommended() if front is not None else None
+    remarks = ["recommended"] if best is not None and best.number == member.number else []
+    if r.member is not None and r.member.number == member.number and not remarks:
+        remarks.append("as asked for")
+    if not member.overall:
+        remarks.append(f"of {member.engine} alone")
+    return ", ".join(remarks)
 
 
 def tried(r: Recommendation) -> str:

@@ -32,11 +32,15 @@ class Standing:
     runs: int
     changes: int
     """How many settings it changes."""
+    fits: bool = True
+    """Whether they fit the memory without what it leaves out."""
 
     def words(self, goal: Goal, basis: str) -> str:
         """What the file does: a measured gain, nothing, or that nobody measured it."""
         if not self.changes:
             return f"nothing that was tried: it leaves the {basis} as they are"
+        if self.gain is None and not self.fits:
+            return "not measured: it does not fit the memory without what it leaves to you"
         if self.gain is None:
             return "not measured: no run was left for exactly these lines"
         many = "run" if self.runs == 1 else "runs"
@@ -60,7 +64,8 @@ def standing(
         for line in lines
         if line.value != base[line.knob] and settings[line.knob] == base[line.knob]
     )
-    known, before = bench.known(settings), bench.known(base)
-    gain = compare(goal, noise, known, before) if made and known and before else None
-    runs = len(known.judged) if known else 0
-    return Standing(dialect, settings, left_out, gain, runs, made)
+    pair = bench.side_by_side(settings, base) if made else None
+    gain = compare(goal, noise, *pair, bench.smaller) if pair else None
+    runs = len(pair[0].judged) if pair else 0
+    fits = bench.lawful(settings) == settings
+    return Standing(dialect, settings, left_out, gain, runs, made, fits)

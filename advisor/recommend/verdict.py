@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from advisor.goal import Goal
+from advisor.hardware import Hardware
 from advisor.knobs import Engine
 from advisor.noise import Noise
 from advisor.recommend import wording
 from advisor.search import VERDICT_RUNS
 from advisor.search.ranking import Candidate, loss
-from advisor.trial import Trial
+from advisor.trial import Clock, Trial
+from advisor.workload import WorkloadKind
 
 OWN_ENGINES = (
     "Both are this program's own engines, without what a call of RocksDB, MyRocks or InnoDB takes "
@@ -30,10 +32,23 @@ class Comparison:
     """Relative difference that noise alone explains with 95% confidence."""
     fewest_runs: int
     """Finished runs of that of the two which has fewer."""
+    on_smaller: float | None = None
+    """The gain on the next smaller copy; absent where both were not run on one."""
 
     @property
     def within_noise(self) -> bool:
         return abs(self.gain) <= self.bound
+
+    @property
+    def scale_error(self) -> float:
+        """By how much two sizes of the copy differ about the gain: what is known of how far either
+        is from the full size."""
+        return 0.0 if self.on_smaller is None else abs(self.gain - self.on_smaller)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether noise and scale together leave the sign of the gain."""
+        return abs(self.gain) > self.bound + self.scale_error
 
     @property
     def decides(self) -> bool:
@@ -41,19 +56,39 @@ class Comparison:
         return self.fewest_runs >= VERDICT_RUNS
 
     def words(self, goal: Goal) -> str:
-        """`+34% ops_per_s (noise ±6.0%)`, or that it is within noise."""
-        told = f"{wording.difference(goal, self.gain)} (noise ±{wording.percent(self.bound)})"
-        told = f"within noise: {told}" if self.within_noise else told
+        """`+34% ops_per_s (noise ±6.0%, scale ±9.1%)`, or that it is within noise, or not settled
+        at this scale."""
+        errors = f"noise ±{wording.percent(self.bound)}"
+        if self.on_smaller is not None:
+            errors += f", scale ±{wording.percent(self.scale_error)}"
+        told = f"{wording.difference(goal, self.gain)} ({errors})"
+        if self.within_noise:
+            told = f"within noise: {told}"
+        elif not self.is_settled:
+            told = f"not settled at this scale: {told}"
         return told if self.decides else f"{told}, from a single run"
 
 
-def compare(goal: Goal, noise: Noise, one: Candidate, other: Candidate) -> Comparison | None:
-    """`one` against `other`; `None` if either lacks the metric."""
+def compare(
+    goal: Goal,
+    noise: Noise,
+    one: Candidate,
+    other: Candidate,
+    smaller: Callable[[Candidate], Candidate | None] = lambda candidate: None,
+) -> Comparison | None:
+    """`one` against `other`; `None` if either lacks the metric. `smaller` knows the same settings
+    on the next smaller copy."""
     new, old = one.score(goal), other.score(goal)
     if new is None or old is None:
         return None
     bound = noise.bound(len(one.judged), len(other.judged))
-    return Comparison(-loss(goal, old, new), bound, min(len(one.trials), len(other.trials)))
+    below = [found.score(goal) if (found := smaller(c)) else None for c in (one, other)]
+    return Comparison(
+        -loss(goal, old, new),
+        bound,
+        min(len(one.trials), len(other.trials)),
+        None if below[0] is None or below[1] is None else -loss(goal, below[1], below[0]),
+    )
 
 
 @dataclass(frozen=True)
@@ -73,15 +108,24 @@ class EngineVerdict:
         return replace(self, text=f"{self.text}. {OWN_ENGINES}") if self.winner else self
 
 
+def has_products(clock: Clock, machine: Hardware, workload: WorkloadKind) -> bool:
+    """Whether runs of our engines were charged with what calls of products take. Only a simulated
+    machine can speak for products."""
+    spoken_for = machine.products if clock == "simulated" else ()
+    lsm = "myrocks" if workload.has_tables else "rocksdb"
+    return {lsm, "innodb"} <= set(spoken_for)
+
+
 def engine_verdict(
     goal: Goal,
     noise: Noise,
     order: Sequence[Candidate],
     engines: Sequence[Engine],
     trials: Sequence[Trial],
+    smaller: Callable[[Candidate], Candidate | None] = lambda candidate: None,
 ) -> EngineVerdict | None:
-    """From all trials of a study and its ranked candidates, the chosen one first; `None` if it
-    looks at one engine."""
+    """From the trials that decide and their ranked candidates, the chosen one first; `None` if the
+    study looks at one engine. `smaller` knows the same settings on the next smaller copy."""
     if len(engines) < 2 or not order:
         return None
     winner = order[0]
@@ -99,7 +143,7 @@ def engine_verdict(
         missed = f"reached {limits}" if limits else f"measured {goal.metric}"
         text = f"{winner.engine} wins: none of {runs[loser]} runs of {loser} {missed}"
         return EngineVerdict(winner.engine, loser, None, text)
-    comparison = compare(goal, noise, winner, rival)
+    comparison = compare(goal, noise, winner, rival, smaller)
     return None if comparison is None else _compared(goal, winner, rival, comparison)
 
 
@@ -121,6 +165,8 @@ def _compared(
         # The winner was chosen before runs of its own showed it to be worse than it had looked.
         more = "more trials would tell"
         return _undecided(f"{winner.engine} against {rival.engine}: {told}; {more}", comparison)
+    elif not comparison.is_settled:
+        return _undecided(f"{winner.engine} against {rival.engine}: {told}", comparison)
     else:
         text = f"{winner.engine} wins over {rival.engine}: {told}"
     return EngineVerdict(winner.engine, rival.engine, comparison, text)

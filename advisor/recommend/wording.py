@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from advisor.goal import METRICS, Goal
+from advisor.goal import Goal, described
 from advisor.sizes import format_size
 
 
 def metric(name: str, value: float) -> str:
     """A metric with the digits that a reader needs: `31,480`, `12.4`, `1.31`, `40MiB`."""
-    if METRICS[name].unit == "bytes":
+    if described(name).unit == "bytes":
         return format_size(round(value))
     if abs(value) >= 100:
         return f"{value:,.0f}"

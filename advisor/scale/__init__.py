@@ -14,8 +14,17 @@ from advisor.scale.factor import (
     ScaledSettings,
     batch_bytes,
 )
+from advisor.scale.ladder import Ladder
 from advisor.scale.machine import carry_back, device_spec, machine_spec
-from advisor.scale.run import FullRun, InBytes, InUnits, ScaledRun, Simulated, scaled_run
+from advisor.scale.run import (
+    FullRun,
+    InBytes,
+    InUnits,
+    LoadedBefore,
+    ScaledRun,
+    Simulated,
+    scaled_run,
+)
 
 __all__ = [
     "LARGEST_DATA",
@@ -24,6 +33,8 @@ __all__ = [
     "FullRun",
     "InBytes",
     "InUnits",
+    "Ladder",
+    "LoadedBefore",
     "Scale",
     "ScaledRun",
     "ScaledSettings",

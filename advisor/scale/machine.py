@@ -39,7 +39,7 @@ def machine_spec(
     size, and for an engine that writes so many bytes in one batch at any scale."""
     return {
         "cores": machine.cpu_cores,
-        "page_cache_bytes": round(max(0, page_cache_bytes) * scale.factor),
+        "page_cache_bytes": scaled_cache(scale, page_cache_bytes),
         "device": device_spec(machine.device, scale, batch_bytes),
         "cost": {
             "work_ns": {str(work): ns for work, ns in machine.work_ns.items()},
@@ -48,6 +48,11 @@ def machine_spec(
             "statement_wait_us": machine.statement_wait_us,
         },
     }
+
+
+def scaled_cache(scale: Scale, page_cache_bytes: float) -> int:
+    """The memory of the page cache for data shrunk by `scale`; none where the sum is negative."""
+    return round(max(0, page_cache_bytes) * scale.factor)
 
 
 def device_spec(device: Device, scale: Scale = FULL_SIZE, batch_bytes: int = 0) -> dict[str, Any]:

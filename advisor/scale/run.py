@@ -11,7 +11,7 @@ from typing import cast
 from advisor.hardware import Hardware
 from advisor.knobs import Engine, Settings
 from advisor.scale.factor import MIB, Scale, batch_bytes
-from advisor.scale.machine import machine_spec
+from advisor.scale.machine import machine_spec, scaled_cache
 from advisor.spec import BinaryLogSpec, Length, Spec, Value
 from advisor.workload import Workload, kinds
 
@@ -59,6 +59,16 @@ class Simulated:
 
 
 @dataclass(frozen=True)
+class LoadedBefore:
+    """A load apart from the run, at full size."""
+
+    settings: Settings
+    """Complete, defaults included."""
+    page_cache_bytes: float
+    """Memory of the operating system's page cache while it loads; none if negative."""
+
+
+@dataclass(frozen=True)
 class FullRun:
     """A run at full size."""
 
@@ -77,6 +87,8 @@ class FullRun:
     which no load of full size does. None leaves it to the workload."""
     binary_log: BinaryLogSpec | None = None
     """A server's own log, if it keeps one."""
+    load: LoadedBefore | None = None
+    """How the data of a simulated run was loaded; None for one that loads it itself."""
 
 
 @dataclass(frozen=True)
@@ -114,6 +126,11 @@ def scaled_run(run: FullRun, scale: Scale) -> ScaledRun:
     if run.binary_log is not None:
         size = max(SMALLEST_BINLOG, scale.size(run.binary_log["max_binlog_size"]))
         spec["binary_log"] = {**run.binary_log, "max_binlog_size": size}
+    if run.load is not None:
+        spec["load"] = {
+            "options": dict(scale.settings(run.engine, run.load.settings).values),
+            "page_cache_bytes": scaled_cache(scale, run.load.page_cache_bytes),
+        }
     return ScaledRun(spec, options.notes)
 
 

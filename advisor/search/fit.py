@@ -19,6 +19,9 @@ from advisor.search.seeds import Seed, seeds
 from advisor.search.space import Space, space
 from advisor.sizes import format_size, size_to_type
 
+LEAN = "the least memory"
+"""What the leanest settings are called, as a rule of thumb."""
+
 
 def space_of(question: Question, engine: Engine, own: Sequence[Seed], scale: Scale) -> Space:
     """The space of an engine around the base of a settled question and its seeds."""
@@ -30,6 +33,7 @@ def space_of(question: Question, engine: Engine, own: Sequence[Seed], scale: Sca
         need=lambda settings: needed_memory(profile, engine, settings),
         scale=scale,
         opened=[name for name in question.opened if name in catalogue(engine)],
+        fixed=question.fixed(engine),
         anchors=[seed.settings for seed in own if seed.engine == engine],
     )
 
@@ -55,7 +59,7 @@ def lean_seed(question: Question, engine: Engine, own: Sequence[Seed], space: Sp
     profile = question.profile
     if any(seed.engine == engine and _fits(question, seed) for seed in own):
         return None
-    lean = Seed(engine, "rule", leanest(space))
+    lean = Seed(engine, "rule", leanest(space), LEAN)
     return lean if needed_memory(profile, engine, lean.settings) <= profile.memory_bytes else None
 
 

@@ -1,5 +1,4 @@
-"""How the bounds of a study are spent: search, then repetitions, then the reversal of single
-changes."""
+"""How the bounds of a study are spent: search, then repetitions, then what single changes buy."""
 
 from __future__ import annotations
 
@@ -10,20 +9,27 @@ from typing import Literal
 
 Phase = Literal["search", "repeat", "ablation"]
 
-DEFAULT_TRIALS = 40
+DEFAULT_TRIALS = 100
 PHASE_ENDS: dict[Phase, float] = {"search": 0.55, "repeat": 0.7, "ablation": 1.0}
 """Share of the bounds that is spent when a phase ends."""
 
-DEFAULT_TRIAL_SECONDS = 2.5
-"""Wall time of a trial, loading included: 40 of them take under two minutes."""
+LEAST_RULES = 2
+RULES_SHARE = 0.2
+"""Part of the trials that rules of thumb may take, but for the first: the search shall speak
+too."""
+
+DEFAULT_TRIAL_SECONDS = 1.6
+"""Wall time of a trial, loading included: 100 of them take under three minutes."""
 MEASURED_SHARE = 0.5
 """Part of a trial's wall time that is measured; loading and warming up take the rest."""
 SHORTEST_SECONDS, LONGEST_SECONDS = 0.3, 60.0
+LONGEST_SHARE = 0.06
+"""Share of the minutes that one trial may take."""
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """What a study may use; the first bound that is reached ends it. Both absent: 40 trials."""
+    """What a study may use; the first bound that is reached ends it. Both absent: 100 trials."""
 
     trials: int | None = None
     minutes: float | None = None
@@ -34,6 +40,16 @@ class Bounds:
         if self.trials is None and self.minutes is None:
             return DEFAULT_TRIALS
         return self.trials
+
+    @property
+    def most_rules(self) -> int | None:
+        """How many rules of thumb are tried, at most; None for all."""
+        return None if self.planned is None else max(LEAST_RULES, int(RULES_SHARE * self.planned))
+
+    @property
+    def longest_trial_s(self) -> float | None:
+        """Seconds of wall time that a simulated trial may take, where minutes bound the study."""
+        return None if self.minutes is None else 60.0 * self.minutes * LONGEST_SHARE
 
     def measured_seconds(self) -> float:
         """Length of the measured phase of a trial that fits these bounds."""
@@ -56,11 +72,13 @@ class Spending:
     def __post_init__(self) -> None:
         self._began = self.now()
 
-    def used(self) -> float:
-        """Share of the bound that is nearest to its end; 1 and more means that nothing is left."""
+    def used(self, running: int = 0) -> float:
+        """Share of the bound that is nearest to its end, with so many trials under way; 1 and more
+        means that nothing is left."""
         shares = [0.0]
         if self.bounds.planned is not None:
-            shares.append(self.trials / self.bounds.planned if self.bounds.planned else 1.0)
+            made = self.trials + running
+            shares.append(made / self.bounds.planned if self.bounds.planned else 1.0)
         if self.bounds.minutes is not None:
             elapsed = self.now() - self._began
             shares.append(
@@ -77,9 +95,9 @@ class Spending:
             return (self.bounds.planned or 1) - self.trials
         return max(1, int(self.trials * (1.0 - used) / used)) if used > 0 else 1
 
-    def allows(self, phase: Phase) -> bool:
-        """Whether a trial of this phase may start."""
-        return self.used() < PHASE_ENDS[phase]
+    def allows(self, phase: Phase, running: int = 0) -> bool:
+        """Whether a trial of this phase may start beside those that are under way."""
+        return self.used(running) < PHASE_ENDS[phase]
 
     def is_out_of_time(self) -> bool:
         """Whether the time bound, not the number of trials, is what ended the study."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,14 @@ from advisor.core import Core
 from advisor.errors import InputError
 from advisor.knobs import Engine, Settings
 from advisor.profile import Profile
+from advisor.search.earlier import Earlier
 from advisor.search.plan import Bounds
+from advisor.search.squeeze import squeezed
 from advisor.store import Store, StudyRecord
 from advisor.trial import Clock
+
+_BEFORE = {"rebuild": True, "cold": False}
+"""Parts that studies of earlier versions do not state, as they were then."""
 
 
 @dataclass(frozen=True)
@@ -29,10 +35,19 @@ class Question:
     """The user's settings by engine, in full-size units, as far as they are known."""
     opened: tuple[str, ...] = ()
     """Knobs that are searched although they are not by default, such as those of durability."""
+    rebuild: bool = False
+    """Whether the user's data may be rebuilt for what only a rebuild changes, such as the page
+    size."""
     clock: Clock = "measured"
     seed: int = 1
     seconds: float | None = None
     """Length of the measured phase of a trial; derived from the bounds if absent."""
+    scale: float | None = None
+    """Data of the smallest trials / data of the profile; chosen by the profile if absent."""
+    cold: bool = False
+    """Whether the search is told nothing of earlier studies."""
+    earlier: tuple[Earlier, ...] = ()
+    """What it was told of them when it began, which a study keeps."""
     source: Path | None = None
     """The file of the current settings; where it lies is no part of what is asked."""
 
@@ -42,21 +57,56 @@ class Question:
         return self.current.get(engine) or self.defaults(engine)
 
     def defaults(self, engine: Engine) -> Settings:
+        """The engine's defaults as a baseline: those of `stock`, squeezed into the memory where
+        they do not fit and anything helps."""
+        if engine not in self._baselines:
+            stock = self.stock(engine)
+            self._baselines[engine] = squeezed(self.profile, engine, stock) or stock
+        return self._baselines[engine]
+
+    @cached_property
+    def _baselines(self) -> dict[Engine, Settings]:
+        """What `defaults` answered: screens ask it for every trial."""
+        return {}
+
+    def is_squeezed(self, engine: Engine) -> bool:
+        """Whether the engine's defaults do not fit the memory as they are."""
+        return dict(self.defaults(engine)) != dict(self.stock(engine))
+
+    def stock(self, engine: Engine) -> Settings:
         """The engine's defaults, but as durable as the user's settings: what a search may not
-        change is the same in all trials, so that no setting wins by losing commits.
+        change is the same in all trials, so that no setting wins by losing commits. Nor does one
+        win by a rebuild that nobody allowed, or by a page cache that others do not have.
 
         Where only another engine's settings are known, commits are as durable as its are; where
         nobody's are, as those of the engine that syncs them by default.
         """
         settings = dict(knobs.defaults(engine))
+        if self.clock == "simulated" and self.profile.passes_page_cache:
+            settings |= engines.of(engine).direct_io
         if own := self.current.get(engine):
-            catalogue = knobs.catalogue(engine)
-            settings |= {name: own[name] for name in own if catalogue[name].durability}
+            catalogue, fixed = knobs.catalogue(engine), self.fixed(engine)
+            given = fixed | engines.of(engine).direct_io.keys()
+            settings |= {
+                name: own[name] for name in own if catalogue[name].durability or name in given
+            }
         else:
             for other in self.engines or self.profile.engines:
                 if other != engine and (synced := self._syncs_commits(other)) is not None:
                     settings |= engines.of(engine).durability(synced)
         return settings
+
+    def fixed(self, engine: Engine) -> frozenset[str]:
+        """Knobs that stay as the user has them: only a rebuild of the data would change them, and
+        nobody allowed one."""
+        if self.rebuild or engine not in self.current or engines.of(engine).rewrites_data:
+            return frozenset()
+        catalogue = knobs.catalogue(engine)
+        return frozenset(
+            name
+            for name, knob in catalogue.items()
+            if knob.change == "rebuild" and name not in self.opened
+        )
 
     def _syncs_commits(self, engine: Engine) -> bool | None:
         """Whether the engine's commits survive a power failure, by the user's settings, or by
@@ -78,7 +128,8 @@ class Question:
         seconds = self.seconds
         if seconds is None:
             seconds = stored.identity["seconds"] if stored else bounds.measured_seconds()
-        return replace(self, engines=engines, current=current, seconds=seconds)
+        told = _told(stored) if stored else self.earlier
+        return replace(self, engines=engines, current=current, seconds=seconds, earlier=told)
 
     def record(self, name: str, core: Core) -> StudyRecord:
         """The settled question as it is stored."""
@@ -89,7 +140,11 @@ class Question:
             engines=self.engines,
             clock=self.clock,
             seed=self.seed,
-            identity=self._identity() | {"source": str(self.source) if self.source else None},
+            identity=self._identity()
+            | {
+                "source": str(self.source) if self.source else None,
+                "earlier": [one.stored() for one in self.earlier],
+            },
             core_version=core.VERSION,
             host=platform.node(),
         )
@@ -97,7 +152,7 @@ class Question:
     def refuse_unless_same(self, stored: StudyRecord) -> None:
         """Raises `InputError` if the stored study of this name was asked something else."""
         for part, now in self._identity().items():
-            then = stored.identity.get(part)
+            then = stored.identity.get(part, _BEFORE.get(part))
             if then != now:
                 found, accepted = _difference(then, now)
                 place = f"study {stored.name}"
@@ -110,9 +165,12 @@ class Question:
             "engines": list(self.engines),
             "current": {engine: dict(settings) for engine, settings in self.current.items()},
             "opened": sorted(self.opened),
+            "rebuild": self.rebuild,
             "clock": self.clock,
             "seed": self.seed,
             "seconds": self.seconds,
+            "scale": self.scale,
+            "cold": self.cold,
             # Wall-clock numbers of two machines cannot be ranked together.
             "host": platform.node() if self.clock == "measured" else None,
         }
@@ -130,11 +188,19 @@ def stored_question(name: str, store: Store) -> Question:
         engines=tuple(identity["engines"]),
         current=identity["current"],
         opened=tuple(identity["opened"]),
+        rebuild=identity.get("rebuild", _BEFORE["rebuild"]),
         clock=identity["clock"],
         seed=identity["seed"],
         seconds=identity["seconds"],
+        scale=identity.get("scale"),
+        cold=identity.get("cold", _BEFORE["cold"]),
+        earlier=_told(record),
         source=Path(source) if (source := identity.get("source")) else None,
     )
+
+
+def _told(stored: StudyRecord) -> tuple[Earlier, ...]:
+    return tuple(Earlier.recalled(one) for one in stored.identity.get("earlier", ()))
 
 
 def _difference(then: object, now: object) -> tuple[str, str]:

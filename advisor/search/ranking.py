@@ -9,13 +9,17 @@ from dataclasses import dataclass
 from advisor.goal import Goal
 from advisor.knobs import Engine, Settings
 from advisor.noise import Noise, Spread
-from advisor.trial import Trial, settings_key
+from advisor.search.dominance import Scales, non_dominated, spread
+from advisor.trial import AGAIN, Trial, settings_key
 
 REPEATS_THAT_COUNT_ALONE = 2
 """With so many repetitions the first look is left out: it was picked for being high, so it
 flatters."""
 VERDICT_RUNS = 2
 """Finished runs that each of two candidates needs before one is called better."""
+WORTH = 0.02
+"""What buys less of the goal's metric than this is worth neither a line nor another run, however
+sure it is."""
 
 
 @dataclass(frozen=True)
@@ -29,13 +33,32 @@ class Candidate:
     @property
     def repeats(self) -> int:
         """Trials made to look a second time."""
-        return sum(trial.role in ("repeat", "ablation") for trial in self.trials)
+        return sum(trial.role in AGAIN for trial in self.trials)
+
+    @property
+    def seconds(self) -> float:
+        """Length of the measured phase of its longest trials."""
+        return max(trial.seconds for trial in self.trials)
+
+    @property
+    def longest(self) -> tuple[Trial, ...]:
+        """Its longest trials: what a shorter one saw of settings that were not yet steady is no
+        part of their numbers."""
+        return tuple(trial for trial in self.trials if trial.seconds == self.seconds)
 
     @property
     def judged(self) -> tuple[Trial, ...]:
         """The trials that its numbers are taken from."""
-        again = tuple(trial for trial in self.trials if trial.role in ("repeat", "ablation"))
-        return again if len(again) >= REPEATS_THAT_COUNT_ALONE else self.trials
+        again = tuple(trial for trial in self.longest if trial.role in AGAIN)
+        return again if len(again) >= REPEATS_THAT_COUNT_ALONE else self.longest
+
+    @property
+    def has_settled(self) -> bool:
+        """Whether it was steady when it was measured, or was measured for longer after it was not:
+        as a simulated repetition is, on a higher rung for longer than the look that it repeats."""
+        is_longer = any(trial.seconds < self.seconds for trial in self.trials)
+        has_climbed = any(t.clock == "simulated" and t.role in AGAIN for t in self.longest)
+        return is_longer or has_climbed or any(t.steady is not False for t in self.longest)
 
     def metrics(self) -> dict[str, float]:
         """The median of every metric that all judged trials measured."""
@@ -51,14 +74,14 @@ class Candidate:
         return Spread.of(values) if values else None
 
     def score(self, goal: Goal) -> float | None:
-        """The median of the goal's metric."""
+        """The median of the goal's metric, the first one of several."""
         spread = self.spread(goal.metric)
         return None if spread is None else spread.median
 
     def feasible(self, goal: Goal) -> bool:
-        """Whether the goal's metric was measured and its limits are kept."""
+        """Whether the goal's objectives were measured and its limits are kept."""
         metrics = self.metrics()
-        return goal.metric in metrics and goal.kept(metrics)
+        return goal.is_measured(metrics) and goal.kept(metrics)
 
 
 def candidates(trials: Iterable[Trial]) -> list[Candidate]:
@@ -74,27 +97,66 @@ def candidates(trials: Iterable[Trial]) -> list[Candidate]:
 
 def ranked(found: Iterable[Candidate], goal: Goal) -> list[Candidate]:
     """Feasible candidates, the best first; then those that break a limit, the nearest to keeping
-    them first. A limit whose metric was not measured is farther than any that was."""
+    them first. A limit whose metric was not measured is farther than any that was. What has not
+    settled stands behind what has: it flatters by what it has still to pay.
 
-    def key(candidate: Candidate) -> tuple[int, float, float]:
-        metrics = candidate.metrics()
-        unmeasured = sum(limit.metric not in metrics for limit in goal.limits)
-        return unmeasured, excess(goal, metrics), -signed(goal, metrics[goal.metric])
+    With several objectives the front comes first, so that its first few span it (`spread`), and
+    the others follow by their distance from the ideal point.
+    """
+    known = [c for c in found if c.score(goal) is not None]
+    if goal.others:
+        return _ranked_by_front([c for c in known if goal.is_measured(c.metrics())], goal)
 
-    return sorted((c for c in found if c.score(goal) is not None), key=key)
+    def key(candidate: Candidate) -> tuple[int, float, bool, float]:
+        score = -signed(goal, candidate.metrics()[goal.metric])
+        return *_unlawfulness(candidate, candidate.metrics(), goal), score
+
+    return sorted(known, key=key)
+
+
+def _unlawfulness(
+    candidate: Candidate, metrics: dict[str, float], goal: Goal
+) -> tuple[int, float, bool]:
+    """What stands before the objectives."""
+    unmeasured = sum(limit.metric not in metrics for limit in goal.limits)
+    return unmeasured, excess(goal, metrics), not candidate.has_settled
+
+
+def _ranked_by_front(known: list[Candidate], goal: Goal) -> list[Candidate]:
+    told = [(one, metrics, goal.point(metrics)) for one in known for metrics in [one.metrics()]]
+    unlawful = {id(one): _unlawfulness(one, metrics, goal) for one, metrics, _ in told}
+    least = min(unlawful.values(), default=None)
+    best = [(one, point) for one, _, point in told if unlawful[id(one)] == least]
+    if not best:
+        return []
+    front = [best[place] for place in non_dominated([point for _, point in best])]
+    points = [point for _, point in front]
+    first = [front[place][0] for place in spread(points)]
+    scales = Scales.of(points)
+    others = [(one, point) for one, _, point in told if not any(one is own for own in first)]
+    others.sort(key=lambda pair: (unlawful[id(pair[0])], scales.from_ideal(pair[1])))
+    return [*first, *(one for one, _ in others)]
+
+
+def eligible(trials: Iterable[Trial], goal: Goal) -> list[Candidate]:
+    """The feasible candidates that may win, the best first. Once some have settled, one that has
+    not cannot; nor, once some of these were repeated, one that was not."""
+    feasible = [c for c in ranked(candidates(trials), goal) if c.feasible(goal)]
+    settled = [candidate for candidate in feasible if candidate.has_settled] or feasible
+    return [candidate for candidate in settled if candidate.repeats] or settled
 
 
 def best(trials: Iterable[Trial], goal: Goal) -> Candidate | None:
-    """The best feasible candidate. Once some were repeated, one that was not cannot win."""
-    feasible = [c for c in ranked(candidates(trials), goal) if c.feasible(goal)]
-    repeated = [candidate for candidate in feasible if candidate.repeats]
-    return next(iter(repeated or feasible), None)
+    """The best feasible candidate that may win."""
+    found = eligible(trials, goal)
+    # The front of those that may win is not the part of a larger one that is left.
+    return next(iter(ranked(found, goal) if goal.others else found), None)
 
 
 def noise_of(found: Iterable[Candidate], metric: str) -> Noise:
     """The noise of one metric, from all settings that were tried more than once."""
     return Noise.pooled(
-        [trial.metrics[metric] for trial in candidate.trials if metric in trial.metrics]
+        [trial.metrics[metric] for trial in candidate.longest if metric in trial.metrics]
         for candidate in found
     )
 

@@ -1,4 +1,5 @@
-"""Proposals for one engine: Optuna's TPE over the axes of a `Space`, asked and told in memory.
+"""Proposals for one engine: Optuna's TPE over the axes of a `Space`, asked and told in memory. Of
+several objectives it is Optuna's own multi-objective TPE (Ozaki et al., GECCO 2020).
 
 There is one sampler for each engine rather than one with the engine as a category: the two spaces
 share no knob, so a joint model would learn nothing across them, and the share of trials that each
@@ -18,9 +19,12 @@ from typing import Any
 import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution, IntDistribution
 from optuna.importance import PedAnovaImportanceEvaluator
+from optuna.study import StudyDirection
 from optuna.trial import TrialState, create_trial
 
+from advisor.goal import Direction
 from advisor.knobs import Settings
+from advisor.search.dominance import Point, Scales, covers, non_dominated
 from advisor.search.space import Axis, Space
 from advisor.trial import settings_key
 
@@ -40,6 +44,8 @@ ASKS = 40
 """Proposals that may be discarded (over the memory, tried before) before one is made by hand."""
 IMPORTANCE_QUANTILE = 0.25
 
+Scores = tuple[float, ...]
+"""Of a trial, one for each objective."""
 Constraints = Mapping[str, float]
 """How far each constraint is violated, relative to its limit; 0 or less is kept."""
 
@@ -55,22 +61,27 @@ class Proposal:
 class Sampler:
     """Asks for settings of one engine and learns from what they gave."""
 
-    def __init__(self, space: Space, *, maximize: bool, seed: int) -> None:
+    def __init__(self, space: Space, *, directions: Sequence[Direction], seed: int) -> None:
+        """One direction for each objective; scores come in their order."""
         self._space = space
         self._random = random.Random(seed)
         self._distributions = {axis.name: _distribution(axis) for axis in space.axes}
         self._tried: set[object] = set()
-        self._best: tuple[float, Settings] | None = None
+        self._front: list[tuple[Point, Settings]] = []
         self._asked = 0
-        self._maximize = maximize
+        self._directions = directions
         self._study = optuna.create_study(
-            direction="maximize" if maximize else "minimize",
-            sampler=optuna.samplers.TPESampler(n_startup_trials=STARTUP_TRIALS, seed=seed),
+            directions=directions,
+            # Others are under way when one is asked for: it should not be one of them again.
+            sampler=optuna.samplers.TPESampler(
+                n_startup_trials=STARTUP_TRIALS, seed=seed, constant_liar=True
+            ),
         )
 
     def fix(self, settings: Settings) -> Proposal:
         """A proposal of exactly these settings, for a seed."""
         self._study.enqueue_trial(self._space.encode(settings))
+        self._tried.add(settings_key(self._space.engine, settings))
         return Proposal(settings, self._study.ask(self._distributions))
 
     def ask(self) -> Proposal | None:
@@ -80,7 +91,7 @@ class Sampler:
         many trials a model knows little yet, and a step keeps most of what was good.
         """
         self._asked += 1
-        if self._best is not None and self._asked % 2 == 0:
+        if self._front and self._asked % 2 == 0:
             step = self._step()
             if step is not None:
                 return self.fix(step)
@@ -94,68 +105,94 @@ class Sampler:
             elif self._is_known(settings):
                 self._study.tell(handle, state=TrialState.FAIL)
             else:
+                self._tried.add(settings_key(self._space.engine, settings))
                 return Proposal(settings, handle)
         step = self._step()
         return None if step is None else self.fix(step)
 
-    def tell(self, proposal: Proposal, score: float | None, constraints: Constraints) -> None:
-        """What a proposal gave; no score means that its run failed."""
+    def tell(self, proposal: Proposal, scores: Scores | None, constraints: Constraints) -> None:
+        """What a proposal gave; no scores mean that its run failed."""
         for name, violation in constraints.items():
             proposal.handle.set_constraint(name, violation)
-        if score is None:
+        if scores is None:
             proposal.handle.set_constraint("finished", 1.0)
             self._study.tell(proposal.handle, state=TrialState.PRUNED)
         else:
-            self._study.tell(proposal.handle, score)
-        self._remember(proposal.settings, score, constraints)
+            self._study.tell(proposal.handle, scores)
+        self._remember(proposal.settings, scores, constraints)
 
-    def forget(self, proposal: Proposal) -> None:
-        """Drops a proposal that was not carried out."""
-        self._study.tell(proposal.handle, state=TrialState.FAIL)
-
-    def recall(self, settings: Settings, score: float | None, constraints: Constraints) -> None:
+    def recall(self, settings: Settings, scores: Scores | None, constraints: Constraints) -> None:
         """A trial of an earlier session."""
-        violations = dict(constraints) if score is not None else {**constraints, "finished": 1.0}
+        violations = dict(constraints) if scores is not None else {**constraints, "finished": 1.0}
         self._study.add_trial(
             create_trial(
-                state=TrialState.PRUNED if score is None else TrialState.COMPLETE,
-                value=score,
+                state=TrialState.PRUNED if scores is None else TrialState.COMPLETE,
+                values=scores,
                 params=self._space.encode(settings),
                 distributions=self._distributions,
                 constraints=violations,
             )
         )
-        self._remember(settings, score, constraints)
+        self._remember(settings, scores, constraints)
 
     def importance(self) -> dict[str, float]:
-        """Share of each knob in reaching the better quarter of the scores (PED-ANOVA); empty with
-        too few trials."""
-        finished = self._study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
-        if len(finished) < STARTUP_TRIALS or not self._tells_apart(finished):
+        """Share of each knob in reaching the better quarter of the scores (PED-ANOVA), of several
+        objectives in being near to the best of each; empty with too few trials."""
+        judged = self._study if len(self._directions) == 1 else self._by_distance()
+        finished = judged.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+        if len(finished) < STARTUP_TRIALS or not _tells_apart(finished, judged.direction):
             return {}
         evaluator = PedAnovaImportanceEvaluator(target_quantile=IMPORTANCE_QUANTILE)
-        return optuna.importance.get_param_importances(self._study, evaluator=evaluator)
+        return optuna.importance.get_param_importances(judged, evaluator=evaluator)
 
-    def _tells_apart(self, finished: Sequence[optuna.trial.FrozenTrial]) -> bool:
-        """Whether the better quarter of the scores, at least two, leaves any other out."""
-        scores = sorted((trial.values[0] for trial in finished), reverse=self._maximize)
-        last = max(2, math.ceil(IMPORTANCE_QUANTILE * len(scores))) - 1
-        return bool(scores[last] != scores[-1])
+    def _by_distance(self) -> optuna.Study:
+        """The finished trials with their distance from the ideal point."""
+        finished = self._study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+        points = [self._point(trial.values) for trial in finished]
+        judged = optuna.create_study(direction="minimize")
+        if not points:
+            return judged
+        scales = Scales.of([points[place] for place in non_dominated(points)])
+        for trial, point in zip(finished, points, strict=True):
+            judged.add_trial(
+                create_trial(
+                    value=scales.from_ideal(point),
+                    params=trial.params,
+                    distributions=trial.distributions,
+                )
+            )
+        return judged
+
+    def _point(self, scores: Sequence[float]) -> Point:
+        """The scores, each so that higher is better."""
+        pairs = zip(scores, self._directions, strict=True)
+        return tuple(score if way == "maximize" else -score for score, way in pairs)
 
     def _is_known(self, settings: Settings) -> bool:
         return settings_key(self._space.engine, settings) in self._tried
 
-    def _remember(self, settings: Settings, score: float | None, constraints: Constraints) -> None:
+    def _remember(
+        self, settings: Settings, scores: Scores | None, constraints: Constraints
+    ) -> None:
         self._tried.add(settings_key(self._space.engine, settings))
-        if score is None or any(violation > 0 for violation in constraints.values()):
+        if scores is None or any(violation > 0 for violation in constraints.values()):
             return
-        sign = 1.0 if self._maximize else -1.0
-        if self._best is None or sign * score > sign * self._best[0]:
-            self._best = (score, settings)
+        point = self._point(scores)
+        if any(covers(known, point) for known, _ in self._front):
+            return
+        self._front = [one for one in self._front if not covers(point, one[0])]
+        self._front.append((point, settings))
+
+    def _start(self) -> Settings:
+        """The best settings; of several objectives any of which none is better in all."""
+        if not self._front:
+            return self._space.base
+        one_of = self._random.choice(self._front) if len(self._front) > 1 else self._front[0]
+        return one_of[1]
 
     def _step(self) -> Settings | None:
         """The best settings with some knobs moved."""
-        start = self._best[1] if self._best is not None else self._space.base
+        start = self._start()
         for _ in range(ASKS):
             moved = dict(start)
             count = min(self._random.choice(STEPS), len(self._space.axes))
@@ -167,6 +204,15 @@ class Sampler:
             if self._space.memory_excess(moved) <= 0 and not self._is_known(moved):
                 return moved
         return None
+
+
+def _tells_apart(finished: Sequence[optuna.trial.FrozenTrial], direction: StudyDirection) -> bool:
+    """Whether the better quarter of the scores, at least two, leaves any other out."""
+    scores = sorted(
+        (trial.values[0] for trial in finished), reverse=direction == StudyDirection.MAXIMIZE
+    )
+    last = max(2, math.ceil(IMPORTANCE_QUANTILE * len(scores))) - 1
+    return bool(scores[last] != scores[-1])
 
 
 def _distribution(axis: Axis) -> BaseDistribution:

@@ -86,12 +86,14 @@ def space(
     need: Callable[[Settings], int],
     scale: Scale,
     opened: Collection[str] = (),
+    fixed: Collection[str] = (),
     anchors: Iterable[Settings] = (),
 ) -> Space:
     """The space of an engine around `base`.
 
-    `opened` adds knobs that are not searched otherwise, `anchors` are settings that must lie on the
-    axes. Other values are left out where a run at `scale` could not tell them apart.
+    `opened` adds knobs that are not searched otherwise, `fixed` ones stay as in `base`, `anchors`
+    are settings that must lie on the axes. Other values are left out where a run at `scale` could
+    not tell them apart.
     """
     ranges = knobs.searchable(engine, memory_budget=memory, include=opened)
     corners = (base, *anchors)
@@ -103,6 +105,7 @@ def space(
             partial(scale.holds, catalogue[name]),
         )
         for name, known in ranges.items()
+        if name not in fixed
     )
     walked = tuple(axis for axis in axes if len(axis.values) > 1)
     return Space(engine, base, walked, memory, need)

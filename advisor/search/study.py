@@ -1,24 +1,33 @@
-"""A study: Optuna proposes, trials answer, each answer is stored before the next is asked for.
+"""A study: Optuna proposes, trials answer, each answer is stored before its place is given away.
 
-The bounds are spent in three phases: search (seeds first, then the samplers), repetition (the best
-settings and the defaults once more, interleaved and with fresh seeds, because one wall-clock run
-proves little), and ablation, which `recommend` carries out through `Study.measure`. A study resumes
-by its name: what is stored is told to the samplers again.
+The bounds are spent in three phases: search (seeds first, then the samplers) on the lowest rung of
+the ladder; proof on the highest (the best settings and the defaults, interleaved, repeated and with
+fresh seeds, because one run of a small copy proves little); and the answer (ablation, final runs),
+which `recommend` carries out through `Study.measure`. Simulated trials run side by side. A study
+resumes by its name: what is stored is told to the samplers again.
 """
 
 from __future__ import annotations
 
+import statistics
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 from advisor import core as bridge
 from advisor.core import Cancelled, Core
 from advisor.errors import InputError
-from advisor.evaluate import Refused, Setup, choose_scale, evaluate
+from advisor.evaluate import Refused, Setup, choose_scale
+from advisor.goal import described
 from advisor.knobs import Engine, Settings
+from advisor.noise import ASSUMED_RELATIVE_SD
+from advisor.scale import Ladder, Scale
 from advisor.search.allocate import next_engine
+from advisor.search.contenders import Contender, Field
+from advisor.search.dominance import covers
+from advisor.search.earlier import earlier
 from advisor.search.events import (
     BestChanged,
     Ending,
@@ -28,28 +37,40 @@ from advisor.search.events import (
     TrialStarted,
     Watcher,
 )
+from advisor.search.first_tier import Forecast
 from advisor.search.fit import lean_seed, refuse_unanswerable, space_of
+from advisor.search.front import Front
 from advisor.search.plan import Bounds, Phase, Spending
 from advisor.search.question import Question, stored_question
 from advisor.search.ranking import (
-    VERDICT_RUNS,
     Candidate,
     best,
     candidates,
+    eligible,
     ranked,
     signed,
     violations,
 )
-from advisor.search.sampler import Proposal, Sampler
-from advisor.search.seeds import Seed, seeds
+from advisor.search.runner import Afar, Answer, Job, Runner
+from advisor.search.sampler import Proposal, Sampler, Scores
+from advisor.search.seeds import Seed, seeds, tried
 from advisor.search.space import Space
 from advisor.spec import Interval
 from advisor.store import Store, default_path
 from advisor.store.lease import leased
-from advisor.trial import Role, Trial, settings_key
+from advisor.trial import AGAIN, ANSWERING, Role, Trial, settings_key
 
-CONTENDERS = 3
-"""Settings that are repeated besides the baselines and the best of the other engine."""
+RUNGS = 2
+"""One to search on, one to prove on."""
+
+LONGER = 4.0
+"""How many times longer settings are measured that would lead although they were not yet steady.
+Assumption: a warm-up that grows as much is longer than all of the first look."""
+
+CONFIRMATIONS = 2
+"""Looks with other seeds, at most, at simulated settings that would lead."""
+ALIKE = ASSUMED_RELATIVE_SD
+"""Looks that differ by less, relatively, need no third one."""
 
 
 class Study:
@@ -66,8 +87,10 @@ class Study:
         directory: Path | None = None,
         core: Core | None = None,
         watcher: Watcher | None = None,
+        afar: Afar | None = None,
     ) -> None:
-        """Makes the study, or takes up the stored one of this name.
+        """Makes the study, or takes up the stored one of this name. `afar` makes its trials, if
+        they are simulated; else this machine does.
 
         Raises `InputError` for settings that an engine does not accept, and for a name that stands
         for another question.
@@ -81,6 +104,9 @@ class Study:
         self.engines = self.question.engines
         core = core or bridge.load()
         if stored is None:
+            if not self.question.cold:
+                told = earlier(self.profile, self.engines, self.question.clock, store)
+                self.question = replace(self.question, earlier=told)
             refuse_unanswerable(self.question)
             store.add_study(self.question.record(name, core))
         else:
@@ -88,23 +114,31 @@ class Study:
         self._store = store
         self._watcher = watcher or (lambda event: None)
         self._stopping = threading.Event()
-        self._cancelling = threading.Event()
-        self._setup = Setup(
+        setup = Setup(
             self.profile,
-            choose_scale(self.profile),
+            Scale(self.question.scale) if self.question.scale else choose_scale(self.profile),
             self.question.seconds or 0.0,
             question.clock,
             directory,
             core,
         )
+        rungs = RUNGS if question.clock == "simulated" else 1
+        self.ladder = Ladder.above(setup.scale, self.profile.data_bytes, rungs)
+        setups = [
+            replace(setup, scale=scale, times=self.ladder.work(rung))
+            for rung, scale in enumerate(self.ladder.rungs)
+        ]
+        self._runner = Runner(setups, self._interval, afar, self.bounds.longest_trial_s)
         self._is_alone = False
         self._refusals: list[Refused] = []
+        self._again: list[Job] = []
+        # The axes are the same within all bounds, so that a study which goes on has those it had.
         self._seeds = seeds(self.question)
         self.spaces: dict[Engine, Space] = {
-            engine: space_of(self.question, engine, self._seeds, self._setup.scale)
+            engine: space_of(self.question, engine, self._seeds, self.ladder.lowest)
             for engine in self.engines
         }
-        self._seeds += self._lean_seeds()
+        self._seeds = tried(self._seeds, self.bounds.most_rules) + self._lean_seeds()
         self._take_up(store.trials(name))
 
     @classmethod
@@ -141,13 +175,45 @@ class Study:
         return None if path == default_path().absolute() else path
 
     @property
+    def looks(self) -> Sequence[Trial]:
+        """The trials of the lowest rung, on which the search finds what may be worth its while."""
+        return self._of_rung(0)
+
+    @property
+    def evidence(self) -> Sequence[Trial]:
+        """The trials that decide: those of the highest rung, once two settings were run there, and
+        one of each engine; before that the looks."""
+        return self._of_rung(self._deciding())
+
+    @property
     def scale(self) -> float:
-        """Data of a run / data of the profile."""
-        return self._setup.scale.factor
+        """Data of a run of the evidence / data of the profile."""
+        return self.ladder.rungs[self._deciding()].factor
+
+    @property
+    def scale_of_looks(self) -> float:
+        """Data of a look / data of the profile."""
+        return self.ladder.lowest.factor
+
+    @property
+    def rung_below(self) -> Sequence[Trial]:
+        """The trials of the rung below the evidence's; empty if it is the lowest."""
+        rung = self._deciding()
+        return self._of_rung(rung - 1) if rung else ()
 
     def best(self) -> Candidate | None:
-        """The best settings so far; `None` while none keeps the limits."""
-        return best((trial for trial in self._trials if trial.role != "ablation"), self.goal)
+        """The best settings so far; `None` while none keeps the limits. Of several objectives those
+        that a front recommends."""
+        return best(self._searched, self.goal)
+
+    def front(self) -> Front:
+        """The settings of the search of which none is better in all objectives."""
+        return Front.of(eligible(self._searched, self.goal), self.goal)
+
+    @property
+    def _searched(self) -> list[Trial]:
+        """What decides, without what the answer measured."""
+        return [trial for trial in self.evidence if trial.role not in ANSWERING]
 
     def importance(self, engine: Engine) -> dict[str, float]:
         """Share of each searched knob in reaching good scores; empty with too few trials."""
@@ -155,13 +221,13 @@ class Study:
         return self._sampler(engine).importance()
 
     def stop(self) -> None:
-        """Ends the study after the running trial."""
+        """Ends the study after the running trial; what runs beside it is dropped."""
         self._stopping.set()
 
     def cancel(self) -> None:
         """Ends the study now; the running trial is dropped."""
         self._stopping.set()
-        self._cancelling.set()
+        self._runner.cancel()
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -187,28 +253,60 @@ class Study:
         search begins with."""
         with self.alone():
             try:
-                self._sow()
+                self._carry_out(self._again_first(self._seed_jobs()))
                 self._refuse_what_never_runs()
-                self._search()
-                self._repeat()
+                self._carry_out(self._again_first(self._search_jobs()))
+                self._carry_out(self._climbing_jobs())
+                self._carry_out(self._repeat_jobs())
             except Cancelled:
                 pass
             return self._finish()
 
-    def measure(self, engine: Engine, settings: Settings, role: Role, seed: int) -> Trial | None:
-        """Tries settings within the bounds and stores the trial; `None` if the study is stopped or
-        out of bounds."""
-        if not self._may_go_on("ablation"):
-            return None
-        with self.alone():
-            try:
-                return self._evaluate(engine, settings, role, seed)
-            except Cancelled:
-                return None
+    def measure(
+        self,
+        engine: Engine,
+        wanted: Sequence[tuple[Settings, int]],
+        role: Role,
+        rung: int | None = None,
+    ) -> list[Trial]:
+        """Tries settings, each with its seed, side by side and stores the trials, in their order;
+        on the rung that decides, or another. They are fewer once the study is stopped or out of
+        bounds."""
+        made: list[Trial] = []
+        rung = self._deciding() if rung is None else rung
 
-    def runs_left(self) -> int:
-        """About how many trials the bounds still allow; 0 once the study is stopped."""
-        return 0 if self._stopping.is_set() else self._spending.left()
+        def jobs() -> Iterator[Job]:
+            for settings, seed in wanted:
+                if not self._may_go_on("ablation"):
+                    return
+                times = self._times(engine, settings, role, rung)
+                yield Job(engine, settings, role, seed, rung, times=times)
+
+        with self.alone(), suppress(Cancelled):
+            for _, answer in self._runner.answers(jobs(), self._announce):
+                made.append(self._keep(answer))
+                if self._stopping.is_set():
+                    break
+        return made
+
+    def runs_left(self, rung: int | None = None, *, beyond: int = 0) -> int:
+        """About how many trials the bounds still allow on the rung that decides, or another, after
+        so many on the one that decides; none once the study is stopped."""
+        if self._stopping.is_set():
+            return 0
+        cost = self._cost(self._deciding())
+        own = cost if rung is None else self._cost(rung)
+        left = self._spending.left()
+        # What is left of the minutes is enough for one more, whatever it takes.
+        return max(int((left - beyond * cost) / own), 1 if left and not beyond else 0)
+
+    def _cost(self, rung: int) -> float:
+        """What a trial of a rung takes of the bounds, in usual trials."""
+        known = [trial.wall_seconds for trial in self._of_rung(rung) if trial.finished]
+        usual = [trial.wall_seconds for trial in self._trials if trial.finished]
+        if self.bounds.minutes is None or not known or not sum(usual):
+            return 1.0
+        return statistics.fmean(known) / statistics.fmean(usual)
 
     def repeat_seed(self, repeats: int) -> int:
         """Seed of one more repetition after so many: all settings meet the same seeds in the same
@@ -219,95 +317,174 @@ class Study:
         """Goes on from these trials."""
         self._trials = stored
         self._samplers = {engine: self._sampler(engine) for engine in self.engines}
+        self._forecasts = {
+            engine: Forecast(self.profile, self.spaces[engine], self.question.seed)
+            for engine in self.engines
+        }
         counted = sum(trial.outcome != "rejected" for trial in stored)
         self._spending = Spending(self.bounds, counted)
         self._best = self.best()
 
-    def _sow(self) -> None:
-        done = {settings_key(trial.engine, trial.settings) for trial in self._trials}
+    def _again_first(self, looks: Iterator[Job]) -> Iterator[Job]:
+        """The looks, each time after what has to be looked at once more."""
+        while True:
+            if self._again and self._may_go_on("search"):
+                yield self._again.pop(0)
+            elif (look := next(looks, None)) is not None:
+                yield look
+            else:
+                return
+
+    def _seed_jobs(self) -> Iterator[Job]:
+        done = {settings_key(trial.engine, trial.settings) for trial in self.looks}
         for seed in self._seeds:
             if settings_key(seed.engine, seed.settings) in done:
                 continue
             if not self._may_go_on("search"):
                 return
             proposal = self._samplers[seed.engine].fix(seed.settings)
-            self._try(seed.engine, proposal, seed.role)
+            yield self._look(seed.engine, proposal, seed.role, seed.rule)
             done.add(settings_key(seed.engine, seed.settings))
 
-    def _search(self) -> None:
+    def _search_jobs(self) -> Iterator[Job]:
         while self._may_go_on("search"):
             engine = self._next_engine()
-            proposal = self._samplers[engine].ask()
+            sampler = self._samplers[engine]
+            if (foreseen := self._forecasts[engine].next(self.looks)) is not None:
+                yield self._look(engine, sampler.fix(foreseen), "analytic")
+                continue
+            proposal = sampler.ask()
             if proposal is None:
                 return
-            self._try(engine, proposal, "search")
+            yield self._look(engine, proposal, "search")
 
-    def _try(self, engine: Engine, proposal: Proposal, role: Role) -> None:
-        sampler = self._samplers[engine]
-        try:
-            trial = self._evaluate(engine, proposal.settings, role, self.question.seed)
-        except BaseException:
-            sampler.forget(proposal)
-            raise
-        sampler.tell(proposal, *self._answer(trial))
+    def _look(self, engine: Engine, proposal: Proposal, role: Role, rule: str = "") -> Job:
+        return Job(engine, proposal.settings, role, self.question.seed, 0, proposal, rule)
 
-    def _repeat(self) -> None:
-        while True:
-            open_verdict = self._without_verdict()
-            contenders = open_verdict or self._contenders()
-            if not (contenders and self._may_go_on("ablation" if open_verdict else "repeat")):
+    def _would_lead_unsettled(self, job: Job, trial: Trial) -> bool:
+        """Whether a look that was not yet steady is better than the best that was: its settings
+        lead only once a longer trial has seen as much."""
+        if trial.steady is not False or not trial.finished or job.times > 1:
+            return False
+        found = Candidate(trial.engine, trial.settings, (trial,))
+        if not found.feasible(self.goal):
+            return False
+        leaders = [one for one in eligible(self.looks, self.goal) if one.has_settled]
+        point = self.goal.point(found.metrics())
+        return not any(covers(self.goal.point(one.metrics()), point) for one in leaders)
+
+    def _would_lead_by_chance(self, job: Job, trial: Trial) -> bool:
+        """Whether a look is better than the best that was looked at again, and was itself not, or
+        not alike. With one seed for all looks a search finds what that seed's data flatters."""
+        if trial.clock != "simulated" or self.goal.others or not trial.finished:
+            return False
+        found = self._looked_at(job.engine, job.settings)
+        if found is None or not found.feasible(self.goal):
+            return False
+        if found.repeats >= CONFIRMATIONS or (found.repeats and self._is_alike(found)):
+            return False
+        confirmed = [one for one in eligible(self.looks, self.goal) if one.repeats]
+        rivals = [one for one in confirmed if not _same(one, job.engine, job.settings)]
+        return not rivals or ranked([found, rivals[0]], self.goal)[0] is found
+
+    def _is_alike(self, found: Candidate) -> bool:
+        spread = found.spread(self.goal.metric)
+        return spread is not None and spread.high - spread.low <= ALIKE * abs(spread.median)
+
+    def _looked_at(self, engine: Engine, settings: Settings) -> Candidate | None:
+        """All looks at settings that finished."""
+        own = [trial for trial in self.looks if _same(trial, engine, settings)]
+        return next(iter(candidates(own)), None)
+
+    def _climbing_jobs(self) -> Iterator[Job]:
+        """The first runs on the highest rung."""
+        if self.ladder.top == 0:
+            return
+        for one in self._field().climbers(self.looks):
+            if not self._may_go_on("repeat"):
                 return
-            next_one = min(contenders, key=lambda candidate: candidate.repeats)
-            seed = self.repeat_seed(next_one.repeats)
-            self._evaluate(next_one.engine, next_one.settings, "repeat", seed)
+            yield self._repetition(one)
 
-    def _without_verdict(self) -> list[Candidate]:
-        """The best of each engine as long as it was not run often enough to compare engines: that
-        goes before the ablation."""
-        if len(self.engines) < 2:
-            return []
-        firsts = [
-            best((trial for trial in self._trials if trial.engine == engine), self.goal)
-            for engine in self.engines
-        ]
-        return [one for one in firsts if one is not None and len(one.trials) < VERDICT_RUNS]
+    def _repeat_jobs(self) -> Iterator[Job]:
+        while True:
+            field = self._field()
+            opened = field.open_verdict()
+            wanted = opened or field.contenders()
+            if not (wanted and self._may_go_on("ablation" if opened else "repeat")):
+                return
+            yield self._repetition(min(wanted, key=lambda one: one.runs))
 
-    def _contenders(self) -> list[Candidate]:
-        """Settings that are worth another look: the best, what they are compared with, and their
-        rivals."""
-        order = ranked(candidates(self._trials), self.goal)
-        if not order:
-            return []
-        leader = order[0]
-        baselines = [self.question.base(leader.engine), self.question.defaults(leader.engine)]
-        chosen = [leader]
-        chosen += [c for settings in baselines for c in order if _same(c, leader.engine, settings)]
-        chosen += order[1:CONTENDERS]
-        chosen += [c for c in order if c.engine != leader.engine][:1]
-        unique = {settings_key(c.engine, c.settings): c for c in chosen}
-        return list(unique.values())
+    def _repetition(self, one: Contender) -> Job:
+        seed, top = self.repeat_seed(one.runs), self.ladder.top
+        times = self._times(one.engine, one.settings, "repeat", top)
+        return Job(one.engine, one.settings, "repeat", seed, top, times=times)
 
-    def _evaluate(self, engine: Engine, settings: Settings, role: Role, seed: int) -> Trial:
+    def _times(self, engine: Engine, settings: Settings, role: Role, rung: int) -> float:
+        """How much longer than usual on a rung one more trial of these settings lasts: as long as
+        the others of them, and in an ablation as those of the settings that changes are taken back
+        of."""
+        own = [trial for trial in self._of_rung(rung) if trial.engine == engine]
+        same = [one for one in candidates(own) if _same(one, engine, settings)]
+        leader = self.best() if role in ANSWERING else None
+        if leader is not None and leader.engine == engine:
+            same += [one for one in candidates(own) if _same(one, engine, leader.settings)]
+        usual = (self.question.seconds or 0.0) * self.ladder.work(rung)
+        return max((one.seconds / usual for one in same), default=1.0) if usual else 1.0
+
+    def _field(self) -> Field:
+        """The highest rung."""
+        question, top = self.question, self.ladder.top
+        return Field(
+            self.engines,
+            self.goal,
+            lambda engine: (question.base(engine), question.defaults(engine)),
+            [trial for trial in self._of_rung(top) if trial.role not in ANSWERING],
+            lambda key: self._runner.under_way(key, top),
+        )
+
+    def _of_rung(self, rung: int) -> Sequence[Trial]:
+        if self.ladder.top == 0:
+            return self._trials
+        return [trial for trial in self._trials if self.ladder.place(trial.scale) == rung]
+
+    def _deciding(self) -> int:
+        """The rung whose trials are the evidence."""
+        top = self.ladder.top
+        if top == 0:
+            return top
+        climbed = candidates(self._of_rung(top))
+        looked_at = {trial.engine for trial in self._of_rung(0) if trial.finished}
+        is_enough = len(climbed) > 1 and looked_at <= {one.engine for one in climbed}
+        return top if is_enough else 0
+
+    def _carry_out(self, jobs: Iterator[Job]) -> None:
+        for job, answer in self._runner.answers(jobs, self._announce):
+            self._learn(job, self._keep(answer))
+            if self._stopping.is_set():
+                return
+
+    def _learn(self, job: Job, trial: Trial) -> None:
+        """Tells the sampler of a look, or has it looked at for longer or again first."""
+        if job.proposal is None:
+            return
+        may_go_on = self._may_go_on("search")
+        if may_go_on and self._would_lead_unsettled(job, trial):
+            self._again.append(replace(job, times=LONGER))
+        elif may_go_on and self._would_lead_by_chance(job, trial):
+            known = self._looked_at(job.engine, job.settings)
+            seed = self.repeat_seed(known.repeats if known else 0)
+            self._again.append(replace(job, role="repeat", seed=seed))
+        else:
+            self._samplers[job.engine].tell(job.proposal, *self._answer(trial))
+
+    def _announce(self, job: Job) -> None:
         number = len(self._trials) + 1
-        self._watcher(TrialStarted(number, self._planned(), engine, role, settings, seed))
+        self._watcher(
+            TrialStarted(number, self._planned(), job.engine, job.role, job.settings, job.seed)
+        )
 
-        def seen(interval: Interval) -> None:
-            self._watcher(IntervalSeen(number, engine, interval))
-
-        try:
-            trial = evaluate(
-                self._setup,
-                engine,
-                settings,
-                seed=seed,
-                role=role,
-                on_interval=seen,
-                cancelled=self._cancelling.is_set,
-            )
-        except Refused as refused:
-            self._refusals.append(refused)
-            trial = refused.trial
-        return self._keep(trial)
+    def _interval(self, job: Job, interval: Interval) -> None:
+        self._watcher(IntervalSeen(len(self._trials) + 1, job.engine, interval))
 
     def _planned(self) -> int | None:
         planned = self.bounds.planned
@@ -320,13 +497,16 @@ class Study:
             why = f"{first.found}, in all {len(self._trials)} trials"
             raise InputError(first.source, first.where, why, first.accepted)
 
-    def _keep(self, trial: Trial) -> Trial:
-        stored = self._store.add_trial(trial, self.name)
+    def _keep(self, answer: Answer) -> Trial:
+        if answer.refusal is not None:
+            self._refusals.append(answer.refusal)
+        stored = self._store.add_trial(answer.trial, self.name)
         self._trials.append(stored)
         if stored.outcome != "rejected":
             self._spending.trials += 1
         score = stored.metrics.get(self.goal.metric)
-        kept = stored.finished and score is not None and self.goal.kept(stored.metrics)
+        is_judged = stored.finished and self.goal.is_measured(stored.metrics)
+        kept = is_judged and self.goal.kept(stored.metrics)
         self._watcher(TrialFinished(stored, score, kept))
         self._announce_best()
         return stored
@@ -338,32 +518,39 @@ class Study:
             return
         score = now.score(self.goal)
         if score is not None:
-            previous = before.score(self.goal) if before is not None else None
+            is_comparable = before is not None and before.trials[0].scale == now.trials[0].scale
+            previous = before.score(self.goal) if before is not None and is_comparable else None
             self._watcher(BestChanged(now.trials[-1], score, previous))
 
-    def _answer(self, trial: Trial) -> tuple[float | None, dict[str, float]]:
-        """Score and constraints as a sampler is told them."""
+    def _answer(self, trial: Trial) -> tuple[Scores | None, dict[str, float]]:
+        """Scores and constraints as a sampler is told them."""
         memory = {}
         if trial.budget_bytes is not None:
             memory = {"memory": trial.budget_bytes / self.profile.memory_bytes - 1.0}
-        if not trial.finished or self.goal.metric not in trial.metrics:
+        if not trial.finished or not self.goal.is_measured(trial.metrics):
             return None, memory
-        metrics = dict(trial.metrics)
-        return metrics[self.goal.metric], memory | violations(self.goal, metrics)
+        looked_at = self._looked_at(trial.engine, trial.settings)
+        metrics = looked_at.metrics() if looked_at else dict(trial.metrics)
+        scores = tuple(metrics[name] for name in self.goal.objectives)
+        return scores, memory | violations(self.goal, metrics)
 
     def _next_engine(self) -> Engine:
         made: dict[Engine, int] = dict.fromkeys(self.engines, 0)
         scores: dict[Engine, float] = {}
-        for trial in self._trials:
+        for trial in self.looks:
             made[trial.engine] += 1
-        for candidate in ranked(candidates(self._trials), self.goal):
+        for engine in self.engines:
+            made[engine] += self._runner.running_of(engine)
+        # Of several objectives none names a leader: the engines take turns.
+        order = [] if self.goal.others else ranked(candidates(self.looks), self.goal)
+        for candidate in order:
             score = candidate.score(self.goal)
             if score is not None and candidate.feasible(self.goal):
                 scores.setdefault(candidate.engine, signed(self.goal, score))
         return next_engine(self.engines, made, scores, maximize=True)
 
     def _may_go_on(self, phase: Phase) -> bool:
-        return not self._stopping.is_set() and self._spending.allows(phase)
+        return not self._stopping.is_set() and self._spending.allows(phase, self._runner.running)
 
     def _finish(self) -> Ending:
         ending: Ending = "complete"
@@ -386,18 +573,22 @@ class Study:
         return [seed for seed in lean if seed is not None]
 
     def _sampler(self, engine: Engine) -> Sampler:
-        known = [trial for trial in self._trials if trial.engine == engine]
+        known = [trial for trial in self.looks if trial.engine == engine]
+        longest = {
+            settings_key(trial.engine, trial.settings): trial
+            for trial in sorted(known, key=lambda trial: trial.seconds)
+            if trial.role not in AGAIN and trial.outcome != "rejected"
+        }
         # A sampler that starts over would propose the same again.
         sampler = Sampler(
             self.spaces[engine],
-            maximize=self.goal.direction == "maximize",
+            directions=[described(name).direction for name in self.goal.objectives],
             seed=self.question.seed + len(known),
         )
-        for trial in known:
-            if trial.role not in ("repeat", "ablation") and trial.outcome != "rejected":
-                sampler.recall(trial.settings, *self._answer(trial))
+        for trial in sorted(longest.values(), key=lambda trial: trial.number):
+            sampler.recall(trial.settings, *self._answer(trial))
         return sampler
 
 
-def _same(candidate: Candidate, engine: Engine, settings: Settings) -> bool:
+def _same(candidate: Candidate | Trial, engine: Engine, settings: Settings) -> bool:
     return settings_key(candidate.engine, candidate.settings) == settings_key(engine, settings)

@@ -5,6 +5,28 @@ No connection is kept between calls.
 """
 
 from advisor.store.file import default_path
-from advisor.store.results import Store, StudyRecord, StudySummary, Table, VerifiedRun
+from advisor.store.results import (
+    RobustPoint,
+    RobustRun,
+    RobustSession,
+    Store,
+    StudyRecord,
+    StudySummary,
+    Table,
+    VerifiedRun,
+)
+from advisor.store.sweeps import SweepPoint, SweepRecord
 
-__all__ = ["Store", "StudyRecord", "StudySummary", "Table", "VerifiedRun", "default_path"]
+__all__ = [
+    "RobustPoint",
+    "RobustRun",
+    "RobustSession",
+    "Store",
+    "StudyRecord",
+    "StudySummary",
+    "SweepPoint",
+    "SweepRecord",
+    "Table",
+    "VerifiedRun",
+    "default_path",
+]

@@ -78,19 +78,20 @@ def writing(
 
 @contextmanager
 def reading(
-    path: Path, patience_s: float = PATIENCE_SECONDS
+    path: Path, patience_s: float = PATIENCE_SECONDS, *, into: Path | None = None
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection that can neither change the file nor touch any other. The file must exist.
+    """A connection that can neither change the file nor touch any other but `into`. The file must
+    exist.
 
     Results of an older version are brought up to date in memory, and stay on disk as they are.
     """
     with _in_this_process, _worded(path):
         _refuse_other_formats(path)
-        connection = _open(path, True, patience_s)
+        connection = _open(path, True, patience_s, into)
         try:
             if _known_version(connection, path) < len(schema.MIGRATIONS):
                 connection.close()
-                connection = _newer_copy(path, patience_s)
+                connection = _newer_copy(path, patience_s, into)
             yield connection
         finally:
             connection.close()
@@ -148,14 +149,28 @@ def _known_version(connection: duckdb.DuckDBPyConnection, path: Path) -> int:
     return version
 
 
-def _open(path: Path, read_only: bool, patience_s: float) -> duckdb.DuckDBPyConnection:
+def _open(
+    path: Path, read_only: bool, patience_s: float, into: Path | None = None
+) -> duckdb.DuckDBPyConnection:
     import duckdb
 
     config: dict[str, str | bool | int | float | list[str]] = {}
-    if read_only:
+    if read_only and into is None:
         config["enable_external_access"] = False
     place = _place(path)
-    return _patiently(lambda: duckdb.connect(place, read_only=read_only, config=config), patience_s)
+    connection = _patiently(
+        lambda: duckdb.connect(place, read_only=read_only, config=config), patience_s
+    )
+    if into is not None:
+        _shut_in(connection, into)
+    return connection
+
+
+def _shut_in(connection: duckdb.DuckDBPyConnection, into: Path | None) -> None:
+    """Leaves a connection no file but this one. DuckDB takes the list only while all are open."""
+    if into is not None:
+        connection.execute("SET allowed_paths = [?]", [_place(into)])
+    connection.execute("SET enable_external_access = false")
 
 
 def _place(path: Path) -> str:
@@ -167,7 +182,7 @@ def _place(path: Path) -> str:
     return place
 
 
-def _newer_copy(path: Path, patience_s: float) -> duckdb.DuckDBPyConnection:
+def _newer_copy(path: Path, patience_s: float, into: Path | None) -> duckdb.DuckDBPyConnection:
     """What an older file holds, in memory and up to date."""
     import duckdb
 
@@ -178,7 +193,7 @@ def _newer_copy(path: Path, patience_s: float) -> duckdb.DuckDBPyConnection:
         _patiently(lambda: connection.execute(attach), patience_s)
         connection.execute("COPY FROM DATABASE older TO memory")
         connection.execute("DETACH older")
-        connection.execute("SET enable_external_access = false")
+        _shut_in(connection, into)
         _bring_up_to_date(connection, path)
     except BaseException:
         connection.close()

@@ -6,13 +6,17 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from advisor.atomic import write_by
 from advisor.errors import InputError
 from advisor.files import exists
-from advisor.store import file, rows, schema
+from advisor.store import export, file, rows, schema, sweeps, tags
 from advisor.store.lease import leased
+from advisor.store.relation import copied
+from advisor.store.sweeps import SweepPoint, SweepRecord
 from advisor.trial import Trial
 
 if TYPE_CHECKING:
@@ -22,7 +26,7 @@ if TYPE_CHECKING:
 _READING = ("SELECT", "EXPLAIN", "PRAGMA", "MULTI")
 """Kinds of DuckDB's statements; a PIVOT is a MULTI."""
 MOST_LETTERS = 200
-"""Of a study's name."""
+"""Of a study's name, and of a tag."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,7 @@ class StudySummary:
     last_trial: str | None
     verified: str | None = None
     """The product that its advice ran on last; absent if none finished a run."""
+    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -68,6 +73,38 @@ class VerifiedRun:
     round: int
     """From 1; 0 is what was predicted."""
     trial: Trial
+
+
+@dataclass(frozen=True)
+class RobustPoint:
+    """What was asked, or a neighbour of it, at which all candidates of a session ran."""
+
+    name: str
+    divergence: float | None
+    """Of its mix; absent where the mix is what was asked."""
+    profile: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class RobustRun:
+    """A run of a candidate at a point of its session."""
+
+    place: int
+    candidate: str
+    point: int
+    again: bool
+    """Whether it was made after the choice."""
+    trial: Trial
+
+
+@dataclass(frozen=True)
+class RobustSession:
+    """What a session was asked and how it ended."""
+
+    session: str
+    radius: float
+    no_mix: str
+    ending: str
 
 
 @dataclass(frozen=True)
@@ -122,20 +159,26 @@ class Store:
     def delete_study(self, name: str) -> int:
         """Removes a study with all its trials, in one transaction, and returns how many those were.
         Raises `InputError` if there is none of this name, or if a process is running it."""
-        if self.study(name) is None:
-            raise InputError(self.path, None, f"no study {name!r}", "the name of a stored study")
+        self._known(name)
         with leased(self.path, name), file.writing(self.path, self._patience_s) as connection:
             return rows.delete(connection, name)
 
     def study(self, name: str) -> StudyRecord | None:
         """The study of this name."""
+        return next(iter(self._records("name = ?", [name])), None)
+
+    def studies_of(self, workload: str) -> list[StudyRecord]:
+        """The studies of a kind of workload, the newest first."""
+        return self._records("workload = ? ORDER BY created DESC, name", [workload])
+
+    def _records(self, which: str, parameters: Sequence[object]) -> list[StudyRecord]:
         found = self._read(
             "SELECT name, workload, goal, engines, clock, seed, identity, core_version, host, "
-            "created FROM study WHERE name = ?",
-            [name],
+            f"created FROM study WHERE {which}",
+            parameters,
         )
-        for row in found:
-            return StudyRecord(
+        return [
+            StudyRecord(
                 name=row[0],
                 workload=row[1],
                 goal=row[2],
@@ -147,7 +190,8 @@ class Store:
                 host=row[8],
                 created=row[9].isoformat(timespec="seconds"),
             )
-        return None
+            for row in found
+        ]
 
     def studies(self) -> list[StudySummary]:
         """All studies, the newest first."""
@@ -155,7 +199,8 @@ class Store:
             "SELECT s.name, s.created, s.workload, s.goal, s.engines, s.clock, count(t.id), "
             "max(t.started), (SELECT arg_max(trial.product, trial.started) FROM verification "
             "JOIN trial ON trial.id = verification.trial WHERE verification.study = s.name "
-            "AND verification.round > 0 AND trial.outcome = 'finished') "
+            "AND verification.round > 0 AND trial.outcome = 'finished'), "
+            "(SELECT list(tag.name ORDER BY tag.name) FROM tag WHERE tag.study = s.name) "
             "FROM study s LEFT JOIN trial t ON t.study = s.name "
             "GROUP BY ALL ORDER BY s.created DESC",
             [],
@@ -171,9 +216,59 @@ class Store:
                 trials=row[6],
                 last_trial=row[7].isoformat(timespec="seconds") if row[7] else None,
                 verified=row[8],
+                tags=tuple(row[9] or ()),
             )
             for row in found
         ]
+
+    def tag(self, study: str, name: str) -> tuple[str, ...]:
+        """Tags a study, and returns its tags. Raises `InputError` if there is none of this name, or
+        for a tag that could not be typed."""
+        if not name.strip() or len(name) > MOST_LETTERS or not name.isprintable():
+            accepted = f"1 to {MOST_LETTERS} letters that can be printed"
+            raise InputError("--tag", None, repr(name), accepted)
+        self._known(study)
+        with file.writing(self.path, self._patience_s) as connection:
+            tags.add(connection, study, name)
+            return tags.of(connection, study)
+
+    def untag(self, study: str, name: str) -> tuple[str, ...]:
+        """Takes a tag off a study, and returns those that are left. Raises `InputError` if there is
+        no such study, or it has no such tag."""
+        self._known(study)
+        had = self.tags(study)
+        if name not in had:
+            accepted = f"a tag of {study}: {', '.join(had) or 'it has none'}"
+            raise InputError("--untag", None, repr(name), accepted)
+        with file.writing(self.path, self._patience_s) as connection:
+            tags.remove(connection, study, name)
+            return tags.of(connection, study)
+
+    def tags(self, study: str | None = None) -> tuple[str, ...]:
+        """The tags of a study, or of all, in alphabetical order."""
+        if not exists(self.path):
+            return ()
+        with file.reading(self.path, self._patience_s) as connection:
+            return tags.all_of(connection) if study is None else tags.of(connection, study)
+
+    def export(self, path: Path, study: str | None = None, *, force: bool = False) -> int:
+        """Writes the trials of a study, or all of them, to a .parquet or .csv file: a row for each,
+        metrics and settings as columns. Returns how many. Raises `InputError` for another name, an
+        existing file without `force`, and a study that is not stored."""
+        kind = export.format_of(path)
+        if study is not None:
+            self._known(study)
+        elif not exists(self.path):
+            raise InputError(self.path, None, "no results yet", "a results file")
+        count = 0
+
+        def write(beside: Path) -> None:
+            nonlocal count
+            with file.reading(self.path, self._patience_s, into=beside) as connection:
+                count = export.write(connection, study, beside, kind)
+
+        write_by(path, write, force)
+        return count
 
     def add_trial(self, trial: Trial, study: str | None = None) -> Trial:
         """Stores a trial with all it measured in one transaction, and returns it with its number in
@@ -241,6 +336,121 @@ class Store:
         )
         return (str(found[0][0]), int(found[0][1])) if found else None
 
+    def add_robust(
+        self, session: str, study: str, place: int, candidate: str, point: int, again: bool,
+        trial: Trial,
+    ) -> None:  # fmt: skip
+        """Stores a run of a candidate at a point of a session, by its place and name; `again` where
+        it was made after the choice."""
+        with file.writing(self.path, self._patience_s) as connection:
+            rows.append(connection, trial, None)
+            with connection.appender("robust_run") as appender:
+                appender.append_row(session, study, place, candidate, point, again, trial.id)
+
+    def add_robust_point(self, session: str, number: int, point: RobustPoint) -> None:
+        """Stores a point at which all candidates of a session ran; 0 is what was asked."""
+        profile = json.dumps(point.profile, sort_keys=True)
+        with (
+            file.writing(self.path, self._patience_s) as connection,
+            connection.appender("robust_point") as appender,
+        ):
+            appender.append_row(session, number, point.name, point.divergence, profile)
+
+    def end_robust(self, study: str, session: RobustSession) -> None:
+        """Stores the end of a session, whose points are stored."""
+        with (
+            file.writing(self.path, self._patience_s) as connection,
+            connection.appender("robustness") as appender,
+        ):
+            created = datetime.now(UTC).replace(tzinfo=None)
+            appender.append_row(
+                session.session, study, created, session.radius, session.no_mix, session.ending
+            )
+
+    def robust_session(self, study: str) -> RobustSession | None:
+        """The newest session of a study that came to an end."""
+        found = self._read(
+            "SELECT session::VARCHAR, radius, no_mix, ending FROM robustness WHERE study = ? "
+            "ORDER BY created DESC LIMIT 1",
+            [study],
+        )
+        return RobustSession(*found[0]) if found else None
+
+    def robust_points(self, session: str) -> list[RobustPoint]:
+        """The points of a session, what was asked first."""
+        found = self._read(
+            "SELECT name, divergence, profile FROM robust_point WHERE session = ? ORDER BY point",
+            [session],
+        )
+        return [RobustPoint(name, far, json.loads(profile)) for name, far, profile in found]
+
+    def robust_runs(self, session: str) -> list[RobustRun]:
+        """The runs of a session at its points, by candidate, point and seed."""
+        found = self._read(
+            "SELECT place, candidate, point, again, trial FROM robust_run "
+            "JOIN robust_point USING (session, point) WHERE session = ?",
+            [session],
+        )
+        trials = self._trials("id IN (SELECT trial FROM robust_run WHERE session = ?)", [session])
+        by_id = {trial.id: trial for trial in trials}
+        runs = [
+            RobustRun(place, candidate, point, again, by_id[str(trial)])
+            for place, candidate, point, again, trial in found
+        ]
+        return sorted(runs, key=lambda run: (run.place, run.point, run.again, run.trial.seed))
+
+    def add_sweep(self, sweep: SweepRecord) -> None:
+        """Stores a new sweep. Raises `InputError` if the name is taken."""
+        with file.writing(self.path, self._patience_s) as connection:
+            taken = connection.execute(
+                "SELECT 1 FROM sweep WHERE name = ?", [sweep.name]
+            ).fetchall()
+            if taken:
+                raise InputError(self.path, sweep.name, "a sweep of this name", "a new name")
+            sweeps.add(connection, sweep)
+
+    def add_swept(
+        self, sweep: str, point: SweepPoint, label: str, trials: tuple[Trial, ...]
+    ) -> None:
+        """Stores a point of a sweep with its runs, in one transaction; `label` is its value as
+        people write it."""
+        with file.writing(self.path, self._patience_s) as connection:
+            sweeps.add_point(connection, sweep, point, label, trials)
+
+    def sweep(self, name: str) -> SweepRecord | None:
+        """The sweep of this name."""
+        return next((one for one in self.sweeps() if one.name == name), None)
+
+    def sweep_points(self, name: str) -> list[tuple[SweepPoint, tuple[Trial, ...]]]:
+        """The points of a sweep with their runs, in the order in which they were made."""
+        if not exists(self.path):
+            return []
+        with file.reading(self.path, self._patience_s) as connection:
+            return sweeps.points(connection, name)
+
+    def free_name(self, stem: str) -> str:
+        """The stem with the next number that no study and no sweep has."""
+        taken = {sweep.name for sweep in self.sweeps()}
+        taken |= {study.name for study in self.studies()}
+        return next(name for number in count(1) if (name := f"{stem}-{number}") not in taken)
+
+    def sweeps(self) -> list[SweepRecord]:
+        """All sweeps, the newest first."""
+        if not exists(self.path):
+            return []
+        with file.reading(self.path, self._patience_s) as connection:
+            return sweeps.records(connection)
+
+    def endurance(self, study: str) -> dict[str, dict[str, float]]:
+        """The rows of the view `endurance` of a study, by the id of their trial."""
+        names = (
+            "is_paced", "rate_per_s", "written_bytes_per_day", "drive_writes_per_day", "years",
+        )  # fmt: skip
+        found = self._read(
+            f"SELECT trial::VARCHAR, {', '.join(names)} FROM endurance WHERE study = ?", [study]
+        )
+        return {trial: dict(zip(names, row, strict=True)) for trial, *row in found}
+
     def verified_ratios(self, product: str) -> list[tuple[str, float, float]]:
         """Metric, predicted and real ratio to the base of comparison, of every contender of every
         verification on a product."""
@@ -300,6 +510,14 @@ class Store:
                 message = str(error).split("\n\nLINE ")[0]
                 raise InputError("--sql", None, message, _accepted(connection)) from error
 
+    def relation(self, query: str, parameters: Mapping[str, object]) -> duckdb.DuckDBPyRelation:
+        """The rows of a query of this library as a relation, which holds a copy of them. Raises
+        `InputError` if there is no file."""
+        if not exists(self.path):
+            raise InputError(self.path, None, "no results yet", "a results file")
+        with file.reading(self.path, self._patience_s) as connection:
+            return copied(connection, query, parameters)
+
     def tables(self) -> Table:
         """Every table and view that a query can read, with its columns and their types."""
         import duckdb
@@ -307,6 +525,10 @@ class Store:
         with duckdb.connect() as connection:
             schema.migrate(connection, 0)
             return Table(("table", "column", "type"), tuple(schema.columns(connection)))
+
+    def _known(self, study: str) -> None:
+        if self.study(study) is None:
+            raise InputError(self.path, None, f"no study {study!r}", "the name of a stored study")
 
     def _read(self, query: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]:
         if not exists(self.path):

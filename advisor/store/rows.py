@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from advisor.store.schema import INTERVAL_COLUMNS
-from advisor.trial import Trial
+from advisor.trial import Problem, Trial
 
 if TYPE_CHECKING:
     import duckdb
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 TRIAL_COLUMNS = (
     "id", "study", "number", "engine", "role", "outcome", "error", "workload", "settings", "seed",
     "clock", "seconds", "scale", "budget_bytes", "wall_seconds", "started", "core_version", "host",
-    "notes", "hardware", "steady", "product",
+    "notes", "hardware", "steady", "product", "rule", "problem",
 )  # fmt: skip
 
 _OF_TRIALS = (
@@ -62,6 +63,8 @@ def append(connection: duckdb.DuckDBPyConnection, trial: Trial, study: str | Non
             trial.hardware,
             trial.steady,
             trial.product,
+            trial.rule,
+            None if trial.problem is None else json.dumps(asdict(trial.problem), sort_keys=True),
         )
     _append(connection, "trial_metric", ((trial.id, *pair) for pair in trial.metrics.items()))
     _append(connection, "trial_operation", _long_form(trial.id, trial.by_operation))
@@ -80,13 +83,21 @@ def append(connection: duckdb.DuckDBPyConnection, trial: Trial, study: str | Non
 def delete(connection: duckdb.DuckDBPyConnection, study: str) -> int:
     """Removes a study and its trials inside the transaction of the caller; returns how many trials
     there were."""
-    verified = "SELECT trial FROM verification WHERE study = ?"
-    of_study = f"SELECT id FROM trial WHERE study = ? OR id IN ({verified})"
+    beside = (
+        "SELECT trial FROM verification WHERE study = $study "
+        "UNION ALL SELECT trial FROM robust_run WHERE study = $study"
+    )
+    of_study = f"SELECT id FROM trial WHERE study = $study OR id IN ({beside})"
     for table in _OF_TRIALS:
-        connection.execute(f"DELETE FROM {table} WHERE trial IN ({of_study})", [study, study])
-    connection.execute(f"DELETE FROM trial WHERE id IN ({verified})", [study])
+        connection.execute(f"DELETE FROM {table} WHERE trial IN ({of_study})", {"study": study})
+    connection.execute(f"DELETE FROM trial WHERE id IN ({beside})", {"study": study})
+    sessions = "SELECT session FROM robust_run WHERE study = ?"
+    connection.execute(f"DELETE FROM robust_point WHERE session IN ({sessions})", [study])
+    connection.execute("DELETE FROM robustness WHERE study = ?", [study])
+    connection.execute("DELETE FROM robust_run WHERE study = ?", [study])
     connection.execute("DELETE FROM verification WHERE study = ?", [study])
     connection.execute("DELETE FROM final WHERE study = ?", [study])
+    connection.execute("DELETE FROM tag WHERE study = ?", [study])
     trials = connection.execute("DELETE FROM trial WHERE study = ?", [study]).fetchall()
     connection.execute("DELETE FROM study WHERE name = ?", [study])
     return int(trials[0][0])
@@ -167,6 +178,8 @@ def _trial(row: Mapping[str, Any], measured: _Measured) -> Trial:
         host=row["host"],
         hardware=row["hardware"] or "",
         product=row["product"] or "",
+        rule=row["rule"] or "",
+        problem=Problem(**json.loads(row["problem"])) if row["problem"] else None,
         number=row["number"],
         id=str(key),
     )

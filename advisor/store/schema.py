@@ -1,8 +1,8 @@
 """The tables of the results file, as numbered migrations in `sql/`, and the views on them.
 
-Rows are appended, and removed only with their whole study. A change of the tables is a new file,
-and its name a new entry at the end of `MIGRATIONS`; what has shipped keeps its meaning. The views
-are made anew after the last of them.
+Rows are appended, and removed only with their whole study; tags alone come and go. A change of the
+tables is a new file, and its name a new entry at the end of `MIGRATIONS`; what has shipped keeps
+its meaning. The views are made anew after the last of them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import duckdb
 
-MIGRATIONS = ("1.sql", "2.sql", "3.sql", "4.sql", "5.sql", "6.sql", "7.sql")
+MIGRATIONS = (
+    "1.sql", "2.sql", "3.sql", "4.sql", "5.sql", "6.sql", "7.sql", "8.sql", "9.sql", "10.sql",
+    "11.sql",
+    "12.sql", "13.sql",
+)  # fmt: skip
 VIEWS = "views.sql"
 
 _FIRST_TABLES = (

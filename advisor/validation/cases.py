@@ -1,77 +1,33 @@
 """What is run: workloads of keys and values on RocksDB, workloads of tables on a server with InnoDB
-or MyRocks, and settings around the products' defaults.
+or MyRocks, each with the settings of `datasets/validation/settings.toml`.
 
-Data is four times the memory and, in one case, fits into it. Settings are drawn from the space that
-a search walks, so that they are what it has to tell apart, after those that people start from.
+Data is four times the memory and, in one case, fits into it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import random
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
 from advisor import knobs
-from advisor.evaluate import needed_memory
+from advisor.data import data_path
 from advisor.hardware import hardware
 from advisor.knobs import Engine, Settings
 from advisor.profile import Profile
 from advisor.real import ENGINE
 from advisor.real.server import ENGINE_OF
-from advisor.scale import Scale
-from advisor.search import Bounds, Question
-from advisor.search.fit import space_of
-from advisor.search.seeds import seeds
 from advisor.workload import Workload
 
 MIB = 1 << 20
-SEED = 17
-"""Of the drawn settings: a table goes on where it was left."""
 DATA_BYTES = 256 * MIB
 FITTING_BYTES = 40 * MIB
 """Data that fits into the memory beside memtables."""
 TABLE_BYTES = 192 * MIB
 CLIENTS = 4
-_MACHINE = "nvme-2024"
-"""Whose memory and cores decide nothing here: every case names its own memory."""
-
-TEXTBOOK: Settings = {
-    "write_buffer_size": 8 * MIB,
-    "max_write_buffer_number": 2,
-    "block_cache": 20 * MIB,
-    "filter_policy": "bloomfilter:10:false",
-    "compression": "kLZ4Compression",
-    "bottommost_compression": "kZSTD",
-    "block_size": 16384,
-    "max_background_jobs": 4,
-}
-"""What a book would set in 64 MiB of memory, filters, indexes and compactions reckoned in."""
-SQUEEZED: Settings = {
-    "write_buffer_size": 8 * MIB,
-    "max_bytes_for_level_base": 32 * MIB,
-    "target_file_size_base": 8 * MIB,
-    "block_cache": 16 * MIB,
-}
-"""The defaults, with what has to shrink to fit the memory."""
-TEXTBOOK_OF_ROWS: Settings = {
-    **TEXTBOOK,
-    "target_file_size_base": 8 * MIB,
-    "write_buffer_size": 6 * MIB,
-    "block_cache": 16 * MIB,
-}
-"""The same for small rows, of which a file of the usual size has so many that the filter that a
-compaction builds for it takes more than the memory has."""
-SMALL_POOL: Settings = {"innodb_buffer_pool_size": 32 * MIB, "innodb_log_buffer_size": 4 * MIB}
-"""The defaults of InnoDB, shrunk to fit the memory."""
-FULL_POOL: Settings = {
-    "innodb_buffer_pool_size": 56 * MIB,
-    "innodb_log_buffer_size": 4 * MIB,
-    "innodb_redo_log_capacity": 256 * MIB,
-}
-"""What `innodb_dedicated_server` would do of it: most of the memory, and a long log."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +45,7 @@ class Case:
         """The case on a machine."""
         return Profile(
             name=self.name,
-            workload=Workload.model_validate({"kind": "key_value", **self.workload}),
+            workload=Workload.model_validate(self.workload),
             data=self.data_bytes,
             memory=suite.memory_bytes,
             clients=CLIENTS,
@@ -123,10 +79,6 @@ class Suite:
     """Whose settings it takes."""
     memory_bytes: int
     cases: tuple[Case, ...]
-    by_hand: Mapping[str, Settings]
-    """Settings that people start from, over the defaults; the first is repeated for the noise."""
-    size: int
-    """Settings of each case."""
 
     @property
     def file(self) -> str:
@@ -134,23 +86,30 @@ class Suite:
         return f"{self.product}.csv"
 
     def configurations(self) -> tuple[Configuration, ...]:
-        """The settings of every case, the first few by hand; all fit the memory of all cases."""
-        return _configurations(self.product)
+        """The settings of every case; the first is repeated for the noise."""
+        defaults = knobs.defaults(self.engine)
+        return tuple(
+            Configuration(name, {**defaults, **knobs.check(self.engine, own, name)})
+            for name, own in _settings()[self.product].items()
+        )
 
 
-_OVERWRITE = {"reads": 0, "overwrites": 1}
-_READ = {"reads": 1, "overwrites": 0}
+_KEYS = {"kind": "key_value", "load_overwrites": 0}
+"""The rows that ship were measured on data as a load leaves it."""
+_OVERWRITE = {**_KEYS, "reads": 0, "overwrites": 1}
+_READ = {**_KEYS, "reads": 1, "overwrites": 0}
+_MIXED = {**_KEYS, "reads": 1, "overwrites": 1}
 _OF_KEYS: tuple[Case, ...] = (
     Case("overwrite", "random overwrites, flat out", _OVERWRITE, "ops_per_s"),
     Case(
         "read", "uniform reads, a tenth of absent keys", {**_READ, "absent_share": 0.1}, "ops_per_s"
     ),
     Case("hot-read", "zipfian reads", {**_READ, "distribution": "zipfian"}, "ops_per_s"),
-    Case("mixed", "half reads and half overwrites", {"reads": 1, "overwrites": 1}, "ops_per_s"),
+    Case("mixed", "half reads and half overwrites", _MIXED, "ops_per_s"),
     Case(
         "scan",
         "short scans with a tenth of inserts",
-        {"reads": 0, "overwrites": 0, "inserts": 1, "scans": 9},
+        {**_KEYS, "reads": 0, "overwrites": 0, "inserts": 1, "scans": 9},
         "ops_per_s",
     ),
     Case(
@@ -162,7 +121,7 @@ _OF_KEYS: tuple[Case, ...] = (
     Case(
         "fitting-mixed",
         "half reads and half overwrites of data that fits",
-        {"reads": 1, "overwrites": 1},
+        _MIXED,
         "ops_per_s",
         FITTING_BYTES,
     ),
@@ -201,8 +160,6 @@ SUITES: Mapping[str, Suite] = {
             ENGINE,
             64 * MIB,
             _OF_KEYS,
-            {"squeezed defaults": SQUEEZED, "textbook": TEXTBOOK},
-            24,
         ),
         Suite(
             "innodb",
@@ -210,16 +167,12 @@ SUITES: Mapping[str, Suite] = {
             # The server itself, connections and a reserve take what is more than the pool.
             184 * MIB,
             _OF_TABLES,
-            {"small pool": SMALL_POOL, "full pool": FULL_POOL},
-            16,
         ),
         Suite(
             "myrocks",
             ENGINE_OF["myrocks"],
             64 * MIB,
             _OF_TABLES,
-            {"squeezed defaults": SQUEEZED, "textbook": TEXTBOOK_OF_ROWS},
-            16,
         ),
     )
 }
@@ -227,19 +180,8 @@ SUITES: Mapping[str, Suite] = {
 
 
 @cache
-def _configurations(product: str) -> tuple[Configuration, ...]:
-    suite = SUITES[product]
-    defaults = knobs.defaults(suite.engine)
-    found = [Configuration(name, {**defaults, **own}) for name, own in suite.by_hand.items()]
-    profiles = [case.profile(suite, _MACHINE) for case in suite.cases]
-    question = Question(profiles[0], engines=(suite.engine,), clock="simulated")
-    question = question.settled(Bounds(), None)
-    space = space_of(question, suite.engine, seeds(question), Scale(1.0))
-    draw = random.Random(SEED)
-    while len(found) < suite.size:
-        places = {axis.name: draw.randrange(len(axis.values)) for axis in space.axes}
-        settings = space.decode(places)
-        needed = max(needed_memory(profile, suite.engine, settings) for profile in profiles)
-        if needed <= suite.memory_bytes:
-            found.append(Configuration(f"drawn {len(found) - 1}", settings))
-    return tuple(found)
+def _settings() -> dict[str, dict[str, Settings]]:
+    """By product and name, over the defaults."""
+    path = data_path("datasets", "validation") / "settings.toml"
+    settings: dict[str, dict[str, Settings]] = tomllib.loads(path.read_text(encoding="utf-8"))
+    return settings

@@ -154,6 +154,7 @@ def _run(
         directory,
         core=core,
         real=real,
+        to_the_end=True,
         direct_io=True,
     )
     return evaluate(setup, suite.engine, one.configuration.settings, seed=one.repeat)

@@ -13,14 +13,15 @@ from advisor.profile import Profile
 from advisor.recommend import Recommendation
 from advisor.search import Study
 from advisor.search.ranking import candidates, ranked
-from advisor.search.seeds import seeds
+from advisor.search.seeds import best_rule
 from advisor.trial import settings_key
 
 BASE = "defaults"
 """What all are compared with where the user gave no settings of their own."""
 CURRENT = "current"
 RECOMMENDED = "recommended"
-RULE = "rule of thumb"
+RULE = "rule: "
+"""What the name of a rule of thumb begins with."""
 _ORDER = (CURRENT, BASE, RULE, RECOMMENDED)
 """Whom to compare with rather than with the next."""
 
@@ -43,9 +44,8 @@ def contenders(
     each of its changes taken back."""
     engine = advice.engine
     found = [*_bases(study, engine), Contender(RECOMMENDED, engine, advice.settings)]
-    rules = [seed for seed in seeds(study.question) if seed.role == "rule"]
-    of_engine = [seed.settings for seed in rules if seed.engine == engine]
-    found += [Contender(RULE, engine, settings) for settings in of_engine[:1]]
+    if (rule := best_rule(study.question, study.looks, engine, advice.goal)) is not None:
+        found.append(Contender(RULE + rule.rule, engine, rule.settings))
     found += _runners_up(study, advice, found, runners_up)
     if lines:
         found += [
@@ -84,7 +84,7 @@ def _runners_up(
     seen = {settings_key(engine, _complete(one).settings) for one in known}
     order = [
         one
-        for one in ranked(candidates(study.trials), advice.goal)
+        for one in ranked(candidates(study.evidence), advice.goal)
         if one.engine == engine
         and one.feasible(advice.goal)
         and settings_key(engine, one.settings) not in seen
@@ -99,7 +99,8 @@ def _in_order(profile: Profile, found: Sequence[Contender]) -> list[Contender]:
     def order_of(one: Contender) -> tuple[bool, int]:
         # What does not fit the memory does not run, and nothing could be compared with it.
         is_too_large = needed_memory(profile, one.engine, one.settings) > profile.memory_bytes
-        return is_too_large, _ORDER.index(one.name) if one.name in _ORDER else len(_ORDER)
+        name = RULE if one.name.startswith(RULE) else one.name
+        return is_too_large, _ORDER.index(name) if name in _ORDER else len(_ORDER)
 
     return sorted(_distinct(found), key=order_of)
 

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeGuard
 
-from advisor.goal import METRICS, Limit
+from advisor.goal import Limit, described, refuse_several
 from advisor.profile import Profile
 from advisor.real import RealEngine, engine_of
 from advisor.recommend import Recommendation, recommend, recommend_given, wording
@@ -47,7 +47,9 @@ def hold(
 ) -> Verification:
     """Runs the best `count` settings of a search and the base of comparison on the real engine, and
     stores which of them it picks, unless an interrupt ended it. `profile` is the study's, on the
-    machine that predictions are of. Raises as `verify` does."""
+    machine that predictions are of. Raises as `verify` does, and `InputError` for a study of
+    several objectives."""
+    refuse_several(study.goal, "finalists", f"study {study.name}")
     advice = recommend(study, measure=False, engine=engine_of(real))
     found = verify(
         study.name,
@@ -140,7 +142,7 @@ def _is_better(one: Compared, rival: Compared, verification: Verification) -> bo
 
 
 def _gains(metric: str, found: Difference | None) -> bool:
-    is_higher_better = METRICS[metric].better == "higher"
+    is_higher_better = described(metric).better == "higher"
     return _is_told(found) and (found.ratio > 1) == is_higher_better
 
 

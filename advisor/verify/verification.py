@@ -252,7 +252,8 @@ class _Runs:
             self._directory,
             self._core,
             self._engine,
-            sizing.direct_io,
+            to_the_end=True,
+            direct_io=sizing.direct_io,
         )
         return evaluate(
             setup, one.engine, one.settings, seed=seed, role="verify", on_interval=self.on_interval

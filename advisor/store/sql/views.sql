@@ -10,7 +10,7 @@ LEFT JOIN (
         'ops_per_s', 'p50_us', 'p95_us', 'p99_us', 'p999_us', 'max_us',
         'reads_per_op', 'read_kb_per_op', 'write_kb_per_op',
         'write_amp', 'read_amp', 'space_amp',
-        'cpu_us_per_op', 'cache_hit_ratio', 'bloom_false_positive_ratio', 'stall_s',
+        'cpu_us_per_op', 'cache_hit_ratio', 'bloom_false_positive_ratio', 'stall_s', 'debt_s',
         'disk_bytes', 'memory_bytes', 'process_memory_bytes',
         'kernel_read_kb_per_op', 'kernel_write_kb_per_op',
         'device_bytes', 'trimmed_bytes', 'nand_bytes', 'erases', 'flash_waf', 'drive_years'
@@ -62,3 +62,52 @@ LEFT JOIN value AS base
     ON base.session = value.session AND base.metric = value.metric AND base.round = value.round
     AND base.place = 0
 GROUP BY ALL;
+
+-- Medians of the runs at each step of a sweep, by engine and metric.
+CREATE OR REPLACE VIEW swept AS
+SELECT
+    sweep_run.sweep, sweep.axis, sweep_run.value, sweep_run.label, trial.engine, trial.clock,
+    trial_metric.metric, median(trial_metric.value) AS median, count(*) AS runs
+FROM sweep_run
+JOIN sweep ON sweep.name = sweep_run.sweep
+JOIN trial ON trial.id = sweep_run.trial
+JOIN trial_metric ON trial_metric.trial = trial.id
+GROUP BY ALL;
+
+-- Medians of the runs at what was asked and at each of its neighbours, by candidate and metric; `again` tells those that
+-- were made after the choice.
+CREATE OR REPLACE VIEW robust AS
+SELECT
+    robust_run.session, robust_run.study, robust_run.place, robust_run.candidate, robust_run.point,
+    robust_point.name AS neighbour, robust_run.again, trial.engine, trial_metric.metric,
+    median(trial_metric.value) AS median, count(*) AS runs
+FROM robust_run
+JOIN robust_point ON robust_point.session = robust_run.session AND robust_point.point = robust_run.point
+JOIN trial ON trial.id = robust_run.trial
+JOIN trial_metric ON trial_metric.trial = trial.id
+GROUP BY ALL;
+
+-- What each run of a study means for a flash drive whose wear is known: at the rate that the profile holds its clients to
+-- (`requests_per_second`, where no client is a writer with a rate of its own), else at the rate that the run reached.
+-- A KB of `write_kb_per_op` is 1024 bytes; drive writes per day are of the capacity that the host may address.
+CREATE OR REPLACE VIEW endurance AS
+WITH question AS (
+    SELECT
+        name AS study,
+        (identity ->> '$.profile.hardware.device.capacity_bytes')::DOUBLE AS capacity_bytes,
+        coalesce((identity ->> '$.profile.workload.requests_per_second')::DOUBLE, 0) AS asked_per_s,
+        coalesce((identity ->> '$.profile.workload.writers')::DOUBLE, 0) AS writers
+    FROM study
+), counted AS (
+    SELECT run.*, question.capacity_bytes, asked_per_s > 0 AND writers = 0 AS is_paced,
+        CASE WHEN is_paced THEN asked_per_s ELSE run.ops_per_s END AS rate_per_s,
+        run.write_kb_per_op * 1024 * 86400 * rate_per_s AS written_bytes_per_day
+    FROM run
+    JOIN question ON question.study = run.study
+    WHERE run.drive_years IS NOT NULL
+)
+SELECT
+    id AS trial, study, engine, is_paced, ops_per_s, rate_per_s, written_bytes_per_day,
+    written_bytes_per_day / capacity_bytes AS drive_writes_per_day,
+    drive_years * ops_per_s / rate_per_s AS years
+FROM counted;

@@ -1,0 +1,98 @@
+"""`compare`: stored runs and studies side by side in one line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from advisor import knobs
+from advisor.compare import Apart, Row, Side, SideBySide
+from advisor.compare import compare as find
+from advisor.goal import find_metric
+from advisor.html.element import Markup, code, element, joined, table
+from advisor.recommend import wording
+from advisor.store import Store
+
+ABSENT = "-"
+
+
+class Compared:
+    """Runs and studies side by side. Notebooks show it."""
+
+    def __init__(self, found: SideBySide) -> None:
+        self._found = found
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """The things compared, with their settings and trials."""
+        return self._found.sides
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """A row per metric: the medians, and a verdict for every side but the first."""
+        return self._found.rows
+
+    @property
+    def apart(self) -> tuple[Apart, ...]:
+        """The settings that differ, for each engine that two sides have."""
+        return self._found.apart
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the reader must know to judge the verdicts."""
+        return self._found.notes
+
+    def _repr_html_(self) -> str:
+        heads = [element("p", code(side.name), f": {side.words}") for side in self.sides]
+        names = [side.name for side in self.sides]
+        against = [f"{name} against {names[0]}" for name in names[1:]]
+        rows = []
+        for row in self.rows:
+            numbers = [_number(row.metric, value) for value in row.values]
+            verdicts = [str(one or "") for one in row.verdicts]
+            rows.append((row.metric, *numbers, *verdicts))
+        notes = [element("p", note) for note in self.notes]
+        metrics = table(("metric", *names, *against), rows)
+        return joined(*heads, metrics, *(_settings(one, names) for one in self.apart), *notes)
+
+    def __repr__(self) -> str:
+        return f"<{' beside '.join(side.name for side in self.sides)}>"
+
+
+def compare(*names: str, results: str | Path | None = None) -> Compared:
+    """Stored runs and studies side by side: which is better than the first, and by how much?
+
+    Example:
+        advisor.compare("linkbench-1", "linkbench-2")
+
+    Args:
+        names: Studies by name, which stand for the settings that they recommend, and runs by the
+            beginning of their id; two or more. The others are compared with the first.
+        results: The DuckDB file that keeps them; the user's usual one if absent.
+
+    Returns:
+        The comparison: `sides`, `rows` with a verdict per metric, `apart` (the settings that
+        differ) and `notes`. Numbers of different clocks or workloads get no verdict.
+
+    Raises:
+        advisor.errors.InputError: A name is not stored, is not the only one, or is given twice.
+    """
+    return Compared(find(names, Store(results)))
+
+
+def _number(metric: str, value: float | None) -> str:
+    if value is None:
+        return ABSENT
+    return wording.metric(metric, value) if find_metric(metric) else f"{value:.3g}"
+
+
+def _settings(apart: Apart, names: list[str]) -> Markup:
+    if not apart.knobs:
+        return Markup()
+    known = knobs.catalogue(apart.engine)
+    rows = [
+        (code(knob), *(ABSENT if value is None else known[knob].show(value) for value in values))
+        if knob in known
+        else (code(knob), *(ABSENT if value is None else str(value) for value in values))
+        for knob, values in apart.knobs.items()
+    ]
+    return table((apart.engine, *(names[place] for place in apart.places)), rows)

@@ -1,0 +1,62 @@
+"""What a page tells of: the advice, and what else the results file knows of its study."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from advisor.knobs import Engine
+from advisor.recommend import Column, Endurance, Recommendation, endurance
+from advisor.robust import Robustness
+from advisor.robust import newest as newest_robustness
+from advisor.search import Study
+from advisor.store import Store, StudyRecord
+from advisor.trial import Trial
+from advisor.verify import Verification, newest
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """All that a page shows. It is made of what is stored, so that the page can be made again."""
+
+    advice: Recommendation
+    record: StudyRecord
+    importance: Mapping[Engine, Mapping[str, float]]
+    verified: Verification | None
+    robust: Robustness | None
+    wear: Endurance
+
+    @classmethod
+    def of(cls, advice: Recommendation, store: Store) -> Evidence:
+        """What is stored of the study that was asked for advice. Raises `InputError` where its
+        results cannot be read."""
+        study = Study.load(advice.study, store)
+        record = store.study(advice.study)
+        assert record is not None, "a study that was loaded is stored"
+        return cls(
+            advice,
+            record,
+            {engine: study.importance(engine) for engine in study.engines},
+            newest(study.name, advice.profile, store),
+            newest_robustness(study.name, advice.profile, store),
+            endurance(advice, store),
+        )
+
+    @property
+    def base(self) -> Column | None:
+        """What the recommended settings are compared with; absent if it was not measured."""
+        return self.advice.columns[-2] if len(self.advice.columns) > 1 else None
+
+    @property
+    def final(self) -> Column:
+        """The recommended settings as they were measured."""
+        return self.advice.columns[-1]
+
+    @property
+    def compared(self) -> Sequence[Column]:
+        """Base, if there is one, and recommended."""
+        return self.advice.columns[-2:]
+
+    def decides(self, trial: Trial) -> bool:
+        """Whether a trial is of the size that decided."""
+        return abs(trial.scale / self.advice.scale - 1) < 1e-6

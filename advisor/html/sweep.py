@@ -1,0 +1,139 @@
+"""A sweep as a page and as a plot: what either engine reaches over the axis, and where one
+overtakes the other."""
+
+from __future__ import annotations
+
+from advisor.errors import InputError
+from advisor.goal import METRICS
+from advisor.html.background import changed
+from advisor.html.element import (
+    Markup,
+    code,
+    element,
+    ids,
+    joined,
+    number,
+    said,
+    section,
+    table,
+)
+from advisor.html.plots import ONE, TWO, Line, Plot, lines
+from advisor.knobs import ENGINES
+from advisor.recommend import wording
+from advisor.sweep import Point, Sweep, lead, provenance, sentences
+from advisor.sweep.axis import SIZES
+from advisor.sweep.words import Fact
+
+NOT_MEASURED = "-"
+GIB = 1 << 30
+_LEGEND = "Shaded: where noise may have moved the crossing to."
+
+
+def plot(found: Sweep, metric: str | None = None) -> Plot:
+    """A metric of the engines over the axis, the goal's where none is named; where one overtakes
+    the other is marked. Raises `InputError` for a metric that no point has, or without
+    matplotlib."""
+    asked = found.asked
+    metric = metric or found.goal.metric
+    unit = GIB if asked.axis.name in SIZES else 1
+    told = []
+    for engine, colour in zip(ENGINES, (ONE, TWO), strict=True):
+        known = [
+            (point.value / unit, spread.median)
+            for point in found.points
+            if point.engine == engine and (spread := point.spread(metric))
+        ]
+        if known:
+            told.append(Line(engine, [x for x, _ in known], [y for _, y in known], colour))
+    if not told:
+        raise InputError("plot", None, f"no point with {metric}", "a metric of the runs")
+    marked = [(one.low / unit, one.value / unit, one.high / unit) for one in found.crossovers()]
+    x = f"{asked.axis.name}, GiB" if unit == GIB else asked.axis.name
+    return lines(told, title=f"{metric} over {asked.axis.name}", x=x, y=metric, bands=marked)
+
+
+def steps(found: Sweep) -> Markup:
+    """What each engine reaches at each value, and which leads."""
+    asked, metric = found.asked, found.goal.metric
+    rows = []
+    for value in asked.axis.values:
+        points = [found.at(value, engine) for engine in asked.engines]
+        if all(point is None for point in points):
+            continue
+        leads = lead(found, value)
+        rows.append(
+            (
+                code(asked.axis.label(value)),
+                *(_reached(point, metric) for point in points),
+                said(f"{leads[0]} {leads[1]:.2f}x") if leads else "",
+            )
+        )
+    titles = (asked.axis.name, *(f"{one}, {METRICS[metric].unit}" for one in asked.engines))
+    return table((*titles, "leads"), rows, numbers=True)
+
+
+def body(found: Sweep, drawn: Markup) -> Markup:
+    """All of the page: the answer, the plot, the table, the settings and the provenance."""
+    answer, *rest = sentences(found) or [""]
+    asked = found.asked
+    return joined(
+        element("h1", "Sweep: ", code(asked.name)),
+        element("p", element("strong", said(f"{answer}."))) if answer else "",
+        element("p", said(f"{found.goal}; {asked.clock}."), class_="note"),
+        drawn,
+        section(
+            f"Over {asked.axis.name}",
+            steps(found),
+            element("p", "Medians; in brackets the lowest and highest run.", class_="note"),
+            element("ul", *(element("li", said(one)) for one in rest)) if rest else "",
+        ),
+        _settings(found),
+        section(
+            "Provenance",
+            table(("", ""), [(one.title, _fact(found, one)) for one in provenance(found)]),
+        ),
+    )
+
+
+def caption() -> Markup:
+    """What the marks of the plot mean."""
+    return element("figcaption", _LEGEND)
+
+
+def _reached(point: Point | None, metric: str) -> Markup:
+    spread = point.spread(metric) if point is not None else None
+    if point is None or spread is None:
+        return Markup(NOT_MEASURED)
+    trials = ids(trial.id for trial in point.trials if metric in trial.metrics)
+
+    def taken(value: float, how: str) -> Markup:
+        source = {"trial": trials, "name": metric, "as": how}
+        return number(wording.metric(metric, value), value, **source)
+
+    if spread.repetitions < 2:
+        return taken(spread.median, "median")
+    low, high = taken(spread.low, "low"), taken(spread.high, "high")
+    return joined(taken(spread.median, "median"), " [", low, " to ", high, "]")
+
+
+def _settings(found: Sweep) -> Markup:
+    """What the engines ran with at each value, where it differs from the defaults."""
+    rows = [
+        (
+            code(found.asked.axis.label(point.value)),
+            point.engine,
+            changed(point.engine, point.settings),
+        )
+        for point in found.points
+        if point.settings
+    ]
+    shown = table((found.asked.axis.name, "engine", "changes to the defaults"), rows)
+    return section("Settings", element("details", element("summary", "At each value"), shown))
+
+
+def _fact(found: Sweep, one: Fact) -> Markup:
+    if one.value is None:
+        return code(one.text)
+    if one.trial:
+        return number(one.text, one.value, table="trial", trial=one.trial, name=one.key)
+    return number(one.text, one.value, table="sweep", key=found.asked.name, name=one.key)

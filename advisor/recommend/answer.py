@@ -1,0 +1,272 @@
+"""From the trials of a study to its answer: what is chosen, proven and said of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from advisor import dialects, knobs
+from advisor.goal import Goal
+from advisor.imports.connections import read_connections
+from advisor.knobs import Engine, Settings
+from advisor.recommend.bench import StudyBench
+from advisor.recommend.choice import Choice, best_of_others, choose, given
+from advisor.recommend.evidence import Finding, evidence, reason
+from advisor.recommend.judging import Judging, judging, judging_of
+from advisor.recommend.leftover import Ruled, leftover
+from advisor.recommend.proof import alternatives, prove, rule_of_thumb
+from advisor.recommend.recommendation import Basis, Change, Column, Dropped, Rebuild, Recommendation
+from advisor.recommend.standing import standing
+from advisor.recommend.verdict import EngineVerdict, compare, engine_verdict, has_products
+from advisor.search import Candidate, Study
+from advisor.search.ranking import ranked
+from advisor.sizes import format_factor
+from advisor.steadiness import NOT_YET
+from advisor.trial import Clock
+
+
+def recommend(
+    study: Study,
+    *,
+    measure: bool = True,
+    engine: Engine | None = None,
+    dialect: str | None = None,
+) -> Recommendation:
+    """The recommendation of a study, finished or not; with `engine`, the best of that engine.
+
+    With `measure`, what is left of the study's bounds is first spent on what single changes buy,
+    and on final runs of the result and of the file of `dialect` as it stands (without one, of the
+    engine's usual dialect) beside what they are compared with; stored trials then decide. Raises
+    `WorkError` if no trial has finished.
+    """
+    own = judging(study, engine)
+    if measure:
+        with study.alone():
+            chosen = choose(study, own.goal, engine, may_run=True)
+            prove(study, chosen, _explain(study, chosen, None, dialect))
+            again = choose(study, own.goal, engine, may_run=True)
+            if again.selected.settings != chosen.selected.settings:
+                prove(study, again, _explain(study, again, None, dialect))
+    best = choose(study, judging(study).goal, None, may_run=False)
+    chosen = best if engine is None else choose(study, own.goal, engine, may_run=False)
+    return _on_front(_explain(study, chosen, _verdict(study, best), dialect), own)
+
+
+def recommend_given(
+    study: Study, engine: Engine, settings: Settings, *, dialect: str | None = None
+) -> Recommendation:
+    """The recommendation of settings that trials of the study measured and someone else picked.
+    Raises `WorkError` if none did."""
+    own = judging(study)
+    best = choose(study, own.goal, None, may_run=False)
+    chosen = given(study, own.goal, engine, settings)
+    return _on_front(_explain(study, chosen, _verdict(study, best), dialect), own)
+
+
+def recommend_member(study: Study, number: int, *, dialect: str | None = None) -> Recommendation:
+    """The recommendation of another member of a study's front, as it was measured: nothing is taken
+    back of it, and it has no final runs. Raises `InputError` for a number that is none."""
+    own = judging_of(study, number)
+    assert own.member is not None, "a number names a member"
+    chosen = given(study, own.goal, own.member.engine, own.member.settings)
+    best = choose(study, own.goal, None, may_run=False)
+    found = _explain(study, chosen, _verdict(study, best), dialect)
+    return replace(_on_front(found, own), as_measured=True)
+
+
+def _on_front(found: Recommendation, own: Judging) -> Recommendation:
+    return replace(found, front=own.front, member=own.member)
+
+
+def _verdict(study: Study, best: Choice) -> EngineVerdict | None:
+    """Of the engines, from all runs of their candidates."""
+    goal = best.goal
+    benches = {one: StudyBench(study, goal, one, may_run=False) for one in study.engines}
+    known = [benches[one.engine].all_runs(one.settings) or one for one in best.order]
+    winner = benches[best.winner.engine].all_runs(best.winner.settings) or best.winner
+    noise = best.bench.noises()[goal.metric]
+    # One that looked best once is no rival to one that was looked at again.
+    rivals = sorted(ranked(known, goal), key=lambda one: not one.repeats)
+    order = [winner, *rivals]
+    found = engine_verdict(
+        goal,
+        noise,
+        order,
+        study.engines,
+        study.evidence,
+        lambda one: benches[one.engine].smaller(one),
+    )
+    profile, clock = study.profile, study.question.clock
+    is_of_products = has_products(clock, profile.hardware, profile.workload.info)
+    return found if found is None or is_of_products else found.of_own_engines()
+
+
+def _explain(
+    study: Study, chosen: Choice, verdict: EngineVerdict | None, dialect: str | None
+) -> Recommendation:
+    goal, engine, bench = chosen.goal, chosen.winner.engine, chosen.bench
+    base, settings = chosen.base, chosen.selected.settings
+    noise = bench.noises()[goal.metric]
+    shown = bench.shown(settings) or chosen.winner
+    pair = bench.side_by_side(settings, base)
+    ruled = leftover(study.profile, engine, settings)
+    changes = _changes(chosen, ruled, goal, study.question.clock, shown.feasible(goal))
+    found = Recommendation(
+        study=study.name,
+        profile=study.profile,
+        goal=goal,
+        clock=study.question.clock,
+        scale=study.scale,
+        engine=engine,
+        settings={**settings, **{rule.knob: rule.value for rule in ruled}},
+        current=dict(base),
+        basis=_basis(study, engine),
+        changes=changes,
+        dropped=_dropped(chosen, goal),
+        columns=tuple(_columns(study, chosen, shown)),
+        gain=compare(goal, noise, *pair, bench.smaller) if changes and pair else None,
+        verdict=verdict,
+        noise=noise,
+        broken=tuple(str(limit) for limit in goal.broken(shown.metrics())),
+        notes=tuple(_notes(study, shown)),
+        trials=study.trials,
+        rebuilds=tuple(_rebuilds(study, chosen)),
+        results=study.results,
+        rival=_rival(study, goal, engine),
+    )
+    source = study.question.source
+    files = {
+        dialect: standing(dialect, found.lines(dialect), base, goal, noise, bench)
+        for dialect in dialects.for_engine(engine)
+    }
+    return replace(
+        found,
+        files=files,
+        dialect=dialect if dialect in files else next(iter(files)),
+        connections=read_connections(source) if source is not None else None,
+    )
+
+
+def _basis(study: Study, engine: Engine) -> Basis:
+    if engine in study.question.current:
+        return "current settings"
+    is_squeezed = study.question.is_squeezed(engine)
+    return "defaults squeezed into the memory" if is_squeezed else "defaults"
+
+
+def _changes(
+    chosen: Choice, ruled: tuple[Ruled, ...], goal: Goal, clock: Clock, is_kept: bool
+) -> tuple[Change, ...]:
+    """What differs from the base in the end, what buys most first."""
+    findings = {finding.knob: finding for finding in chosen.selected.findings}
+    by_rule = {rule.knob: rule for rule in ruled}
+    made = []
+    for knob in knobs.catalogue(chosen.winner.engine):
+        value = chosen.selected.settings[knob]
+        if value == chosen.base[knob]:
+            continue
+        finding = findings.get(knob)
+        if finding is None or finding.fate == "dropped":
+            finding = Finding(knob, "unmeasured" if not findings else "unlawful")
+        told = evidence(finding, goal, clock, is_kept=is_kept)
+        if chosen.rule:
+            told = f"rule: of {chosen.rule!r}, which beat in final runs what the search found"
+        if rule := by_rule.pop(knob, None):
+            value, told = rule.value, f"{told}; {rule.reason}"
+        alone = finding.alone.gain if finding.alone else None
+        company = finding.company.gain if finding.company else None
+        made.append(Change(knob, chosen.base[knob], value, told, alone, company))
+    made.sort(key=lambda change: -(change.company or 0.0))
+    made += [
+        Change(rule.knob, chosen.base[rule.knob], rule.value, f"rule: {rule.reason}")
+        for rule in by_rule.values()
+    ]
+    return tuple(made)
+
+
+def _dropped(chosen: Choice, goal: Goal) -> tuple[Dropped, ...]:
+    best, kept = chosen.winner.settings, chosen.selected.settings
+    return tuple(
+        Dropped(found.knob, best[found.knob], kept[found.knob], reason(found, goal))
+        for found in chosen.selected.findings
+        if found.fate == "dropped" and kept[found.knob] != best[found.knob]
+    )
+
+
+def _columns(study: Study, chosen: Choice, shown: Candidate) -> list[Column]:
+    bench, engine = chosen.bench, chosen.winner.engine
+    found: list[tuple[str, Settings]] = []
+    if (rule := rule_of_thumb(study, chosen.goal, engine)) is not None:
+        found.append((f"rule: {rule.rule}", rule.settings))
+    found.append(("default", study.question.defaults(engine)))
+    if engine in study.question.current:
+        found.append(("current", chosen.base))
+    columns, told = [], []
+    for title, settings in found:
+        candidate = bench.shown(settings)
+        if candidate is not None and settings not in told:
+            columns.append(_column(title, candidate))
+            told.append(settings)
+    return [*columns, _column("recommended", shown)]
+
+
+def _column(title: str, candidate: Candidate) -> Column:
+    spreads = ((name, candidate.spread(name)) for name in candidate.metrics())
+    measured = {name: spread for name, spread in spreads if spread is not None}
+    judged = candidate.judged
+    return Column(title, candidate.engine, candidate.settings, measured, len(judged), judged)
+
+
+def _rival(study: Study, goal: Goal, engine: Engine) -> Column | None:
+    """The other engine at its best settings, with all runs of them."""
+    found = best_of_others(study, goal, engine)
+    if found is None:
+        return None
+    bench = StudyBench(study, goal, found.engine, may_run=False)
+    return _column(f"best {found.engine}", bench.all_runs(found.settings) or found)
+
+
+def _rebuilds(study: Study, chosen: Choice) -> list[Rebuild]:
+    """What a rebuild would buy, what buys most first."""
+    bench, settings = chosen.bench, chosen.selected.settings
+    goal = chosen.goal
+    noise = bench.noises()[goal.metric]
+    found = []
+    for knob, other in alternatives(study, chosen):
+        made, without = bench.finals(other), bench.finals(settings)
+        gain = compare(goal, noise, made, without) if made and without else None
+        found.append(Rebuild(knob, settings[knob], other[knob], gain))
+    return sorted(found, key=lambda one: -(one.gain.gain if one.gain else -1.0))
+
+
+def _notes(study: Study, final: Candidate) -> list[str]:
+    notes = []
+    if study.scale < 1.0:
+        notes.append(
+            f"what decides ran at {format_factor(study.scale)} of the data, caches, memtables and "
+            "logs; sizes here are for the full data"
+        )
+    if study.rung_below:
+        factor = format_factor(study.scale_of_looks)
+        notes.append(f"what single lines buy was seen in short runs at {factor} of the data")
+    machine = study.profile.hardware
+    if study.question.clock == "simulated" and machine.detect and not machine.drive:
+        notes.append(
+            "the drive of this machine was not measured: that of the simulation is assumed, as the "
+            "machine's file says"
+        )
+    notes += final.trials[-1].notes
+    unsteady = sum(trial.steady is False for trial in final.trials)
+    if unsteady:
+        notes.append(
+            f"the recommended settings were {NOT_YET} in {unsteady} of their {len(final.trials)} "
+            "runs: longer trials (--seconds) would say more"
+        )
+    rejected = [trial for trial in study.trials if trial.outcome == "rejected"]
+    notes += [
+        f"the {trial.role} settings of {trial.engine} were not run: {trial.error}"
+        for trial in rejected
+    ]
+    failed = sum(trial.outcome == "failed" for trial in study.trials)
+    if failed:
+        notes.append(f"{failed} of {len(study.trials)} trials failed")
+    return notes

@@ -1,0 +1,75 @@
+"""The final runs: the answer beside what it is compared with, with seeds that no decision saw.
+
+What is printed is what these runs say, never the best score that a search met: the best of many
+noisy trials looks better than it is. They have a role of their own, `final`, and are compared with
+one another alone, so that they may be of another kind than the trials of the search.
+"""
+
+from __future__ import annotations
+
+from advisor.goal import Goal
+from advisor.knobs import Engine, Settings
+from advisor.recommend.bench import StudyBench
+from advisor.recommend.choice import Choice
+from advisor.recommend.recommendation import Recommendation
+from advisor.search import Study
+from advisor.search.rules import rules
+from advisor.search.seeds import Seed, best_rule
+
+FINAL_RUNS = 3
+"""Final runs of the answer and of each of those beside it."""
+
+
+def prove(study: Study, chosen: Choice, drafted: Recommendation) -> None:
+    """Runs the file of the dialect as it stands, what it is compared with, the best rule of thumb,
+    the result, the winner that it is a part of and the defaults in turns, as far as the bounds go;
+    in the first round also what a rebuild would change, in the end the files of the other
+    dialects."""
+    engine, bench = chosen.winner.engine, chosen.bench
+    changed = [file for file in drafted.files.values() if file.changes]
+    rebuilt = [settings for _, settings in alternatives(study, chosen)]
+    result = chosen.selected.settings
+    wanted = [result]
+    if result != chosen.base:
+        rule = rule_of_thumb(study, chosen.goal, engine)
+        mine = [file.settings for file in changed if file.dialect == drafted.dialect]
+        wanted = [*mine, chosen.base, *([rule.settings] if rule else []), result]
+        wanted += [chosen.winner.settings] if study.rung_below else []
+        wanted.append(study.question.defaults(engine))
+    elif not rebuilt:
+        return
+    _run(bench, [*wanted, *rebuilt], 0)
+    for number in range(1, FINAL_RUNS):
+        _run(bench, wanted, number)
+    _run(bench, [file.settings for file in changed], 0)
+
+
+def _run(bench: StudyBench, wanted: list[Settings], number: int) -> None:
+    """One more final run of those that had only so many."""
+    due: list[Settings] = []
+    for settings in wanted:
+        known = bench.finals(settings)
+        is_short = len(known.trials if known else ()) <= number
+        if is_short and settings not in due and bench.lawful(settings) == settings:
+            due.append(settings)
+    bench.measure_finals(due, number)
+
+
+def rule_of_thumb(study: Study, goal: Goal, engine: Engine) -> Seed | None:
+    """The rule of thumb that did best in the search."""
+    return best_rule(study.question, study.looks, engine, goal)
+
+
+def alternatives(study: Study, chosen: Choice) -> list[tuple[str, Settings]]:
+    """What rules of thumb would set if the data might be rebuilt: the knob, and the result with
+    it."""
+    engine, settings = chosen.winner.engine, chosen.selected.settings
+    found: dict[tuple[str, object], Settings] = {}
+    fixed = study.question.fixed(engine)
+    for rule in rules(engine):
+        for name in rule.stated.keys() & fixed:
+            made = rule.settings(study.profile, settings)
+            other = made and chosen.bench.lawful({**settings, name: made[name]})
+            if other and other[name] != settings[name]:
+                found[name, other[name]] = other
+    return [(name, other) for (name, _), other in found.items()]

@@ -1,0 +1,381 @@
+"""The smallest file that reaches the best settings: which of their changes buy something.
+
+Each change is left out once, side by side. Those that are missed may be all that is needed; if the
+settings with them alone are not as good as the best, changes do for one another, and by halving it
+finds the fewest of the most important others that it takes. In the end each change that stayed is
+left out once more, in the company that is left, and made alone; it stays only if that was told from
+noise among as many comparisons as there were changes (Holm 1979), or if the settings without it are
+not as good as the best.
+
+Two settings are run until it is clear which is better, or clear that it never will be; an early
+look must be clearer than a late one, since each is a chance to err. Limits go before the goal's
+metric: who is farther beyond one is not better. The procedure only asks a `Bench`; given stored
+trials it repeats its own decisions.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from advisor.goal import Goal
+from advisor.knobs import Setting, Settings
+from advisor.noise import ASSUMED_RELATIVE_SD, Noise
+from advisor.recommend.evidence import Effect, Finding
+from advisor.recommend.limits import Noises, farther
+from advisor.search.ranking import WORTH, Candidate, loss
+
+LOOKS = 8
+"""Runs of settings at most: with 3% of noise a difference of 8% is five standard errors by then."""
+CHANCE = 0.05
+"""Of an error in any of the lines together."""
+ENTRY = 0.01
+"""Of an error when a change is taken in, or settings are taken for worse than the best."""
+GATE = 0.001
+"""Of an error when the best settings are taken for better than the base: several looks are made at
+the best of many."""
+SCREEN = 0.1
+"""Of taking a change for needed at the first look; those that hide in noise are found together."""
+SURE = 2.0
+"""Standard errors that a difference is given when it is asked whether more runs could show it."""
+
+Unit = tuple[str, ...]
+"""Changes that only make sense together: one is a lower bound of the other."""
+
+
+class Bench(Protocol):
+    """Where settings are measured."""
+
+    def known(self, settings: Settings) -> Candidate | None:
+        """What was measured of these settings already."""
+
+    def measure(self, wanted: Sequence[Settings], *, spare: int) -> None:
+        """One more run of each of these settings, as far as the bounds allow any beyond `spare`
+        others; a run may fail."""
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether the last runs that were asked for were more than the bounds allow."""
+
+    def noises(self) -> Noises:
+        """What is known of noise by now."""
+
+    def lawful(self, settings: Settings) -> Settings | None:
+        """The settings as the engine and the memory admit them: with a smaller cache where the
+        memory asks for it; `None` if nothing helps."""
+
+
+@dataclass(frozen=True)
+class Selected:
+    """The settings that remain, and one finding per change."""
+
+    settings: Settings
+    findings: tuple[Finding, ...]
+
+
+def select(
+    best: Settings,
+    base: Settings,
+    order: Sequence[Unit],
+    goal: Goal,
+    bench: Bench,
+    spare: int = 0,
+    proof: Bench | None = None,
+) -> Selected:
+    """The changes of `best` against `base` that buy something. `order` lists them, the most
+    important first; `spare` runs are left for others. That the best is better than the base at all
+    is seen on `proof`, if that is another bench."""
+    selection = _Selection(best, base, order, goal, bench, spare, proof)
+    if order:
+        selection.carry_out()
+    return selection.result()
+
+
+class _Selection:
+    """The changes that are in so far, those that were tried in vain, and what was seen of each."""
+
+    def __init__(
+        self,
+        best: Settings,
+        base: Settings,
+        order: Sequence[Unit],
+        goal: Goal,
+        bench: Bench,
+        spare: int,
+        proof: Bench | None = None,
+    ) -> None:
+        self._best, self._base, self._order = best, base, list(order)
+        self._proof = self
+        if proof is not None:
+            self._proof = _Selection(best, base, order, goal, proof, spare)
+        self._goal, self._bench, self._spare = goal, bench, spare
+        # What does not fit the memory cannot be run: the base may be one with a smaller cache.
+        self._start = bench.lawful(base)
+        self._kept: list[Unit] = []
+        self._findings: dict[Unit, Finding] = {}
+        self._is_out_of_runs = False
+        self._failed: list[Settings] = []
+
+    def carry_out(self) -> None:
+        proof = self._proof
+        if self._start is not None and not proof._is_better(self._best, self._start, GATE):
+            return
+        self._screen()
+        missed = [unit for unit in self._order if self._is_missed(unit)]
+        self._kept = missed if self._reaches(missed) else self._with_fewest(missed)
+        self._prove()
+        self._make_alone()
+
+    def result(self) -> Selected:
+        settings = self._settings(self._kept) or self._best
+        left_out = [unit for unit in self._order if unit not in self._kept]
+        rest = self._edge(settings, self._best) if left_out else None
+        found = []
+        for unit in self._order:
+            finding = self._findings.get(unit, Finding("", "unmeasured"))
+            if unit in left_out:
+                finding = replace(finding, fate="dropped", together=len(left_out), rest=rest)
+            found += [replace(finding, knob=knob) for knob in unit]
+        return Selected(settings, tuple(found))
+
+    def _screen(self) -> None:
+        """Leaves out each change once, in the company of all others; the least important first,
+        since that of which nothing is known stays."""
+        rests = [(unit, self._settings(self._others([unit]))) for unit in self._order]
+        self._look(*(rest for _, rest in rests[::-1] if rest is not None))
+        for unit, rest in rests:
+            known = None if rest is None else self._bench.known(rest)
+            if rest is None or known is None:
+                self._note(unit, fate="unlawful" if rest is None else "unmeasured")
+            else:
+                company = self._edge(self._best, rest)
+                self._note(unit, fate="kept", company=company, without=known.score(self._goal))
+
+    def _is_missed(self, unit: Unit) -> bool:
+        """Whether something was lost when it alone was left out, or nobody knows."""
+        rest = self._settings(self._others([unit]))
+        known = None if rest is None else self._bench.known(rest)
+        best, company = self._bench.known(self._best), self._findings[unit].company
+        if known is None or best is None or company is None:
+            return True
+        noises = self._bench.noises()
+        if farther(self._goal, noises, best, known):
+            return False
+        is_seen = company.gain > WORTH and company.chance <= SCREEN
+        return is_seen or bool(farther(self._goal, noises, known, best))
+
+    def _with_fewest(self, missed: Sequence[Unit]) -> list[Unit]:
+        """Those that were missed, and the fewest of the others beside which the settings are as
+        good as the best: of some, one does for the other, and they are only missed together."""
+        others = self._others(missed)
+        few, many = 0, len(others)
+        while many - few > 1 and not self._is_out_of_runs:
+            middle = (few + many) // 2
+            if self._reaches(self._ordered(missed, others[:middle])):
+                many = middle
+            else:
+                few = middle
+        self._kept = self._ordered(missed, others[:many])
+        if not self._is_out_of_runs:
+            self._take_away(others[:many][::-1])
+        return self._kept
+
+    def _others(self, units: Sequence[Unit]) -> list[Unit]:
+        return [unit for unit in self._order if unit not in units]
+
+    def _ordered(self, *groups: Sequence[Unit]) -> list[Unit]:
+        return [unit for unit in self._order if any(unit in group for group in groups)]
+
+    def _take_away(self, units: Sequence[Unit]) -> None:
+        """Takes these changes away together or, where something is lost with them, by halves."""
+        left = [unit for unit in self._kept if unit not in units]
+        if self._reaches(left):
+            self._kept = left
+        elif len(units) > 1 and not self._is_out_of_runs:
+            middle = (len(units) + 1) // 2
+            self._take_away(units[:middle])
+            self._take_away(units[middle:])
+
+    def _prove(self) -> None:
+        """Leaves out each change in company, and drops the least sure one as long as it is not told
+        from noise and the best settings are not better without it."""
+        while self._kept:
+            # Without the last one they were run before it came.
+            order = [self._kept[-1], *self._kept[:-1]]
+            self._look(*filter(None, map(self._without, order)))
+            for unit in order:
+                self._leave_out(unit)
+            doubtful = [unit for unit in self._unproven() if self._may_go(unit)]
+            if not doubtful:
+                break
+            self._kept.remove(doubtful[0])
+        for unit in self._unproven():
+            if self._findings[unit].company is not None:
+                self._note(unit, fate="weak")
+
+    def _leave_out(self, unit: Unit) -> None:
+        whole = self._settings(self._kept)
+        rest = self._without(unit)
+        if whole is None or rest is None:
+            self._note(unit, fate="unlawful")
+            return
+        self._is_better(whole, rest, CHANCE / len(self._order))
+        one, other = self._bench.known(whole), self._bench.known(rest)
+        if one is None or other is None:
+            # What the screening told of it, in the company of all, is more than nothing.
+            found = self._findings.get(unit)
+            if found is None or found.company is None or not found.company.is_told:
+                self._note(unit, fate="unmeasured", company=None)
+            return
+        noises = self._bench.noises()
+        self._note(
+            unit,
+            fate="kept",
+            company=self._edge(whole, rest),
+            without=other.score(self._goal),
+            broken=farther(self._goal, noises, other, one),
+        )
+
+    def _unproven(self) -> list[Unit]:
+        """What Holm's procedure does not tell from noise, the least sure first. Changes that were
+        dropped count among the comparisons."""
+        chances = {
+            unit: 0.0 if found.broken else found.company.chance if found.company else 1.0
+            for unit in self._kept
+            if (found := self._findings[unit]).fate != "unlawful"
+        }
+        ordered = sorted(chances, key=lambda unit: chances[unit])
+        for place, unit in enumerate(ordered):
+            found = self._findings[unit]
+            worth = found.broken or (found.company is not None and found.company.gain > WORTH)
+            if chances[unit] > CHANCE / (len(self._order) - place) or not worth:
+                return ordered[place:][::-1]
+        return []
+
+    def _may_go(self, unit: Unit) -> bool:
+        """Whether the best settings are not better without it, or are better even with it."""
+        rest = [other for other in self._kept if other != unit]
+        is_seen = self._findings[unit].company is not None
+        return is_seen and (self._reaches(rest) or not self._reaches(self._kept))
+
+    def _make_alone(self) -> None:
+        """Makes each change that stayed alone, on the base."""
+        if self._start is None:
+            return
+        lawful = {unit: self._settings([unit]) for unit in self._kept}
+        alone = {unit: settings for unit, settings in lawful.items() if settings is not None}
+        self._look(*alone.values())
+        for unit, settings in alone.items():
+            if self._bench.known(settings) is not None:
+                self._note(unit, alone=self._edge(settings, self._start))
+
+    def _reaches(self, units: Sequence[Unit]) -> bool:
+        """Whether the settings with these changes are as good as the best."""
+        settings = self._settings(units)
+        return settings is not None and (
+            settings == self._best or not self._is_better(self._best, settings, ENTRY)
+        )
+
+    def _is_better(
+        self, one: Settings, other: Settings, chance: float, *, unknown: bool = True
+    ) -> bool:
+        """Whether settings are better than others, run until that is clear; `unknown` where one of
+        them has no run and can have none."""
+        self._look(one, other)
+        while True:
+            first, second = self._bench.known(one), self._bench.known(other)
+            if first is None or second is None:
+                return unknown
+            noises = self._bench.noises()
+            if farther(self._goal, noises, first, second):
+                return False
+            if farther(self._goal, noises, second, first):
+                return True
+            edge = self._edge(one, other)
+            assert edge is not None, "both were run"
+            if edge.chance <= chance * min(edge.runs, LOOKS) / LOOKS:
+                return edge.gain > WORTH
+            if self._is_hopeless(first, second, edge, chance):
+                return False
+            if not self._run_fewer(one, other):
+                # Of few runs noise is hardly known: what is assumed of any machine stands in.
+                assumed = Noise(ASSUMED_RELATIVE_SD, 0).bound(len(first.judged), len(second.judged))
+                is_clear = edge.chance <= ENTRY or edge.gain > assumed
+                return is_clear and edge.gain > WORTH
+
+    def _is_hopeless(
+        self, first: Candidate, second: Candidate, edge: Effect, chance: float
+    ) -> bool:
+        """Whether even all the runs that there may be would hardly show a difference."""
+        runs = (len(first.judged), len(second.judged))
+        if min(runs) >= LOOKS or edge.gain == 0.0:
+            return True
+        noise = self._bench.noises()[self._goal.metric]
+        hoped = edge.gain + SURE * noise.error(*runs)
+        later = noise.with_more(2 * LOOKS - sum(min(number, LOOKS) for number in runs))
+        at_end = [max(number, LOOKS) for number in runs]
+        return hoped < WORTH or later.chance(hoped, *at_end) > chance
+
+    def _edge(self, one: Settings, other: Settings) -> Effect | None:
+        """What one gains over the other, relatively to it."""
+        first, second = self._bench.known(one), self._bench.known(other)
+        if first is None or second is None:
+            return None
+        gain = -loss(self._goal, self._level(second), self._level(first))
+        noise = self._bench.noises()[self._goal.metric]
+        runs = (len(first.judged), len(second.judged))
+        return Effect(gain, noise.bound(*runs), noise.chance(gain, *runs), min(runs))
+
+    def _level(self, candidate: Candidate) -> float:
+        """The mean of the goal's metric: noise is that of means."""
+        metric = self._goal.metric
+        return statistics.fmean(t.metrics[metric] for t in candidate.judged if metric in t.metrics)
+
+    def _run_fewer(self, one: Settings, other: Settings) -> bool:
+        """Runs that of the two which has fewer runs once more, both where they have as many;
+        whether a run was made."""
+        runs = {
+            len(seen.judged): given for given in (one, other) if (seen := self._bench.known(given))
+        }
+        before = self._runs_of(one, other)
+        self._measure([one, other] if len(runs) == 1 else [runs[min(runs)]])
+        return self._runs_of(one, other) > before
+
+    def _look(self, *wanted: Settings) -> None:
+        """Runs those of the settings that were never run."""
+        self._measure([one for one in wanted if self._bench.known(one) is None])
+
+    def _measure(self, wanted: Sequence[Settings]) -> None:
+        """One more run of each of these, side by side, but of what failed."""
+        due = [
+            one
+            for place, one in enumerate(wanted)
+            if one not in wanted[:place] and one not in self._failed
+        ]
+        if not due:
+            return
+        before = {i: self._runs_of(one) for i, one in enumerate(due)}
+        self._bench.measure(due, spare=self._spare)
+        self._is_out_of_runs |= self._bench.is_exhausted
+        self._failed += [one for i, one in enumerate(due) if self._runs_of(one) == before[i]]
+
+    def _runs_of(self, *wanted: Settings) -> int:
+        known = (self._bench.known(one) for one in wanted)
+        return sum(len(one.trials) for one in known if one is not None)
+
+    def _without(self, unit: Unit) -> Settings | None:
+        """The settings that stayed but for one change."""
+        return self._settings([other for other in self._kept if other != unit])
+
+    def _settings(self, units: Sequence[Unit]) -> Settings | None:
+        """The base with these changes, as the engine and the memory admit them."""
+        changes: dict[str, Setting] = {knob: self._best[knob] for unit in units for knob in unit}
+        if len(units) == len(self._order):
+            return self._best
+        return self._bench.lawful({**self._base, **changes})
+
+    def _note(self, unit: Unit, **seen: object) -> None:
+        known = self._findings.get(unit, Finding("", "unmeasured"))
+        self._findings[unit] = replace(known, **seen)  # type: ignore[arg-type]

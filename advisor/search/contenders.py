@@ -1,0 +1,130 @@
+"""Which settings are looked at again, and climb: the best, their rivals, and what all of them are
+compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from advisor.goal import Goal
+from advisor.knobs import Engine, Settings
+from advisor.search.ranking import (
+    VERDICT_RUNS,
+    WORTH,
+    Candidate,
+    best,
+    candidates,
+    loss,
+    noise_of,
+    ranked,
+)
+from advisor.trial import Trial, settings_key
+
+CONTENDERS = 3
+"""Settings of the leading engine that are repeated besides the baselines."""
+CLIMBERS = 3
+"""Settings of each engine that climb: what a small copy finds best is among its first few more
+often than it is the first."""
+
+OF_A_FRONT = 6
+"""In place of either where there are several objectives: so many members of a front show its
+course, which its first alone does not."""
+
+Key = tuple[str, object]
+"""Equal for runs of the same settings: `settings_key`."""
+
+
+@dataclass(frozen=True)
+class Contender:
+    """Settings that may be run again."""
+
+    engine: Engine
+    settings: Settings
+    runs: int
+    """How often they were repeated, those under way included."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """What has been tried on one rung, and what is under way there."""
+
+    engines: Sequence[Engine]
+    goal: Goal
+    baselines: Callable[[Engine], Sequence[Settings]]
+    """What settings of an engine are compared with."""
+    trials: Sequence[Trial]
+    under_way: Callable[[Key], int]
+
+    def climbers(self, looks: Sequence[Trial]) -> list[Contender]:
+        """What was found by the looks of the lowest rung and was never run on this one, the most
+        telling first."""
+        seen = {_key(trial) for trial in self.trials}
+        order = ranked(candidates(looks), self.goal)
+        by_engine = [[one for one in order if one.engine == engine] for engine in self.engines]
+        chosen = order[:1] + [own[0] for own in by_engine if own]
+        # What experienced people would take is compared where it counts.
+        known = [[one for one in own if any(t.rule for t in one.trials)] for own in by_engine]
+        chosen += [own[0] for own in known if own]
+        chosen += _leading(order, self.baselines, OF_A_FRONT if self.goal.others else CLIMBERS)
+        chosen += [one for own in by_engine for one in own[:CLIMBERS]]
+        return [one for one in self._unique(chosen) if _key(one) not in seen]
+
+    def open_verdict(self) -> list[Contender]:
+        """The best of each engine, as long as it was not run often enough to compare engines."""
+        if len(self.engines) < 2:
+            return []
+        firsts = [
+            best((trial for trial in self.trials if trial.engine == engine), self.goal)
+            for engine in self.engines
+        ]
+        known = [one for one in firsts if one is not None]
+        short = [c for c in known if len(c.trials) + self.under_way(_key(c)) < VERDICT_RUNS]
+        return self._unique(short)
+
+    def contenders(self) -> list[Contender]:
+        """What is worth another look: the best, what they are compared with, and their rivals.
+        Nothing, once another look could not tell more than what is worth telling."""
+        order = ranked(candidates(self.trials), self.goal)
+        if not order:
+            return []
+        most = OF_A_FRONT if self.goal.others else CONTENDERS
+        chosen = _leading(order, self.baselines, most)
+        chosen += [one for one in order if one.engine != order[0].engine][:1]
+        return [] if self._is_told(order[0], chosen) else self._unique(chosen)
+
+    def _is_told(self, leader: Candidate, chosen: Sequence[Candidate]) -> bool:
+        """Whether it is clear of each who is better, or that it hardly matters. Of limits and
+        fronts it never is: a margin to one grows with each look at it."""
+        if self.goal.limits or self.goal.others or any(c.repeats < VERDICT_RUNS for c in chosen):
+            return False
+        metric = self.goal.metric
+        noise = noise_of(candidates(self.trials), metric)
+
+        def is_told(one: Candidate) -> bool:
+            bound = noise.bound(len(leader.judged), len(one.judged))
+            gap = loss(self.goal, leader.metrics()[metric], one.metrics()[metric])
+            return noise.degrees > 0 and (bound <= WORTH or gap > bound)
+
+        return all(is_told(one) for one in chosen if one is not leader)
+
+    def _unique(self, chosen: Sequence[Candidate]) -> list[Contender]:
+        return [
+            Contender(one.engine, one.settings, one.repeats + self.under_way(key))
+            for key, one in {_key(one): one for one in chosen}.items()
+        ]
+
+
+def _leading(
+    order: Sequence[Candidate], baselines: Callable[[Engine], Sequence[Settings]], most: int
+) -> list[Candidate]:
+    """The first of an order, the baselines of its engine, and those that follow it."""
+    if not order:
+        return []
+    leader = order[0]
+    wanted = [settings_key(leader.engine, given) for given in baselines(leader.engine)]
+    known = [one for key in wanted for one in order if _key(one) == key]
+    return [leader, *known, *order[1:most]]
+
+
+def _key(one: Candidate | Contender | Trial) -> Key:
+    return settings_key(one.engine, one.settings)

@@ -1,0 +1,131 @@
+"""What a sweep walks along: memory, data, clients, or a knob of one engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from advisor import knobs
+from advisor.errors import InputError
+from advisor.knobs import ENGINES, Engine, Knob
+from advisor.profile import Profile
+from advisor.sizes import ACCEPTED, format_size, parse_size
+from advisor.sweep.crossover import Crossover
+
+OPTION = "--over"
+SIZES, COUNTS = ("memory", "data"), ("clients",)
+STEPS = 11
+LEAST_STEPS, MOST_STEPS = 2, 200
+WIDE = 32
+"""A range whose end is more than so many times its beginning is walked by equal factors."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """At least two values, ascending."""
+
+    name: str
+    values: tuple[float, ...]
+    engine: Engine | None = None
+    """Whose knob it is; absent for what the profile says."""
+
+    def label(self, value: float) -> str:
+        """A value as people write it."""
+        if self.engine is not None:
+            return knobs.catalogue(self.engine)[self.name].show(self._setting(value))
+        return format_size(round(value)) if self.name in SIZES else f"{value:,.0f}"
+
+    def crossing(self, one: Crossover, titles: Mapping[str, str] | None = None) -> str:
+        """Where one engine overtakes the other, and what noise may have moved that by; engines have
+        their `titles`, or their names."""
+        after, before = ((titles or {}).get(name, name) for name in (one.after, one.before))
+        return (
+            f"{after} overtakes {before} at {self.name} {self.label(one.value)} "
+            f"(between {self.label(one.low)} and {self.label(one.high)} by the noise)"
+        )
+
+    def profile(self, profile: Profile, value: float) -> Profile:
+        """The profile at a value."""
+        return profile if self.engine else profile.with_changes(OPTION, **{self.name: int(value)})
+
+    def settings(self, engine: Engine, value: float) -> dict[str, Any]:
+        """What a value sets of an engine."""
+        return {self.name: self._setting(value)} if engine == self.engine else {}
+
+    def _setting(self, value: float) -> float:
+        assert self.engine is not None
+        knob = knobs.catalogue(self.engine)[self.name]
+        return int(value) if isinstance(knob.default, int) else value
+
+
+def parse_axis(text: str, steps: int = STEPS) -> Axis:
+    """`memory=5GiB..100GiB` in so many steps, or `memory=5GiB,10GiB,50GiB`. Raises `InputError`."""
+    if not LEAST_STEPS <= steps <= MOST_STEPS:
+        raise InputError("--steps", None, str(steps), f"{LEAST_STEPS} to {MOST_STEPS}")
+    name, _, range_ = text.partition("=")
+    name = name.strip()
+    engine = None if name in (*SIZES, *COUNTS) else _engine_of(name)
+    knob = knobs.catalogue(engine)[name] if engine else None
+    low, dots, high = range_.partition("..")
+    try:
+        if dots:
+            values = _walk(_number(low, name, knob), _number(high, name, knob), steps)
+        else:
+            values = sorted({_number(one, name, knob) for one in range_.split(",")})
+    except ValueError as error:
+        raise InputError(OPTION, name, str(error), _accepted(name, knob)) from error
+    if name not in SIZES and not (knob and isinstance(knob.default, float)):
+        values = [float(one) for one in sorted({round(value) for value in values})]
+    if len(values) < 2:
+        raise InputError(OPTION, name, f"{range_!r}, one value", "two or more, ascending")
+    for value in values:
+        if knob is not None and knob.normal(_typed(knob, value)) is None:
+            raise InputError(OPTION, name, f"{value:g}", knob.accepted)
+    return Axis(name, tuple(values), engine)
+
+
+def _typed(knob: Knob, value: float) -> float:
+    return int(value) if isinstance(knob.default, int) else value
+
+
+def _engine_of(name: str) -> Engine:
+    found = [engine for engine in ENGINES if _is_numeric(knobs.catalogue(engine).get(name))]
+    if len(found) == 1:
+        return found[0]
+    known = f"{', '.join((*SIZES, *COUNTS))}, or a knob that is a number"
+    raise InputError(OPTION, None, repr(name), known)
+
+
+def _is_numeric(knob: Knob | None) -> bool:
+    return (
+        knob is not None
+        and isinstance(knob.default, int | float)
+        and not isinstance(knob.default, bool)
+    )
+
+
+def _number(text: str, name: str, knob: Knob | None) -> float:
+    text = text.strip()
+    if knob is not None:
+        return float(knobs.parse_value(knob, text, OPTION))
+    value = parse_size(text) if name in SIZES else int(text)
+    if value <= 0:
+        raise ValueError(repr(text))
+    return float(value)
+
+
+def _walk(low: float, high: float, steps: int) -> list[float]:
+    if not low < high:
+        raise ValueError("a range that does not ascend")
+    if low > 0 and high / low > WIDE:
+        factor = (high / low) ** (1 / (steps - 1))
+        return [*(low * factor**i for i in range(steps - 1)), high]
+    return [*(low + (high - low) * i / (steps - 1) for i in range(steps - 1)), high]
+
+
+def _accepted(name: str, knob: Knob | None) -> str:
+    if knob is not None:
+        return f"{name}=LOW..HIGH, each {knob.accepted}"
+    one = ACCEPTED if name in SIZES else "a whole number above 0"
+    return f"{name}=LOW..HIGH or {name}=A,B,C, each {one}"
