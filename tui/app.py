@@ -78,6 +78,8 @@ class Workbench(App[None]):
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         yield SystemCommand("Results", "Browse the stored studies", self.action_results)
+        yield SystemCommand("Sweeps", "Both engines along an axis", self.action_sweeps)
+        yield SystemCommand("Published", "Published experiments, replayed", self.action_published)
         yield SystemCommand("Light or dark", "Switch between both faces", self.action_light_or_dark)
         yield from super().get_system_commands(screen)
 
@@ -87,6 +89,20 @@ class Workbench(App[None]):
 
         if not isinstance(self.screen, ResultsScreen):
             self.push_screen(ResultsScreen(self._session))
+
+    def action_sweeps(self) -> None:
+        """Open the sweeps."""
+        from tui.screens.sweeps import SweepsScreen
+
+        if not isinstance(self.screen, SweepsScreen):
+            self.push_screen(SweepsScreen(self._session))
+
+    def action_published(self) -> None:
+        """Open the published experiments."""
+        from tui.screens.published import PublishedScreen
+
+        if not isinstance(self.screen, PublishedScreen):
+            self.push_screen(PublishedScreen(self._session))
 
     def action_light_or_dark(self) -> None:
         """Switch between the dark and the light face."""

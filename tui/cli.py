@@ -12,13 +12,16 @@ import typer
 from typer.core import TyperGroup
 
 from tui import leaving
+from tui.commands.compare import compare
 from tui.commands.doctor import doctor
 from tui.commands.export import export
 from tui.commands.import_ import import_
 from tui.commands.profiles import profiles
 from tui.commands.published import published
 from tui.commands.results import results
+from tui.commands.robust import robust
 from tui.commands.run import run
+from tui.commands.sweep import sweep
 from tui.commands.tune import tune
 from tui.commands.validation import validation
 from tui.commands.verify import verify
@@ -57,11 +60,14 @@ app = typer.Typer(
 )
 app.command()(run)
 app.command()(tune)
+app.command()(sweep)
 app.command()(export)
 app.command(name="import")(import_)
 app.command()(results)
+app.command()(compare)
 app.command()(profiles)
 app.command()(verify)
+app.command()(robust)
 app.command()(validation)
 app.command()(published)
 app.command()(doctor)

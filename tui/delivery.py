@@ -1,37 +1,37 @@
 """From a study to the user's hands: the advice on stdout, the file and its report on disk."""
 
-import stat
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import typer
 
-from advisor import dialects, imports
-from advisor.atomic import check_target, write_text
+from advisor import dialects, handover
+from advisor.atomic import check_target
 from advisor.errors import InputError
-from advisor.files import exists, is_file
 from advisor.knobs import Engine, catalogue
 from advisor.memory_need import needed_parts
-from advisor.recommend import Column as NumberColumn
 from advisor.recommend import (
+    ENDURANCE_TITLES,
+    Endurance,
     Recommendation,
     about_engine,
+    about_front,
+    about_member,
+    about_rebuilds,
     about_settings,
-    recommend,
+    endurance,
     tried,
     warning,
+    wear_cells,
 )
-from advisor.report import is_report_of, markdown
+from advisor.recommend import Column as NumberColumn
 from advisor.search import Study
 from advisor.store import Store
-from advisor.verify import decided, newest
 from tui import format as fmt
 from tui.output import Column, narrate, plain, print_json, print_table
-
-REPORT = "report.md"
-"""The report beside a file, unless another study has left its own there."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,8 @@ def checked_target(
                 raise InputError(option, None, "no -o", "-o with the file to write")
         return None
     check_target(path, force)
-    check_target(report_beside(path, study), force)
+    for report in handover.reports_beside(path, study):
+        check_target(report, force)
     return Target(dialect, path, force)
 
 
@@ -67,85 +68,24 @@ def check_dialect(dialect: str, engines: tuple[Engine, ...]) -> None:
         raise InputError("--to", None, repr(dialect), "one of " + ", ".join(spoken))
 
 
-def usual_dialect(engine: Engine, current: Path | None, path: Path | None) -> str:
-    """The dialect for an engine when none was asked for: that of the user's own file, else one
-    whose file is called as the user calls it, else the engine's usual one."""
-    spoken = dialects.for_engine(engine)
-    if current is not None:
-        own = imports.read(current).dialect(engine)
-        if own in spoken:
-            return own
-    suffixes = [file.suffix for file in (path, current) if file is not None and file.suffix]
-    for suffix in suffixes:
-        for name in spoken:
-            if Path(dialects.file_name(name)).suffix == suffix:
-                return name
-    return spoken[0]
-
-
 def advice_for(
-    study: Study, dialect: str | None, current: Path | None = None, *, measure: bool = True
+    study: Study,
+    dialect: str | None,
+    current: Path | None = None,
+    *,
+    measure: bool = True,
+    member: int | None = None,
 ) -> Recommendation:
-    """The recommendation of a study, as a real engine left it where one was asked at its end. A
-    dialect of the engine that did not win gets the best of the engine that it belongs to, and the
-    loss is told. The dialect of the user's own file goes before the engine's usual one."""
-    return decided(study, _advice_of_trials(study, dialect, current, measure=measure))
+    """As `handover.advice_for`; that it is of another engine than the best is narrated."""
 
+    def tell(engine: Engine, best: Recommendation) -> None:
+        why = f"; {best.verdict.text}" if best.verdict is not None else ""
+        title = fmt.ENGINE_TITLES[engine]
+        narrate(f"{dialect} is for {title}, so the best of {engine} is written{why}")
 
-def _advice_of_trials(
-    study: Study, dialect: str | None, current: Path | None, *, measure: bool
-) -> Recommendation:
-    asked = dialect or own_dialect(study, current)
-    best = recommend(study, measure=False, dialect=asked)
-    if dialect is None or dialects.engine_of(dialect) == best.engine:
-        return recommend(study, dialect=asked) if measure else best
-    engine = dialects.engine_of(dialect)
-    other = recommend(study, measure=measure, engine=engine, dialect=dialect)
-    why = f"; {best.verdict.text}" if best.verdict is not None else ""
-    title = fmt.ENGINE_TITLES[engine]
-    narrate(f"{dialect} is for {title}, so the best of {engine} is written{why}")
-    return other
-
-
-def report_beside(path: Path, study: str) -> Path:
-    """Where the report of a written file goes: `report.md` beside it, or a name after the file's
-    where that is taken by something else than the report of this study."""
-    usual = path.with_name(REPORT)
-    if path != usual and (not exists(usual) or is_report_of(study, usual)):
-        return usual
-    return path.with_name(f"{path.name}.{REPORT}")
-
-
-def own_file(study: Study) -> Path | None:
-    """The file that a stored study started from, if it is still there."""
-    source = study.question.source
-    return source if source is not None and exists(source) else None
-
-
-def own_dialect(study: Study, current: Path | None) -> str | None:
-    """The dialect of the user's own file about an engine of the study."""
-    if current is None:
-        return None
-    found = imports.read(current)
-    spoken = (found.dialect(engine) for engine in study.engines if engine in found.settings)
-    return next((dialect for dialect in spoken if dialect), None)
-
-
-def write_files(
-    advice: Recommendation, dialect: str, path: Path, current: Path | None, *, force: bool
-) -> list[Path]:
-    """The product's file, which is the user's own one with the changes where that is of the
-    product, and the report beside it."""
-    report = report_beside(path, advice.study)
-    if exists(report) and not force:
-        raise InputError(report, None, "a file that exists already", "another folder, or --force")
-    write_text(path, advice.write(dialect, current), force=force)
-    if current is not None and is_file(current):
-        # It may hold the passwords of the file that it was made from.
-        path.chmod(stat.S_IMODE(current.stat().st_mode) | stat.S_IWUSR)
-    verification = newest(advice.study, advice.profile, Store(advice.results))
-    write_text(report, markdown(advice, verification), force=force)
-    return [path, report]
+    return handover.advice_for(
+        study, dialect, current, measure=measure, member=member, on_other_engine=tell
+    )
 
 
 def deliver(
@@ -155,18 +95,25 @@ def deliver(
     written: list[Path] = []
     dialect = None
     if target is not None:
-        dialect = target.dialect or usual_dialect(advice.engine, current, target.path)
-        written = write_files(advice, dialect, target.path, current, force=target.force)
+        dialect = target.dialect or handover.usual_dialect(advice.engine, current, target.path)
+        written = handover.write_files(advice, dialect, target.path, current, force=target.force)
     if as_json:
         print_json({**document(advice), "dialect": dialect, "written": written})
         return
     print_advice(advice)
     if dialect is not None:
-        narrate(f"wrote {written[0]} for {dialect}, and {written[1]}")
+        narrate(wrote(dialect, written))
+
+
+def wrote(dialect: str, written: Sequence[Path]) -> str:
+    """What was written, in a sentence."""
+    file, *reports = written
+    return f"wrote {file} for {dialect}, and {' and '.join(map(str, reports))}"
 
 
 def document(advice: Recommendation) -> dict[str, Any]:
     """The advice for `--json`: numbers as medians; the trials stay in the results file."""
+    wear = endurance(advice, Store(advice.results))
     return {
         "study": advice.study,
         "profile": advice.profile.name,
@@ -185,6 +132,7 @@ def document(advice: Recommendation) -> dict[str, Any]:
         "settings": dict(advice.settings),
         "changes": plain(advice.changes),
         "dropped": plain(advice.dropped),
+        "rebuilds": plain(advice.rebuilds),
         "memory": {
             "budget_bytes": advice.profile.memory_bytes,
             "parts": [
@@ -197,9 +145,34 @@ def document(advice: Recommendation) -> dict[str, Any]:
             {"title": column.title, "runs": column.runs, "metrics": medians(column)}
             for column in advice.columns
         ],
+        "front": _front(advice),
+        "endurance": {
+            "rows": [
+                {"title": row.title, "engine": row.engine, **row.figures} for row in wear.rows
+            ],
+            "how": wear.how or None,
+            "why_not": wear.why_not or None,
+        },
         "broken": list(advice.broken),
         "notes": list(advice.notes),
     }
+
+
+def _front(advice: Recommendation) -> list[dict[str, Any]] | None:
+    if advice.front is None:
+        return None
+    return [
+        {
+            "number": one.number,
+            "engine": one.engine,
+            "settings": dict(one.settings),
+            "metrics": dict(one.metrics),
+            "runs": len(one.candidate.judged),
+            "overall": one.overall,
+            "remark": about_member(advice, one) or None,
+        }
+        for one in advice.front.members
+    ]
 
 
 def medians(column: NumberColumn) -> dict[str, float]:
@@ -208,20 +181,23 @@ def medians(column: NumberColumn) -> dict[str, float]:
 
 
 def print_advice(advice: Recommendation) -> None:
-    """The verdict, the numbers side by side, and the changes."""
+    """The verdict, the numbers side by side, the changes, memory and the wear of the drive."""
     if loud := warning(advice):
         typer.echo(typer.style(f"warning: {loud}", bold=True))
     typer.echo(typer.style(about_engine(advice), bold=True))
     typer.echo(about_settings(advice))
-    for sentence in advice.real:
-        typer.echo(sentence)
+    for sentence in (about_front(advice), *advice.real):
+        if sentence:
+            typer.echo(sentence)
     clock = fmt.CLOCK_TITLES[advice.clock]
     typer.echo(typer.style(f"{advice.goal}, {tried(advice)}, {clock}", dim=True))
     typer.echo()
     _print_columns(advice)
+    _print_front(advice)
     _print_changes(advice)
     _print_memory(advice)
-    for note in advice.notes:
+    _print_wear(endurance(advice, Store(advice.results)))
+    for note in (*about_rebuilds(advice), *advice.notes):
         typer.echo(typer.style(f"note: {note}", dim=True))
 
 
@@ -240,12 +216,45 @@ def _print_columns(advice: Recommendation) -> None:
     print_table(head, rows)
 
 
+def _print_front(advice: Recommendation) -> None:
+    if advice.front is None or not advice.front.members:
+        return
+    typer.echo()
+    objectives = advice.front.goal.objectives
+    head = [Column("front", right=True), Column("engine")]
+    head += [Column(fmt.label(name), right=True) for name in objectives]
+    head += [Column("runs", right=True), Column("")]
+    rows = [
+        [
+            str(one.number),
+            one.engine,
+            *(fmt.value(name, one.metrics[name]) for name in objectives),
+            str(len(one.candidate.judged)),
+            about_member(advice, one),
+        ]
+        for one in advice.front.members
+    ]
+    print_table(head, rows)
+
+
 def _print_memory(advice: Recommendation) -> None:
     typer.echo()
     head = [Column("memory"), Column("needs", right=True), Column("decided by")]
     print_table(head, [list(line) for line in advice.memory])
     if advice.crowding:
         typer.echo(typer.style(f"not safe: {advice.crowding}", bold=True))
+
+
+def _print_wear(found: Endurance) -> None:
+    typer.echo()
+    if not found.rows:
+        typer.echo(typer.style(f"endurance of the drive: not told, {found.why_not}", dim=True))
+        return
+    head = [Column("endurance"), Column("engine")]
+    head += [Column(title, right=True) for title in ENDURANCE_TITLES.values()]
+    rows = [[one.title, fmt.ENGINE_TITLES[one.engine], *wear_cells(one)] for one in found.rows]
+    print_table(head, rows)
+    typer.echo(typer.style(found.how, dim=True))
 
 
 def _print_changes(advice: Recommendation) -> None:

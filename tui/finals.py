@@ -7,6 +7,7 @@ from pathlib import Path
 
 from advisor import dialects, knobs
 from advisor.errors import InputError, TunebenchError
+from advisor.goal import refuse_several
 from advisor.knobs import Engine
 from advisor.profile import Profile
 from advisor.real import Library, RealEngine, check_settings, judge_of, product_of
@@ -65,6 +66,7 @@ def asked_for(
             if given is not None:
                 raise InputError(option, None, str(given), f"with {OPTION} alone")
         return None
+    refuse_several(question.profile.goal, OPTION)
     judges = _judges(question, dialect, rocksdb, server, directory)
     profile = problem.predictable(question.profile, None)
     longest = max(map(problem.minutes_of_a_verdict, judges.values()))

@@ -130,6 +130,7 @@ METRICS: Mapping[str, Metric] = {
         Metric("cache_hit_ratio", "cache hits", _percent),
         Metric("bloom_false_positive_ratio", "bloom misses", _percent),
         Metric("stall_s", "stalled", _seconds),
+        Metric("debt_s", "left undone", _seconds),
         Metric("disk_bytes", "on disk", _bytes),
         Metric("memory_bytes", "memory", _bytes),
         Metric("process_memory_bytes", "memory, process", _bytes),
@@ -149,6 +150,8 @@ def compared(columns: Sequence[Mapping[str, float]], wanted: Sequence[str] = ())
 
 def label(name: str) -> str:
     """The label of a metric; a name this table does not know stays as it is."""
+    if part := goal.of_operation(name):
+        return f"{label(part[0])}, {part[1]}"
     metric = METRICS.get(name)
     return metric.label if metric else name
 
@@ -157,7 +160,8 @@ def value(name: str, number: float | None) -> str:
     """One metric with its unit."""
     if number is None or not isfinite(number):
         return NOT_MEASURED
-    metric = METRICS.get(name)
+    part = goal.of_operation(name)
+    metric = METRICS.get(part[0] if part else name)
     return metric.write(number) if metric else count(number)
 
 
@@ -190,7 +194,7 @@ def difference(before: float | None, after: float | None) -> str:
 
 def is_better(name: str, before: float | None, after: float | None) -> bool | None:
     """Whether a change of a metric is welcome; None when it is within 1% or cannot be told."""
-    known = goal.METRICS.get(name)
+    known = goal.find_metric(name)
     if known is None or before is None or after is None or before < 0:
         return None
     if abs(after - before) <= 0.01 * before:

@@ -1,5 +1,5 @@
-"""From a filled-in form to a question for the library, with a message for every field that is
-wrong."""
+"""From a filled-in form to a question for the library, a study's or a sweep's, with a message for
+every field that is wrong."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -7,15 +7,21 @@ from typing import Any, TypeVar
 
 from advisor.errors import InputError
 from advisor.files import expanded
-from advisor.knobs import Engine, Setting
+from advisor.knobs import Engine, Setting, durability_knobs
 from advisor.profile import Profile, load
 from advisor.search import Bounds, Question
+from advisor.sweep import LEAST_STEPS, MOST_STEPS, STEPS, Asked, parse_axis
+from advisor.sweep.sweep import SECONDS
 from tui import problem
-from tui.views import FormProblems, StudyForm
+from tui.views import FormProblems, StudyForm, SweepForm
 
 T = TypeVar("T")
 
 MOST_DIGITS = 18
+OF_A_FIELD = ("form", "--set", "--over")
+"""Sources of errors that the field itself names."""
+LEAST_RETUNE, MOST_RETUNE = 10, 10_000
+"""Trials at a step, as the command has them."""
 
 
 class _Reading:
@@ -36,7 +42,7 @@ class _Reading:
 def _told(error: InputError) -> str:
     """What is wrong with a field; of a file that it names, also where in it."""
     what = f"found {error.found}; accepted: {error.accepted}"
-    of_a_file = error.where is not None and error.source not in ("form", "--set")
+    of_a_file = error.where is not None and error.source not in OF_A_FIELD
     return f"{error.place}: {what}" if of_a_file else what
 
 
@@ -61,7 +67,8 @@ def question_of(form: StudyForm) -> tuple[Question, Bounds]:
         profile,
         engines=engines,
         current=current,
-        opened=problem.durability_knobs(engines) if form.durability else (),
+        opened=durability_knobs(engines) if form.durability else (),
+        rebuild=form.rebuild,
         clock=problem.clock_of(None, profile),
         seconds=seconds,
         source=expanded(form.current).resolve() if form.current else None,
@@ -70,6 +77,47 @@ def question_of(form: StudyForm) -> tuple[Question, Bounds]:
     if reading.problems:
         raise FormProblems(reading.problems)
     return question, Bounds(trials=trials)
+
+
+def sweep_of(form: SweepForm, name: str) -> Asked:
+    """What the form asks of a sweep of this name. Raises `FormProblems` with every field that is
+    wrong."""
+    reading = _Reading()
+    profile = reading.of("profile", lambda: load(form.profile), None)
+    if profile is None:
+        raise FormProblems(reading.problems)
+    for field in ("data", "memory", "clients", "goal"):
+        profile = _with(reading, profile, field, getattr(form, field))
+    engines = problem.chosen_engines(None, profile)
+    steps = reading.of("steps", lambda: _in(form.steps, LEAST_STEPS, MOST_STEPS), None) or STEPS
+    axis = reading.of("over", lambda: parse_axis(form.over, steps), None)
+    typed = {"data": form.data, "memory": form.memory, "clients": form.clients}
+    if axis is not None and typed.get(axis.name):
+        reading.problems[axis.name] = "found what the sweep changes; accepted: nothing here"
+    if axis is not None and axis.engine is not None and axis.engine not in engines:
+        reading.problems["over"] = f"found a knob of {axis.engine}, which does not run"
+    retune = reading.of("retune", lambda: _in(form.retune, LEAST_RETUNE, MOST_RETUNE), None)
+    if retune is not None and axis is not None and axis.engine is not None:
+        reading.problems["retune"] = "found a sweep of a knob; accepted: memory, data or clients"
+    seconds = reading.of("seconds", lambda: _seconds(form.seconds), None)
+    if axis is None or reading.problems:
+        raise FormProblems(reading.problems)
+    return Asked(
+        name,
+        profile,
+        axis,
+        engines,
+        clock=problem.clock_of(None, profile),
+        seconds=seconds or SECONDS,
+        retune=retune,
+    )
+
+
+def _in(text: str, least: int, most: int) -> int | None:
+    number = _whole(text)
+    if number is not None and not least <= number <= most:
+        raise InputError("form", None, repr(text), f"a whole number from {least} to {most}")
+    return number
 
 
 def _with(reading: _Reading, profile: Profile, field: str, text: str) -> Profile:

@@ -1,4 +1,4 @@
-"""What the study thread tells the screen. Messages of intervals may replace one another, so that a
+"""What working threads tell the screens. Messages of intervals may replace one another, so that a
 fast core cannot flood the screen; a finished trial is never replaced."""
 
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from typing import Any
 
 from textual.message import Message
 
-from tui.views import Outcome, TrialView
+from tui.views import Outcome, PublishedView, SweepView, TrialView
 
 
 class TrialStarted(Message):
@@ -44,4 +44,64 @@ class StudyEnded(Message):
     def __init__(self, outcome: Outcome | None, failure: str) -> None:
         super().__init__()
         self.outcome = outcome
+        self.failure = failure
+
+
+class SweepStepBegun(Message):
+    """The sweep goes on with a value of its axis."""
+
+    def __init__(self, label: str) -> None:
+        super().__init__()
+        self.label = label
+
+
+class SweepMoved(Message):
+    """What a running sweep has by now; a later one says all that an earlier one did."""
+
+    def __init__(self, view: SweepView) -> None:
+        super().__init__()
+        self.view = view
+
+    def can_replace(self, message: Message) -> bool:
+        return isinstance(message, SweepMoved)
+
+
+class SweepEnded(Message):
+    """No more steps: the sweep, or why it ended without one."""
+
+    def __init__(self, view: SweepView | None, failure: str) -> None:
+        super().__init__()
+        self.view = view
+        self.failure = failure
+
+
+class ReplayCounted(Message):
+    """Runs of a replay that are done, and runs in all."""
+
+    def __init__(self, done: int, runs: int) -> None:
+        super().__init__()
+        self.done = done
+        self.runs = runs
+
+    def can_replace(self, message: Message) -> bool:
+        return isinstance(message, ReplayCounted)
+
+
+class ReplayMoved(Message):
+    """What a replay has by now; a later one says all that an earlier one did."""
+
+    def __init__(self, view: PublishedView) -> None:
+        super().__init__()
+        self.view = view
+
+    def can_replace(self, message: Message) -> bool:
+        return isinstance(message, ReplayMoved)
+
+
+class ReplayEnded(Message):
+    """No more runs: the replay, or why it ended without one."""
+
+    def __init__(self, view: PublishedView | None, failure: str) -> None:
+        super().__init__()
+        self.view = view
         self.failure = failure

@@ -4,6 +4,7 @@ A command lists an option only when it honours it.
 """
 
 from enum import StrEnum
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +18,17 @@ MINUTES_OF_A_VERDICT = 15.0
 MINUTES_OF_A_SERVERS_VERDICT = 25.0
 """What runs on a real engine take until a verdict stands, where nobody says."""
 LARGEST_SEED = 2**63 - 1
+
+
+def factor(text: str) -> float:
+    """A factor above 0 and at most 1, as a fraction or as a decimal number."""
+    try:
+        found = float(Fraction(text))
+    except (ValueError, ZeroDivisionError):
+        found = 0.0
+    if not 0.0 < found <= 1.0:
+        raise typer.BadParameter(f"{text!r} is no factor from above 0 to 1, such as 1/40")
+    return found
 
 
 class EngineChoice(StrEnum):
@@ -161,6 +173,17 @@ HARDWARE = Annotated[
         autocompletion=completions.machines,
     ),
 ]
+SCALE = Annotated[
+    float | None,
+    typer.Option(
+        "--scale",
+        metavar="FACTOR",
+        parser=factor,
+        help="Size of the copy that trials run on, of the full size, such as 1/40; the smallest "
+        "one of a search, whose best climb to larger ones. Without it the profile decides.",
+        show_default=False,
+    ),
+]
 CLIENTS = Annotated[
     int | None,
     typer.Option("--clients", min=1, help="Concurrent clients, in place of the profile's."),
@@ -171,6 +194,10 @@ SECONDS = Annotated[
         "--seconds", min=0.05, max=DAY_SECONDS, help="Length of the measured phase of each run."
     ),
 ]
+RUN_SECONDS = Annotated[
+    float,
+    typer.Option("--seconds", min=0.05, max=DAY_SECONDS, help="Length of the measured phase."),
+]
 TRIALS = Annotated[
     int | None,
     typer.Option("--trials", min=1, help="Stop the search after this many trials."),
@@ -179,12 +206,22 @@ MINUTES = Annotated[
     float | None,
     typer.Option("--minutes", min=0.01, max=YEAR_MINUTES, help="Stop after this many minutes."),
 ]
+CLUSTER = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        metavar="ADDRESS",
+        help="A Dask scheduler whose workers make the simulated trials, such as "
+        "tcp://10.0.0.1:8786.",
+        show_default=False,
+    ),
+]
 SIMULATE = Annotated[
     bool | None,
     typer.Option(
         "--simulate/--measure",
         help="Run under the virtual clock on the profile's hardware, or on this machine. Without "
-        "either: simulated where the hardware is not this machine.",
+        "either: measured on this machine, unless all of it was calibrated.",
     ),
 ]
 SEED = Annotated[
@@ -229,12 +266,35 @@ GOAL = Annotated[
     typer.Option(
         "--goal",
         metavar="GOAL",
-        help='What to reach, such as "maximize ops_per_s subject to p99_us <= 5000".',
+        help='What to reach, such as "maximize ops_per_s subject to p99_us <= 5000". A percentile '
+        'may be that of one operation: "p99_us[get_node] <= 5ms". Several objectives make a front: '
+        '"maximize ops_per_s, minimize write_kb_per_op".',
+    ),
+]
+FRONT = Annotated[
+    int | None,
+    typer.Option(
+        "--front",
+        metavar="NUMBER",
+        help="Another member of the front, by its number in the report.",
+        show_default=False,
     ),
 ]
 DURABILITY = Annotated[
     bool,
     typer.Option("--durability", help="Also search settings that may lose commits in a crash."),
+]
+REBUILD = Annotated[
+    bool,
+    typer.Option(
+        "--rebuild",
+        help="Also search what takes a rebuild of the data whose settings --from gives, such as "
+        "another page size. Without it the report says what a rebuild would buy.",
+    ),
+]
+COLD = Annotated[
+    bool,
+    typer.Option("--cold", help="Begin without what earlier studies of like questions found best."),
 ]
 FORCE = Annotated[
     bool,

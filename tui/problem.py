@@ -6,16 +6,15 @@ An error names the option, not the field that it ends up in.
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from advisor import dialects, imports, knobs
+from advisor import imports, knobs
 from advisor.errors import InputError
 from advisor.knobs import ENGINES, Engine, Setting
 from advisor.profile import Profile, load
 from advisor.real import ENGINE, RealEngine, Server, find, find_server
-from advisor.real.server import Storage
+from advisor.real.server import ENGINE_OF
 from advisor.sizes import ACCEPTED, parse_size
 from advisor.store import Store
 from advisor.trial import Clock
@@ -53,7 +52,8 @@ def chosen_engines(engine: str | None, profile: Profile) -> tuple[Engine, ...]:
 
 def clock_of(simulate: bool | None, profile: Profile, hardware: str | None = None) -> Clock:
     """The clock that `--simulate` or `--measure` asks for; without either, a profile's hardware is
-    simulated unless it is this machine. Other hardware can only be simulated."""
+    simulated unless it is this machine and not all of it was measured: a measured run keeps a small
+    copy in the memory of the whole machine. Other hardware can only be simulated."""
     if hardware is not None and simulate is False and not profile.hardware.detect:
         raise InputError(
             "--hardware",
@@ -62,7 +62,7 @@ def clock_of(simulate: bool | None, profile: Profile, hardware: str | None = Non
             "a measured run is on this machine",
         )
     if simulate is None:
-        simulate = not profile.hardware.detect
+        simulate = profile.hardware.is_known
     if simulate and profile.hardware.unfit:
         raise InputError(
             "--simulate",
@@ -82,7 +82,7 @@ def real_engine(
 ) -> RealEngine | None:
     """What `--engine` names where that is a real engine: the one that --rocksdb or --server names,
     or the system's; None for an engine of ours."""
-    storage = _STORAGES.get(engine or "")
+    storage = next((one for one in ENGINE_OF if one == engine), None)
     for option, named, wanted in (
         ("--rocksdb", rocksdb, engine == "rocksdb"),
         ("--server", server, storage is not None),
@@ -115,9 +115,6 @@ def minutes_of_a_verdict(real: RealEngine) -> float:
     return MINUTES_OF_A_SERVERS_VERDICT if isinstance(real, Server) else MINUTES_OF_A_VERDICT
 
 
-_STORAGES: dict[str, Storage] = {"innodb": "innodb", "myrocks": "myrocks"}
-
-
 def current_by_engine(
     path: Path | None,
     assignments: Iterable[str],
@@ -146,24 +143,10 @@ def _from_file(
 ) -> dict[Engine, dict[str, Setting]]:
     found = imports.read(path)
     others = found.another_engine(engines)
-    lines = ", ".join(other.text for other in others)
     if others and force:
+        lines = ", ".join(other.text for other in others)
         narrate(f"{path} is taken although it describes another engine than the model: {lines}")
-    elif others:
-        why = "; ".join(dict.fromkeys(other.why for other in others))
-        accepted = f"settings of the engine that is modelled, or --force: {why}"
-        raise InputError(path, None, f"another engine: {lines}", accepted)
-    current: dict[Engine, dict[str, Setting]] = {}
-    for engine in engines:
-        settings = found.settings.get(engine, {})
-        dialect = found.dialect(engine)
-        if settings or dialect:
-            silent = dialects.product_defaults(dialect) if dialect else {}
-            current[engine] = {**silent, **settings}
-    if not current:
-        known = " or ".join(engines)
-        raise InputError(path, None, f"no setting of {known}", "a my.cnf or OPTIONS file of it")
-    return current
+    return imports.current_settings(path, found, engines, any_engine=force)
 
 
 def _assigned(
@@ -228,23 +211,7 @@ def refuse_unanswerable(question: "Question") -> None:
         raise InputError("--memory", None, error.found, error.accepted) from error
 
 
-def durability_knobs(engines: tuple[Engine, ...]) -> tuple[str, ...]:
-    """The knobs that a search leaves alone unless the user opens them."""
-    return tuple(
-        knob.name
-        for engine in engines
-        for knob in knobs.catalogue(engine).values()
-        if knob.durability
-    )
-
-
 def _near(name: str, engines: tuple[Engine, ...]) -> str:
     known = [knob for engine in engines for knob in knobs.catalogue(engine)]
     near = get_close_matches(name, known, n=3)
     return ", ".join(near) if near else f"a knob of {' or '.join(engines)}"
-
-
-def new_study_name(profile: str, store: Store) -> str:
-    """The profile's name with the next free number."""
-    taken = {study.name for study in store.studies()}
-    return next(name for n in count(1) if (name := f"{profile}-{n}") not in taken)

@@ -16,12 +16,20 @@ from tui.views import (
     Change,
     ContenderView,
     DialectView,
+    ExperimentRow,
     NumberColumn,
     Outcome,
     Plan,
     ProfileView,
+    PublishedView,
+    ReplayWatcher,
     StudyForm,
     StudyView,
+    SweepForm,
+    SweepPlan,
+    SweepRow,
+    SweepView,
+    SweepWatcher,
     TrialView,
     UsualBounds,
     VerificationView,
@@ -46,6 +54,7 @@ class LibrarySession:
 
     def __init__(self, results: Path | None = None) -> None:
         self._results = results
+        self._replayed: dict[str, PublishedView] = {}
 
     def profiles(self) -> list[ProfileView]:
         """The shipped profiles, then the TOML files of the current folder that are profiles or say
@@ -94,7 +103,6 @@ class LibrarySession:
 
         wishes.refuse_if_cancelled()
         from tui.delivery import advice_for
-        from tui.problem import new_study_name
 
         wishes.refuse_if_cancelled()
         store = self._store()
@@ -102,7 +110,7 @@ class LibrarySession:
         bounds: Bounds
         question, bounds, form = plan.details
         study = Study(
-            new_study_name(question.profile.name, store),
+            store.free_name(question.profile.name),
             question,
             store,
             bounds=bounds,
@@ -146,17 +154,61 @@ class LibrarySession:
 
     def outcome(self, study: str) -> Outcome:
         """The recommendation of a stored study."""
+        from advisor.handover import own_file
         from advisor.search import Study
-        from tui.delivery import advice_for, own_file
+        from tui.delivery import advice_for
 
         stored = Study.load(study, self._store())
         current = own_file(stored)
         return outcome_of(advice_for(stored, None, current, measure=False), str(current or ""))
 
+    def sweeps(self) -> list[SweepRow]:
+        """The stored sweeps, the newest first."""
+        from tui import sweep_session
+
+        return sweep_session.rows(self._store())
+
+    def stored_sweep(self, name: str) -> SweepView:
+        """A stored sweep."""
+        from tui import sweep_session
+
+        return sweep_session.shown(name, self._store())
+
+    def plan_sweep(self, form: SweepForm) -> SweepPlan:
+        """Check the form of a sweep; raises `FormProblems`."""
+        from tui import sweep_session
+
+        return sweep_session.plan(form)
+
+    def sweep(self, plan: SweepPlan, watcher: SweepWatcher) -> SweepView:
+        """Walk the axis in the calling thread, until done or asked to stop. Raises `Cancelled`."""
+        from tui import sweep_session
+
+        return sweep_session.walk(plan, self._store(), watcher)
+
+    def experiments(self) -> list[ExperimentRow]:
+        """The published experiments."""
+        from tui import published_session
+
+        return published_session.rows()
+
+    def published(self, name: str) -> PublishedView:
+        """An experiment as it was last replayed since the program started, or not yet."""
+        from tui import published_session
+
+        return self._replayed.get(name) or published_session.shown(name)
+
+    def replay(self, name: str, watcher: ReplayWatcher) -> PublishedView:
+        """Replay an experiment in the calling thread, until done or asked to stop."""
+        from tui import published_session
+
+        self._replayed[name] = published_session.run(name, watcher)
+        return self._replayed[name]
+
     def dialects(self, outcome: Outcome) -> list[DialectView]:
         """The formats of the recommended engine, the one of the user's own file first."""
         from advisor import dialects
-        from tui.delivery import usual_dialect
+        from advisor.handover import usual_dialect
 
         advice, current = _advice_of(outcome)
         usual = usual_dialect(advice.engine, current, None)
@@ -165,7 +217,7 @@ class LibrarySession:
 
     def export(self, outcome: Outcome, dialect: str, path: Path, *, force: bool) -> str:
         """Write the file and its report; answers what was written."""
-        from tui.delivery import write_files
+        from advisor.handover import write_files
 
         advice, current = _advice_of(outcome)
         written = write_files(advice, dialect, path, current, force=force)
@@ -216,7 +268,13 @@ class Wishes:
 def outcome_of(advice: Recommendation, current: str) -> Outcome:
     """A recommendation as the screens show it; `current` names the user's own file, if any."""
     from advisor.knobs import catalogue
-    from advisor.recommend import about_engine, about_settings, tried, warning
+    from advisor.recommend import (
+        about_engine,
+        about_rebuilds,
+        about_settings,
+        tried,
+        warning,
+    )
     from tui.delivery import medians
 
     knobs = catalogue(advice.engine)
@@ -245,10 +303,37 @@ def outcome_of(advice: Recommendation, current: str) -> Outcome:
         metrics=advice.goal.metrics,
         columns=tuple(NumberColumn(column.title, medians(column)) for column in advice.columns),
         changes=tuple(changes),
-        notes=(*unsafe, *advice.real, *memory, *advice.notes),
+        notes=(
+            *unsafe,
+            *_front(advice),
+            *advice.real,
+            *about_rebuilds(advice),
+            *memory,
+            *advice.notes,
+        ),
         verified=_verified(advice),
         details=(advice, expanded(current) if current else None),
     )
+
+
+def _front(advice: Recommendation) -> list[str]:
+    """The front, a line for each member."""
+    from advisor.recommend import about_front, about_member
+    from tui import format as fmt
+
+    front = advice.front
+    if front is None:
+        return []
+    lines = []
+    for one in front.members:
+        numbers = (
+            f"{fmt.value(name, one.metrics[name])} {fmt.label(name)}"
+            for name in front.goal.objectives
+        )
+        remark = about_member(advice, one)
+        told = f"front {one.number}: {', '.join(numbers)}, {fmt.ENGINE_TITLES[one.engine]}"
+        lines.append(f"{told} ({remark})" if remark else told)
+    return [about_front(advice), *lines]
 
 
 def _verified(advice: Recommendation) -> VerificationView | None:
@@ -302,6 +387,8 @@ def trial_view(trial: Trial, question: Question) -> TrialView:
 def _changed(trial: Trial, question: Question) -> str:
     from advisor.knobs import catalogue
 
+    if trial.rule:
+        return trial.why
     if trial.role in ROLES:
         return ROLES[trial.role]
     base: Mapping[str, Setting] = question.base(trial.engine)

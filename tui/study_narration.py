@@ -6,6 +6,7 @@ from typing import Self
 from advisor.goal import Goal
 from advisor.search import BestChanged, Event, IntervalSeen, TrialFinished, TrialStarted
 from advisor.steadiness import NOT_YET
+from advisor.trial import Trial
 from tui import format as fmt
 from tui.narration import LiveLine, interval_words
 from tui.output import narrate
@@ -42,19 +43,22 @@ class StudyNarration:
                 self._line.show(f"{self._trial}  {interval_words(interval)}")
             case TrialFinished():
                 self._finished(event)
-            case BestChanged(score=score):
-                self._best = self._written(score)
-                self._say(f"{'':>14}  new best: {self._best}")
+            case BestChanged(score=score, trial=trial):
+                self._best = self._written(score, trial)
+                kind = "nearest to the best of each" if self._goal.others else "new best"
+                self._say(f"{'':>14}  {kind}: {self._best}")
 
     def _finished(self, event: TrialFinished) -> None:
         trial = event.trial
         if not trial.finished:
             self._say(f"{self._trial}  {trial.outcome}: {trial.error}")
             return
-        words = [f"{self._written(event.score):>16}"]
-        if self._goal.metric != "ops_per_s":
+        words = [f"{self._written(event.score, trial):>16}"]
+        if trial.rule:
+            words.append(trial.why)
+        if "ops_per_s" not in self._goal.objectives:
             words.append(f"{fmt.value('ops_per_s', trial.metrics.get('ops_per_s'))} ops/s")
-        if self._goal.metric != "p99_us":
+        if "p99_us" not in self._goal.objectives:
             words.append(f"p99 {fmt.value('p99_us', trial.metrics.get('p99_us')):>8}")
         if self._best:
             words.append(f"best so far {self._best}")
@@ -63,9 +67,10 @@ class StudyNarration:
         words += [f"breaks {limit}" for limit in self._goal.broken(trial.metrics)]
         self._say(f"{self._trial}  {'  '.join(words)}")
 
-    def _written(self, score: float | None) -> str:
-        written = fmt.value(self._goal.metric, score)
-        return f"{written} {fmt.label(self._goal.metric)}"
+    def _written(self, score: float | None, trial: Trial) -> str:
+        values = [(self._goal.metric, score)]
+        values += [(name, trial.metrics.get(name)) for name in self._goal.others]
+        return ", ".join(f"{fmt.value(name, value)} {fmt.label(name)}" for name, value in values)
 
     def _say(self, text: str) -> None:
         self._line.clear()

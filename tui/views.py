@@ -48,6 +48,7 @@ class StudyForm:
     current: str = ""
     engine: str = "both"
     durability: bool = False
+    rebuild: bool = False
 
 
 class FormProblems(Exception):
@@ -168,6 +169,114 @@ class StudyView:
 
 
 @dataclass(frozen=True)
+class SweepForm:
+    """What the user typed for a sweep, as typed. An empty text leaves what is usual."""
+
+    profile: str
+    over: str
+    steps: str = ""
+    retune: str = ""
+    data: str = ""
+    memory: str = ""
+    clients: str = ""
+    goal: str = ""
+    seconds: str = ""
+
+
+@dataclass(frozen=True)
+class SweepPlan:
+    """A sweep that is ready to start. `details` is the session's own."""
+
+    title: str
+    details: Any = None
+
+
+@dataclass(frozen=True)
+class SweepRow:
+    """A stored sweep in the list."""
+
+    name: str
+    axis: str
+    created: str
+    points: int
+    planned: int | None
+    """Points of the whole; None where that is not known any more."""
+    clock: str
+    goal: str
+
+
+@dataclass(frozen=True)
+class SweepStep:
+    """A value of the axis, and what each engine reached there."""
+
+    label: str
+    medians: tuple[float | None, ...]
+    """By engine; None where it was not measured."""
+    lead: str
+    """By how much which engine leads; empty for a sweep of one."""
+    crossing: str
+    """Where between here and the next step one engine overtakes the other; mostly empty."""
+
+
+@dataclass(frozen=True)
+class SweepView:
+    """A sweep, whole or as far as it is."""
+
+    name: str
+    profile: str
+    axis: str
+    metric: str
+    goal: str
+    clock: str
+    engines: tuple[str, ...]
+    steps: tuple[SweepStep, ...]
+    sentences: tuple[str, ...]
+    points: int
+    planned: int
+
+
+@dataclass(frozen=True)
+class ExperimentRow:
+    """A published experiment in the list."""
+
+    name: str
+    runs: int
+    text: str
+
+
+@dataclass(frozen=True)
+class FigureView:
+    """A published figure beside the simulated one; empty where there is none, or none yet."""
+
+    metric: str
+    published: str
+    simulated: str
+    ratio: str
+
+
+@dataclass(frozen=True)
+class ClaimView:
+    """What a post says, and whether it holds in the simulation."""
+
+    id: str
+    verdict: str
+    text: str
+    why: str
+
+
+@dataclass(frozen=True)
+class PublishedView:
+    """A published experiment, as far as it is replayed."""
+
+    name: str
+    about: str
+    """Hardware, size of the copy and sources, in words."""
+    figures: tuple[FigureView, ...]
+    claims: tuple[ClaimView, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class DialectView:
     """A file format that a recommendation can be written in."""
 
@@ -189,8 +298,34 @@ class Watcher:
     finished: Callable[[TrialView], None]
 
 
+@dataclass(frozen=True)
+class SweepWatcher:
+    """Called from the thread of the sweep as it goes."""
+
+    attach: Callable[[Callable[[], None], Callable[[], None]], None]
+    """Takes what stops it after its running step, and what drops that too. Both may be called from
+    any thread."""
+    step: Callable[[str], None]
+    """The value that begins, as people write it."""
+    moved: Callable[[SweepView], None]
+    """All there is by now."""
+
+
+@dataclass(frozen=True)
+class ReplayWatcher:
+    """Called from the thread of the replay as it goes."""
+
+    attach: Callable[[Callable[[], None], Callable[[], None]], None]
+    """Takes what ends it with what is done by then, twice. It may be called from any thread."""
+    runs: Callable[[int, int], None]
+    """Runs that are done, and runs in all."""
+    moved: Callable[[PublishedView], None]
+    """All there is by now."""
+
+
 class Session(Protocol):
-    """What the workbench asks of the library. All but `tune` and `usual_bounds` answer quickly."""
+    """What the workbench asks of the library. All but `tune`, `sweep`, `replay` and `usual_bounds`
+    answer quickly."""
 
     def profiles(self) -> list[ProfileView]:
         """The profiles that ship and those in the current folder."""
@@ -216,6 +351,27 @@ class Session(Protocol):
 
     def outcome(self, study: str) -> Outcome:
         """The recommendation of a stored study."""
+
+    def sweeps(self) -> list[SweepRow]:
+        """The stored sweeps, the newest first."""
+
+    def stored_sweep(self, name: str) -> SweepView:
+        """A stored sweep."""
+
+    def plan_sweep(self, form: SweepForm) -> SweepPlan:
+        """Check the form of a sweep; raises `FormProblems`."""
+
+    def sweep(self, plan: SweepPlan, watcher: SweepWatcher) -> SweepView:
+        """Walk the axis in the calling thread, until done or asked to stop."""
+
+    def experiments(self) -> list[ExperimentRow]:
+        """The published experiments."""
+
+    def published(self, name: str) -> PublishedView:
+        """An experiment as it was last replayed since the program started, or not yet."""
+
+    def replay(self, name: str, watcher: ReplayWatcher) -> PublishedView:
+        """Replay an experiment in the calling thread, until done or asked to stop."""
 
     def dialects(self, outcome: Outcome) -> list[DialectView]:
         """The formats the recommended engine can be written in, the most likely one first."""

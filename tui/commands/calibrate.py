@@ -139,8 +139,8 @@ def _print(found: "Calibration", target: Path) -> None:
         for name, cost in sorted(found.fit.work_ns.items())
     ]
     print_table(columns, rows)
-    name, ratio = found.worst
-    misses = sorted(abs(ratio - 1) for ratio in found.fit.ratios.values())
+    name, ratio = found.fit.worst
+    misses = found.fit.misses
     typer.echo(
         f"\nthe {len(misses)} CPU times of clients and background jobs by these costs: within "
         f"{misses[len(misses) // 2]:.0%} for half of them; the furthest off, {name}, "
@@ -165,7 +165,7 @@ def _print_calls(measured: "tuple[Calls, ...]") -> None:
     typer.echo()
     print_table(columns, rows)
     for one in measured:
-        misses = sorted(abs(ratio - 1) for ratio in one.fit.ratios.values())
+        misses = one.fit.misses
         typer.echo(
             f"{one.product}: {one.version}; its {len(misses)} loads by these costs within "
             f"{misses[len(misses) // 2]:.0%} for half of them, {misses[-1]:.0%} for all"

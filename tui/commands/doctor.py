@@ -25,12 +25,6 @@ MARKS: dict[State, tuple[str, str]] = {
 }
 SYNCS = 16
 LITTLE_SPACE_BYTES = 5 * 1024**3
-PLUGIN_FOLDERS = (
-    "/usr/lib/mysql/plugin",
-    "/usr/lib64/mysql/plugin",
-    "/usr/lib64/mariadb/plugin",
-    "/usr/local/lib/mysql/plugin",
-)
 PROGRAMS = {
     "mariadbd": "MariaDB server",
     "mysqld": "MySQL server",
@@ -208,12 +202,14 @@ def _results(path: Path | None) -> Finding:
 
 def _real_engines() -> Iterator[Finding]:
     """What a recommendation could be checked against; none of it is needed for tuning."""
+    from advisor.real.server import plugin_folder
+
     for program, what in PROGRAMS.items():
         place = shutil.which(program) or shutil.which(program, path="/usr/sbin:/usr/local/sbin")
         yield Finding(program, "ok" if place else "note", place or f"not found ({what})")
-    plugins = [folder for folder in PLUGIN_FOLDERS if (Path(folder) / "ha_rocksdb.so").exists()]
-    text = plugins[0] if plugins else "not found (MyRocks plugin of MariaDB)"
-    yield Finding("ha_rocksdb", "ok" if plugins else "note", text)
+    plugin = plugin_folder()
+    text = str(plugin) if plugin else "not found (MyRocks plugin of MariaDB)"
+    yield Finding("ha_rocksdb", "ok" if plugin else "note", text)
     yield _rocksdb()
     has_rocksdict = find_spec("rocksdict") is not None
     text = "installed" if has_rocksdict else "not found (RocksDB for Python)"

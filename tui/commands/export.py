@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from tui import completions
-from tui.options import FORCE, FROM, JSON, OUTPUT, RESULTS, TO
+from tui.options import FORCE, FROM, FRONT, JSON, OUTPUT, RESULTS, TO
 
 
 def export(
@@ -28,6 +28,7 @@ def export(
         ),
     ] = None,
     to: TO = None,
+    front: FRONT = None,
     current: FROM = None,
     output: OUTPUT = None,
     force: FORCE = False,
@@ -37,8 +38,10 @@ def export(
     """Write the advice of a stored study in any dialect.
 
     It goes to a file with -o, else to stdout. It is the file that the settings came from (or that
-    of --from) with the changes in it, where that is one of the dialect.
+    of --from) with the changes in it, where that is one of the dialect. Of a study with several
+    objectives it is the recommended member of the front, or with --front another one.
     """
+    from advisor import handover
     from advisor.errors import InputError
     from advisor.search import Study
     from advisor.store import Store
@@ -52,20 +55,20 @@ def export(
     store = Store(results)
     asked = study if name is None else name
     loaded = Study.load(problem.newest_study(store) if asked is None else asked, store)
-    current = current or delivery.own_file(loaded)
+    current = current or handover.own_file(loaded)
     target = delivery.checked_target(None, output, force, loaded.engines, loaded.name)
     if to is not None:
         delivery.check_dialect(to, loaded.engines)
-    advice = delivery.advice_for(loaded, to, current, measure=False)
-    dialect = to or delivery.usual_dialect(advice.engine, current, output)
+    advice = delivery.advice_for(loaded, to, current, measure=False, member=front)
+    dialect = to or handover.usual_dialect(advice.engine, current, output)
     written = []
     if target is not None:
-        written = delivery.write_files(advice, dialect, target.path, current, force=force)
+        written = handover.write_files(advice, dialect, target.path, current, force=force)
     if as_json:
         text = advice.write(dialect, current)
         print_json({"study": loaded.name, "dialect": dialect, "text": text, "written": written})
     elif written:
-        narrate(f"wrote {written[0]} for {dialect}, and {written[1]}")
+        narrate(delivery.wrote(dialect, written))
     else:
         # The bytes of the user's own file, whatever they are.
         text = advice.write(dialect, current)

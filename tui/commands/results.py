@@ -1,8 +1,9 @@
-"""`tunebench results`: the stored studies and runs, one of them, or the answer to a query; and the
-way to get rid of a study."""
+"""`tunebench results`: the stored studies and runs, one of them, or the answer to a query; the way
+to tag a study, to take its trials elsewhere, and to get rid of it."""
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 LATEST_RUNS = 10
 SHORT_ID = 8
+OF_A_STUDY = ("--report", "--export", "--tag", "--untag")
+"""What can be done with the study that is named."""
 
 
 def results(
@@ -51,24 +54,85 @@ def results(
             autocompletion=completions.studies,
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="With --delete: do not ask.")] = False,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            "--report",
+            metavar="FILE",
+            help="Write the report of the study: one page of HTML, or Markdown where FILE ends in "
+            ".md.",
+        ),
+    ] = None,
+    export: Annotated[
+        Path | None,
+        typer.Option(
+            "--export",
+            metavar="FILE",
+            help="Write the trials of STUDY, or all that are stored, to a table ending in .parquet "
+            "or .csv: a row for each, metrics and settings as columns.",
+        ),
+    ] = None,
+    tag: Annotated[
+        str | None,
+        typer.Option(
+            "--tag",
+            metavar="NAME",
+            help="Tag STUDY with a name to find it by.",
+            autocompletion=completions.tags,
+        ),
+    ] = None,
+    untag: Annotated[
+        str | None,
+        typer.Option(
+            "--untag",
+            metavar="NAME",
+            help="Take a tag off STUDY.",
+            autocompletion=completions.tags,
+        ),
+    ] = None,
+    tagged: Annotated[
+        str | None,
+        typer.Option(
+            "--tagged",
+            metavar="NAME",
+            help="List the studies with this tag.",
+            autocompletion=completions.tags,
+        ),
+    ] = None,
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force",
+            help="With --delete: do not ask. With --report or --export: write over FILE.",
+        ),
+    ] = False,
     results: RESULTS = None,
     as_json: JSON = False,
 ) -> None:
-    """List stored studies and runs, show one, query them, or delete a study."""
+    """List stored studies and runs, show one, report, tag or export it, query them, or delete a
+    study."""
     from advisor.errors import InputError
     from advisor.files import exists
     from advisor.store import Store
 
     store = Store(results)
-    wishes = {"--sql": sql is not None, "--tables": tables, "--delete": delete is not None}
+    wishes = {
+        "--report": report is not None,
+        "--export": export is not None,
+        "--tag": tag is not None,
+        "--untag": untag is not None,
+        "--tagged": tagged is not None,
+        "--sql": sql is not None,
+        "--tables": tables,
+        "--delete": delete is not None,
+    }
     given = [option for option, is_given in wishes.items() if is_given]
-    if given and name is not None:
-        raise InputError(given[0], None, f"also the name {name!r}", "one or the other")
     if len(given) > 1:
         raise InputError(given[0], None, f"also {given[1]}", "one or the other")
-    if force and delete is None:
-        raise InputError("--force", None, "no --delete", "a study to delete")
+    if given and name is not None and given[0] not in OF_A_STUDY:
+        raise InputError(given[0], None, f"also the name {name!r}", "one or the other")
+    if force and delete is None and report is None and export is None:
+        raise InputError("--force", None, "no --delete, --report or --export", "one of them")
     if tables:
         _print_answer(store.tables(), as_json)
         return
@@ -78,10 +142,20 @@ def results(
         _delete(store, delete, force, as_json)
     elif sql is not None:
         _print_answer(store.sql(sql), as_json)
+    elif report is not None:
+        _report(store, name, report, force, as_json)
+    elif export is not None:
+        _export(store, name, export, force, as_json)
+    elif tag is not None:
+        study = _named(name, "--tag")
+        _tell_tags(study, store.tag(study, tag), as_json)
+    elif untag is not None:
+        study = _named(name, "--untag")
+        _tell_tags(study, store.untag(study, untag), as_json)
     elif name is not None:
         _show(store, name, as_json)
     else:
-        _list(store, as_json)
+        _list(store, tagged, as_json)
 
 
 def _delete(store: "Store", study: str, force: bool, as_json: bool) -> None:
@@ -102,6 +176,50 @@ def _delete(store: "Store", study: str, force: bool, as_json: bool) -> None:
         narrate(f"deleted {study} with {fmt.counted(trials, 'trial')}")
 
 
+def _report(store: "Store", name: str | None, path: Path, force: bool, as_json: bool) -> None:
+    from advisor import handover
+    from advisor.atomic import check_target
+    from advisor.search import Study
+    from tui import delivery, problem
+    from tui.output import narrate, print_json
+
+    check_target(path, force)
+    study = Study.load(problem.newest_study(store) if name is None else name, store)
+    advice = delivery.advice_for(study, None, handover.own_file(study), measure=False)
+    handover.write_report(advice, path, force=force)
+    if as_json:
+        print_json({"study": study.name, "written": [path]})
+    else:
+        narrate(f"wrote {path}")
+
+
+def _export(store: "Store", name: str | None, path: Path, force: bool, as_json: bool) -> None:
+    from tui.output import narrate, print_json
+
+    trials = store.export(path, name, force=force)
+    if as_json:
+        print_json({"study": name, "trials": trials, "written": [path]})
+    else:
+        narrate(f"wrote {path} with {fmt.counted(trials, 'trial')}")
+
+
+def _named(name: str | None, option: str) -> str:
+    from advisor.errors import InputError
+
+    if name is None:
+        raise InputError(option, None, "no study", "the name of a stored study before it")
+    return name
+
+
+def _tell_tags(study: str, tags: tuple[str, ...], as_json: bool) -> None:
+    from tui.output import narrate, print_json
+
+    if as_json:
+        print_json({"study": study, "tags": tags})
+    else:
+        narrate(f"{study} is tagged {', '.join(tags)}" if tags else f"{study} has no tag")
+
+
 def _print_answer(answer: "Table", as_json: bool) -> None:
     from tui.output import Column, print_json, print_table
 
@@ -120,17 +238,22 @@ def _cell(value: object) -> str:
     return fmt.NOT_MEASURED if value is None else str(value)
 
 
-def _list(store: "Store", as_json: bool) -> None:
+def _list(store: "Store", tagged: str | None, as_json: bool) -> None:
     from tui.output import Column, narrate, print_json, print_table
 
-    studies, runs = store.studies(), [run for run in store.runs(LATEST_RUNS) if run.role == "run"]
+    studies, runs = store.studies(), []
+    if tagged is None:
+        runs = [run for run in store.runs(LATEST_RUNS) if run.role == "run"]
+    else:
+        studies = [study for study in studies if tagged in study.tags]
     if as_json:
         print_json(
             {"file": store.path, "studies": studies, "runs": [_document(run) for run in runs]}
         )
         return
     if not studies and not runs:
-        narrate(f"nothing is stored in {store.path} yet")
+        what = "nothing is stored" if tagged is None else f"no study is tagged {tagged}"
+        narrate(f"{what} in {store.path} yet")
         return
     if studies:
         columns = [
@@ -140,12 +263,13 @@ def _list(store: "Store", as_json: bool) -> None:
             Column("trials", right=True),
             Column("clock"),
             Column("verified on"),
+            Column("tags"),
             Column("goal"),
         ]
-        rows = [
-            [s.name, s.workload, s.created, str(s.trials), s.clock, s.verified or "", s.goal]
-            for s in studies
-        ]
+        rows = []
+        for s in studies:
+            row = [s.name, s.workload, s.created, str(s.trials), s.clock]
+            rows.append([*row, s.verified or "", ", ".join(s.tags), s.goal])
         print_table(columns, rows)
     if runs:
         if studies:
@@ -159,11 +283,15 @@ def _show(store: "Store", name: str, as_json: bool) -> None:
     study = store.study(name)
     if study is not None:
         trials, verification = store.trials(name), _verification(store, name)
+        tags = store.tags(name)
         if as_json:
             documents = [_document(trial) for trial in trials]
-            print_json({"study": study, "trials": documents, "verification": verification})
+            found = {"study": study, "tags": tags, "trials": documents}
+            print_json({**found, "verification": verification})
             return
         typer.echo(f"{typer.style(name, bold=True)}  {study.workload}, {study.clock}, {study.goal}")
+        if tags:
+            typer.echo(f"tagged {', '.join(tags)}")
         _print_trials(trials, "trial", lambda trial: str(trial.number))
         if verification is not None:
             _print_verification(verification)
@@ -216,7 +344,7 @@ def _print_trials(trials: list["Trial"], title: str, identify: Callable[["Trial"
     columns += [Column("clock"), Column("hardware"), Column("remark")]
     rows = []
     for trial in trials:
-        row = [identify(trial), trial.product or fmt.ENGINE_TITLES[trial.engine], trial.role]
+        row = [identify(trial), trial.product or fmt.ENGINE_TITLES[trial.engine], trial.why]
         row += [fmt.value(metric, trial.metrics.get(metric)) for metric in fmt.COMPARED]
         rows.append([*row, trial.clock, trial.hardware, _remark(trial)])
     print_table(columns, rows)

@@ -1,13 +1,10 @@
 """`tunebench run`: one workload on one engine with given settings."""
 
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from tui.options import (
     CLIENTS,
     DATA,
-    DAY_SECONDS,
     FORCE,
     FROM,
     HARDWARE,
@@ -17,6 +14,8 @@ from tui.options import (
     RESULTS,
     ROCKSDB,
     RUN_ENGINE,
+    RUN_SECONDS,
+    SCALE,
     SEED,
     SERVER,
     SET,
@@ -39,10 +38,8 @@ def run(
     memory: MEMORY = None,
     clients: CLIENTS = None,
     hardware: HARDWARE = None,
-    seconds: Annotated[
-        float,
-        typer.Option("--seconds", min=0.05, max=DAY_SECONDS, help="Length of the measured phase."),
-    ] = 5.0,
+    seconds: RUN_SECONDS = 5.0,
+    scale: SCALE = None,
     simulate: SIMULATE = None,
     rocksdb: ROCKSDB = None,
     server: SERVER = None,
@@ -55,6 +52,7 @@ def run(
     from advisor.errors import InputError
     from advisor.evaluate import Setup, choose_scale
     from advisor.real import engine_of
+    from advisor.scale import Scale
     from advisor.store import Store
     from tui import problem
     from tui.output import narrate
@@ -71,8 +69,8 @@ def run(
     store.check()
     if engine is None and len(chosen.engines) > 1:
         narrate(f"running the {one} engine; --engine chooses another")
-    scale = choose_scale(chosen, clock)
-    setup = Setup(chosen, scale, seconds, clock, real=real)
+    factor = Scale(scale) if scale else choose_scale(chosen, clock)
+    setup = Setup(chosen, factor, seconds, clock, real=real, to_the_end=scale is not None)
     trial = store.add_trial(_watched(setup, one, tried, seed))
     _report(trial, chosen, as_json)
 

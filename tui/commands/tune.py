@@ -9,6 +9,8 @@ import typer
 from tui.leaving import INTERRUPTED, on_interrupt
 from tui.options import (
     CLIENTS,
+    CLUSTER,
+    COLD,
     DATA,
     DIRECTORY,
     DURABILITY,
@@ -24,8 +26,10 @@ from tui.options import (
     MINUTES,
     OUTPUT,
     PROFILE,
+    REBUILD,
     RESULTS,
     ROCKSDB,
+    SCALE,
     SECONDS,
     SEED,
     SERVER,
@@ -57,8 +61,12 @@ def tune(
     trials: TRIALS = None,
     minutes: MINUTES = None,
     seconds: SECONDS = None,
+    scale: SCALE = None,
     simulate: SIMULATE = None,
+    cluster: CLUSTER = None,
     durability: DURABILITY = False,
+    rebuild: REBUILD = False,
+    cold: COLD = False,
     finalists: FINALISTS = None,
     finalist_minutes: FINALIST_MINUTES = None,
     rocksdb: ROCKSDB = None,
@@ -79,7 +87,10 @@ def tune(
     Ctrl-C ends the search after the running trial, recommends from what was measured, and says how
     to go on; a second Ctrl-C drops the running trial. During the finalists it ends these alone.
     """
+    from advisor import knobs
+    from advisor.errors import InputError
     from advisor.search import Bounds, Question, Study
+    from advisor.search.cluster import connected
     from advisor.store import Store
     from tui import again, delivery, finals, problem
     from tui.output import narrate
@@ -97,28 +108,34 @@ def tune(
     engines = problem.chosen_engines(engine, chosen)
     store = Store(results)
     store.check()
-    name = problem.new_study_name(chosen.name, store) if study is None else study
+    name = store.free_name(chosen.name) if study is None else study
     overwrite = force and (output is not None or current is None)
     target = delivery.checked_target(to, output, overwrite, engines, name)
     question = Question(
         chosen,
         engines=engines,
         current=problem.current_by_engine(current, settings or (), engines, force=force),
-        opened=problem.durability_knobs(engines) if durability else (),
+        opened=knobs.durability_knobs(engines) if durability else (),
+        rebuild=rebuild,
         clock=clock,
         seed=seed,
         seconds=seconds,
+        scale=scale,
+        cold=cold,
         source=current.resolve() if current else None,
     )
     problem.refuse_unanswerable(question)
     judge = finals.asked_for(finalists, finalist_minutes, rocksdb, server, directory, question, to)
-    with StudyNarration(chosen.goal) as narration:
+    if cluster is not None and clock != "simulated":
+        raise InputError("--cluster", None, f"a {clock} study", "a simulated one")
+    with StudyNarration(chosen.goal) as narration, connected(cluster) as afar:
         searched = Study(
             name,
             question,
             store,
             bounds=Bounds(trials, minutes),
             watcher=narration.tell,
+            afar=afar,
         )
         with searched.alone(), _stopping_on_interrupt(searched) as presses:
             searched.run()

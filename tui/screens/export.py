@@ -13,9 +13,9 @@ from textual.widgets import Button, Input, Label, Select, Static
 
 from advisor.files import expanded, is_file
 from tui.screens.confirm import Confirm
-from tui.study_thread import plain_words
 from tui.views import DialectView, Outcome, Session
 from tui.widgets.field import Field
+from tui.working import plain_words
 
 FOLDER = Path("tuned")
 

@@ -4,17 +4,17 @@ from typing import ClassVar
 
 from textual import on, work
 from textual.app import ComposeResult
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 from textual.widgets import Footer, Input, OptionList
 from textual.widgets.option_list import Option
 
-from tui.study_thread import plain_words
 from tui.views import FormProblems, ProfileView, Session
 from tui.widgets.profile_details import ProfileDetails
 from tui.widgets.study_form import StudyFormView
 from tui.widgets.title_bar import TitleBar
+from tui.working import plain_words
 
 
 class ProfileList(OptionList):
@@ -33,9 +33,11 @@ class ProfilesScreen(Screen[None]):
     """Profiles on the left, the chosen one and its form on the right."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        ("ctrl+s", "start", "Start study"),
+        ("ctrl+s", "start", "Start"),
         ("ctrl+r", "app.results", "Results"),
-        ("escape", "back_to_list", "Profiles"),
+        ("ctrl+o", "sweeps", "Sweeps"),
+        ("ctrl+l", "app.published", "Published"),
+        Binding("escape", "back_to_list", "Profiles", show=False),
     ]
 
     def __init__(self, session: Session) -> None:
@@ -95,10 +97,10 @@ class ProfilesScreen(Screen[None]):
             plan = self._session.plan(event.form)
         except FormProblems as wrong:
             for text in form.complain(wrong.problems):
-                self.notify(text, severity="error")
+                self.notify(text, severity="error", markup=False)
             return
         except Exception as error:
-            self.notify(plain_words(error), severity="error")
+            self.notify(plain_words(error), severity="error", markup=False)
             return
         form.complain({})
         from tui.screens.study import StudyScreen
@@ -110,6 +112,14 @@ class ProfilesScreen(Screen[None]):
         form = self.query_one(StudyFormView)
         if self._profiles and not form.disabled:
             form.post_message(StudyFormView.Submitted(form.form()))
+
+    def action_sweeps(self) -> None:
+        """Open the sweeps, a new one of the chosen profile."""
+        from tui.screens.sweeps import SweepsScreen
+
+        at = self.query_one(ProfileList).highlighted
+        chosen = "" if at is None else self._profiles[at].name
+        self.app.push_screen(SweepsScreen(self._session, chosen))
 
     def action_back_to_list(self) -> None:
         """Leave the form."""

@@ -12,11 +12,11 @@ from textual.widgets import DataTable, Footer, Static
 
 from tui import format as fmt
 from tui.screens.confirm import Confirm
-from tui.study_thread import plain_words
 from tui.views import Session, StudyView, TrialView
 from tui.widgets.title_bar import TitleBar
 from tui.widgets.trials_table import TrialsTable
 from tui.widgets.wrapping_table import Heading, WrappingTable
+from tui.working import plain_words
 
 HEADINGS = (
     Heading("study"),

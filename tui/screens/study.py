@@ -4,6 +4,7 @@ from asyncio import to_thread
 from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar
 
+from rich.text import Text
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -54,7 +55,7 @@ class StudyScreen(Screen[None]):
             with Horizontal(id="study-top"):
                 yield BestSoFar()
                 with Container(id="chart-panel", classes="panel") as panel:
-                    panel.border_title = self._plan.goal
+                    panel.border_title = Text(self._plan.goal)
                     panel.border_subtitle = f"{fmt.label(self._plan.metric)} by trial"
                     yield Static("A dot per finished trial.", classes="empty", id="no-chart")
             yield RunningTrial(id="running")
@@ -149,7 +150,13 @@ class StudyScreen(Screen[None]):
             running.finish("the study ended without a recommendation")
             if not self._trials:
                 self.query_one("#no-trials", Static).update("No trial was finished.")
-            self.notify(event.failure, title="The study stopped", severity="error", timeout=12)
+            self.notify(
+                event.failure,
+                title="The study stopped",
+                severity="error",
+                timeout=12,
+                markup=False,
+            )
         else:
             running.finish(f"done after {event.outcome.trials} trials: press a for the advice")
         self.refresh_bindings()

@@ -15,7 +15,8 @@ class BestSoFar(Vertical):
     ## Best so far
 
     The best trial of this study under its goal, against the settings the study started from.
-    A trial that broke a limit of the goal is never the best.
+    A trial that broke a limit of the goal is never the best. Of several objectives the first is
+    shown; the advice has the front.
     """
 
     def compose(self) -> ComposeResult:

@@ -22,7 +22,7 @@ class ChangesTable(WrappingTable):
     HELP = """\
     ## Changes
 
-    Only settings that pay for themselves are listed: a change whose reversal costs nothing was
+    Only settings that pay for themselves are listed: a change that bought nothing was
     dropped.
     The last column, or the line below the setting, says what the change was measured to buy.
     """

@@ -67,6 +67,9 @@ class StudyFormView(VerticalScroll):
         with Horizontal(classes="choice"):
             yield Label("durability")
             yield Checkbox("try settings that may lose commits", compact=True, id="durability")
+        with Horizontal(classes="choice"):
+            yield Label("rebuild")
+            yield Checkbox("the data may be rebuilt, for other pages", compact=True, id="rebuild")
         with Horizontal(id="form-buttons"):
             yield Button("Start the study", variant="primary", id="start", compact=True)
 
@@ -124,7 +127,8 @@ class StudyFormView(VerticalScroll):
         return StudyForm(
             profile=self._profile,
             engine=str(self.query_one(Select).value),
-            durability=self.query_one(Checkbox).value,
+            durability=self.query_one("#durability", Checkbox).value,
+            rebuild=self.query_one("#rebuild", Checkbox).value,
             **typed,
         )
 

@@ -29,8 +29,8 @@ class TrialsTable(WrappingTable):
     HELP = """\
     ## Trials
 
-    Each row is one finished run of the workload. The best under the goal is on top. The row under
-    the cursor is open where not all have room.
+    Each row is one finished run of the workload. The best under the goal is on top, of several
+    objectives by the first. The row under the cursor is open where not all have room.
     A dimmed row failed or broke a limit of the goal; the last column says why. Where it says
     "not yet steady", something still changed when the run was measured: take its numbers with care.
     """

@@ -1,0 +1,175 @@
+"""`tunebench sweep`: both engines over memory, data, clients or a knob."""
+
+from threading import Event
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tui.leaving import INTERRUPTED, on_interrupt
+from tui.options import (
+    CLIENTS,
+    DATA,
+    ENGINES,
+    FORCE,
+    FROM,
+    GOAL,
+    HARDWARE,
+    JSON,
+    MEMORY,
+    OUTPUT,
+    PROFILE,
+    RESULTS,
+    RUN_SECONDS,
+    SCALE,
+    SEED,
+    SET,
+    SIMULATE,
+)
+
+if TYPE_CHECKING:
+    from advisor.sweep import Asked, Point, Sweep
+
+
+def sweep(
+    profile: PROFILE,
+    over: Annotated[
+        str,
+        typer.Option(
+            "--over",
+            metavar="NAME=LOW..HIGH",
+            help="What changes: memory, data, clients or a knob, such as memory=5GiB..100GiB or "
+            "clients=1,4,16.",
+        ),
+    ],
+    steps: Annotated[
+        int, typer.Option("--steps", min=2, max=200, help="Values between LOW and HIGH.")
+    ] = 11,
+    retune: Annotated[
+        int | None,
+        typer.Option(
+            "--retune",
+            metavar="TRIALS",
+            min=10,
+            max=10_000,
+            help="Search anew at every step with so many trials; without it, settings stay and "
+            "the cache fills the memory.",
+            show_default=False,
+        ),
+    ] = None,
+    engine: ENGINES = None,
+    settings: SET = None,
+    current: FROM = None,
+    data: DATA = None,
+    memory: MEMORY = None,
+    clients: CLIENTS = None,
+    hardware: HARDWARE = None,
+    goal: GOAL = None,
+    seconds: RUN_SECONDS = 1.25,
+    scale: SCALE = None,
+    simulate: SIMULATE = None,
+    seed: SEED = 1,
+    output: OUTPUT = None,
+    force: FORCE = False,
+    results: RESULTS = None,
+    as_json: JSON = False,
+) -> None:
+    """Run both engines over memory, data, clients or a knob: where does one overtake the other?
+
+    With -o also writes a report, as Markdown and as one page of HTML. Ctrl-C ends it after the
+    running step, with what was measured.
+    """
+    from advisor import atomic
+    from advisor.errors import InputError
+    from advisor.store import Store
+    from advisor.sweep import Asked, parse_axis
+    from advisor.sweep import sweep as walk
+    from tui import problem
+    from tui import sweep_report as report
+    from tui.output import narrate, print_json, print_table
+
+    reports = report.files(output) if output is not None else ()
+    for path in reports:
+        atomic.check_target(path, force)
+    axis = parse_axis(over, steps)
+    changes = {
+        "data": data,
+        "memory": memory,
+        "clients": clients,
+        "hardware": hardware,
+        "goal": goal,
+    }
+    if changes.get(axis.name) is not None:
+        raise InputError(f"--{axis.name}", None, "what --over changes", "another option")
+    chosen = problem.changed_profile(profile, changes)
+    engines = problem.chosen_engines(engine, chosen)
+    store = Store(results)
+    store.check()
+    asked = Asked(
+        name=store.free_name(f"{chosen.name}-sweep"),
+        profile=chosen,
+        axis=axis,
+        engines=engines,
+        current=problem.current_by_engine(current, settings or (), engines, force=force),
+        clock=problem.clock_of(simulate, chosen, hardware),
+        seed=seed,
+        seconds=seconds,
+        scale=scale,
+        retune=retune,
+    )
+    stop = Event()
+    total = len(axis.values) * len(engines)
+    with on_interrupt(stop.set):
+        found = walk(
+            asked,
+            store,
+            on_point=lambda number, point: narrate(_told(asked, number, total, point)),
+            stopped=stop.is_set,
+        )
+    if as_json:
+        print_json(_plain(found))
+    else:
+        print_table(*report.table(found))
+        for sentence in report.told(found):
+            typer.echo(sentence)
+    for path, text in zip(reports, report.texts(found) if reports else (), strict=True):
+        atomic.write_text(path, text, force=force)
+        narrate(f"wrote {path}")
+    if not found.is_whole:
+        raise typer.Exit(INTERRUPTED)
+
+
+def _told(asked: "Asked", number: int, total: int, point: "Point") -> str:
+    from tui import format as fmt
+
+    metric = asked.profile.goal.metric
+    spread = point.spread(metric)
+    reached = fmt.value(metric, spread.median if spread else None)
+    where = f"{asked.axis.name} {asked.axis.label(point.value)}"
+    told = f"{number:>4}/{total}  {where:<22} {fmt.ENGINE_TITLES[point.engine]:<6} {reached:>10}"
+    return f"{told} {fmt.label(metric)}{'  ' + point.error if point.error else ''}"
+
+
+def _plain(found: "Sweep") -> dict[str, object]:
+    metrics = sorted({name for one in found.points for t in one.trials for name in t.metrics})
+    return {
+        "sweep": found.asked.name,
+        "profile": found.asked.profile.name,
+        "clock": found.asked.clock,
+        "axis": found.asked.axis.name,
+        "goal": str(found.goal),
+        "whole": found.is_whole,
+        "points": [
+            {
+                "value": point.value,
+                "engine": point.engine,
+                "settings": point.settings,
+                "runs": len(point.trials),
+                "metrics": {
+                    name: spread.median for name in metrics if (spread := point.spread(name))
+                },
+                "error": point.error or None,
+            }
+            for point in found.points
+        ],
+        "crossovers": found.crossovers(),
+    }

@@ -1,0 +1,152 @@
+"""A sweep in words: a line per step with bars of the engines, and where one overtakes the other."""
+
+from collections.abc import Iterator, Sequence
+from math import inf
+from typing import TYPE_CHECKING
+
+from tui import format as fmt
+from tui.output import Column
+from tui.views import SweepStep, SweepView
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from advisor.sweep import Point, Sweep
+
+BAR = 24
+"""Cells of the longest bar."""
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+
+
+def view(sweep: "Sweep") -> SweepView:
+    """All that is shown of a sweep, whole or not."""
+    asked = sweep.asked
+    return SweepView(
+        name=asked.name,
+        profile=asked.profile.name,
+        axis=asked.axis.name,
+        metric=sweep.goal.metric,
+        goal=str(sweep.goal),
+        clock=asked.clock,
+        engines=asked.engines,
+        steps=tuple(_steps(sweep)),
+        sentences=tuple(told(sweep)),
+        points=len(sweep.points),
+        planned=len(asked.axis.values) * len(asked.engines),
+    )
+
+
+def _steps(sweep: "Sweep") -> Iterator[SweepStep]:
+    """The steps of which a point was made."""
+    asked, metric = sweep.asked, sweep.goal.metric
+    crossings = sweep.crossovers()
+    values = asked.axis.values
+    for value, following in zip(values, (*values[1:], inf), strict=True):
+        points = [sweep.at(value, engine) for engine in asked.engines]
+        if all(point is None for point in points):
+            continue
+        behind = [one for one in crossings if value <= one.value < following]
+        yield SweepStep(
+            asked.axis.label(value),
+            tuple(_median(point, metric) for point in points),
+            _lead(sweep, value),
+            "; ".join(asked.axis.crossing(one, fmt.ENGINE_TITLES) for one in behind),
+        )
+
+
+def table(sweep: "Sweep") -> tuple[list[Column], list[list[str]]]:
+    """Columns and rows: the value, what each engine reaches there, and by how much the better one
+    leads."""
+    shown = view(sweep)
+    columns = [Column(shown.axis, right=True)]
+    for engine in shown.engines:
+        columns += [Column(fmt.ENGINE_TITLES[engine], right=True), Column("")]
+    if len(shown.engines) == 2:
+        columns.append(Column("leads"))
+    most = highest(shown)
+    rows = []
+    for step in shown.steps:
+        row = [step.label]
+        for median in step.medians:
+            row += [fmt.value(shown.metric, median), bar(median, most)]
+        rows.append([*row, step.lead] if len(shown.engines) == 2 else row)
+    return columns, rows
+
+
+def highest(shown: SweepView) -> float:
+    """What the longest bar stands for; 0 where nothing was measured."""
+    return max((one for step in shown.steps for one in step.medians if one is not None), default=0)
+
+
+def bar(value: float | None, most: float, width: int = BAR) -> str:
+    """A bar of eighths of cells; empty for what was not measured."""
+    if value is None or most <= 0:
+        return ""
+    eighths = round(8 * width * value / most)
+    return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
+
+
+def told(sweep: "Sweep") -> list[str]:
+    """Where the better engine changes, what noise there was, and what did not run."""
+    from advisor.sweep import sentences
+
+    return sentences(sweep, fmt.ENGINE_TITLES)
+
+
+def files(output: "Path") -> "tuple[Path, Path]":
+    """Where a sweep's reports go, as Markdown and as HTML: to the file that was named and beside
+    it, where its name ends in neither `.md` nor `.html` with the other ending added."""
+    if output.suffix in (".md", ".html"):
+        return output.with_suffix(".md"), output.with_suffix(".html")
+    return output, output.with_name(f"{output.name}.html")
+
+
+def texts(sweep: "Sweep") -> tuple[str, str]:
+    """The reports, as Markdown and as HTML."""
+    from advisor.html import sweep_page
+
+    return markdown(sweep), sweep_page(sweep)
+
+
+def markdown(sweep: "Sweep") -> str:
+    """The sweep as a document."""
+    from advisor.sweep import provenance, settings_of
+
+    asked = sweep.asked
+    columns, rows = table(sweep)
+    profile = asked.profile
+    lines = [
+        f"# {profile.name} over {asked.axis.name}",
+        "",
+        f"{fmt.CLOCK_TITLES[asked.clock].capitalize()}, {asked.runs} runs at each step, seed "
+        f"{asked.seed}; {settings_of(sweep, fmt.ENGINE_TITLES)}. {sweep.goal.metric} is shown.",
+        "",
+        _row([column.title for column in columns]),
+        _row(["--:" if column.right else ":--" for column in columns]),
+        *(_row(row) for row in rows),
+        "",
+        *(f"* {sentence}" for sentence in told(sweep)),
+        "",
+        "## Provenance",
+        "",
+        _row(["", ""]),
+        _row([":--", ":--"]),
+        *(_row([fact.title, fact.text]) for fact in provenance(sweep)),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _median(point: "Point | None", metric: str) -> float | None:
+    spread = point.spread(metric) if point is not None else None
+    return None if spread is None else spread.median
+
+
+def _lead(sweep: "Sweep", value: float) -> str:
+    from advisor.sweep import lead
+
+    found = lead(sweep, value)
+    return f"{fmt.ENGINE_TITLES[found[0]]} {fmt.times(found[1])}" if found else ""
