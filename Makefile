@@ -10,7 +10,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 CORE := rust_core/Cargo.toml
 CORE_SOURCES := $(shell find rust_core/src -type f) rust_core/Cargo.toml rust_core/Cargo.lock
 
-.PHONY: help setup tune test lint test-rust test-python bench soak soak-core soak-threads soak-quits soak-readers soak-fuzz fuzz-nightly calibrate-check verify validate scorecard clean
+.PHONY: help setup tune test lint test-rust test-python bench soak soak-core soak-threads soak-quits soak-readers soak-fuzz fuzz-nightly calibrate-check verify validate scorecard recorded clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -31,7 +31,7 @@ setup: $(VENV)/.installed  ## create .venv, build the core in release mode, inst
 tune: setup  ## the main job on the bundled LinkBench profile, from the my.cnf that Debian ships
 	rm -f tuned/results.duckdb tuned/results.duckdb.wal
 	$(BIN)/tunebench tune linkbench --from tests/data/debian-12-mariadb/my.cnf \
-		--trials 40 --minutes 2.8 --study make-tune --results tuned/results.duckdb -o tuned/my.cnf --force
+		--trials 250 --minutes 2.8 --study make-tune --results tuned/results.duckdb -o tuned/my.cnf --force
 
 lint: $(VENV)/.developer  ## formatters, linters, type checker
 	$(CARGO) fmt --manifest-path $(CORE) --check
@@ -64,6 +64,9 @@ validate: setup  ## every setting of the validation sets on real engines and pre
 scorecard: setup  ## replays all published experiments and writes what README and reports quote
 	$(BIN)/tunebench published --all -o datasets/published/SCORECARD.md --force
 	$(BIN)/python -m tests.support.readme_scorecard
+
+recorded: $(VENV)/.developer  ## random settings and what simulated trials of them gave, which judge the search; half an hour, goes on where it ended
+	nice -n 19 $(BIN)/python -m tests.calibration.record
 
 soak: soak-core soak-fuzz soak-threads soak-quits soak-readers  ## what takes hours: all cases of the core's tests, hundreds of studies, mutated files
 

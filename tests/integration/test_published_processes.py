@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="ne
 def replaying() -> Iterator[tuple[subprocess.Popen[str], set[int]]]:
     """Inside the block a replay has started its workers, whose numbers come with it."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "tui", "published", "linkbench-24h"],
+        [sys.executable, "-m", "tui", "published", "linkbench-flash"],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
@@ -70,7 +70,7 @@ def test_an_interrupt_ends_a_replay_and_its_workers_without_a_traceback(presses:
         _, said = process.communicate(timeout=PATIENCE_S)
         assert process.returncode == 130
         assert "Traceback" not in said
-        assert said.startswith("loading the published experiments\nlinkbench-24h: 3 runs\n")
+        assert said.startswith("loading the published experiments\nlinkbench-flash: 7 runs\n")
         assert "interrupted" in said.splitlines()[-1]
         # The process that Python keeps beside them sees only by the end of this one that it may go.
         until(lambda: not any(map(is_alive, workers)))
@@ -89,3 +89,38 @@ def test_workers_die_with_a_parent_that_is_killed() -> None:
     with replaying() as (process, workers):
         process.kill()
         until(lambda: not any(map(is_alive, workers)))
+
+
+BEHIND_A_SCREEN = """
+import sys
+
+class Captured:
+    def fileno(self):
+        return -1
+
+    def write(self, text):
+        return len(text)
+
+    def flush(self):
+        pass
+
+sys.stderr = Captured()
+from advisor.core import run
+from advisor.published.runs import in_processes
+
+with in_processes(run, 2) as runs:
+    print(runs.outcomes([{"engine": "none"}], lambda: None))
+"""
+
+
+def test_processes_start_where_the_terminal_is_a_full_screen_programs() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", BEHIND_A_SCREEN],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("[Failure(") and "engine" in done.stdout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import statistics
 
 import pytest
 
@@ -15,6 +16,7 @@ pytestmark = pytest.mark.real
 MIB = 1 << 20
 CLIENTS, DATA_BYTES = 4, 160 * MIB
 VALUE_BYTES = 400
+PROCESSES = 3
 SMALL: dict[str, Setting] = {
     "write_buffer_size": MIB,
     "max_bytes_for_level_base": 8 * MIB,
@@ -68,8 +70,12 @@ def said_and_taken(name: str, settings: Settings) -> tuple[int, int]:
     keys = DATA_BYTES // (KEY_BYTES + VALUE_BYTES)
     parts = memory.memory_parts("lsm", settings, clients=CLIENTS, data_bytes=DATA_BYTES, keys=keys)
     said = sum(part.bytes for part in parts if part.name != memory.RESERVE)
-    taken = resident_bytes(
-        settings, clients=CLIENTS, data_bytes=DATA_BYTES, value_bytes=VALUE_BYTES, times=1.5
+    # Which arena a thread allocates from is the scheduler's: one process in thirty is 24% off.
+    taken = statistics.median_low(
+        resident_bytes(
+            settings, clients=CLIENTS, data_bytes=DATA_BYTES, value_bytes=VALUE_BYTES, times=1.5
+        )
+        for _ in range(PROCESSES)
     )
     print(f"{name}: said {said / MIB:.0f} MiB, took {taken / MIB:.0f} MiB")
     return said, taken

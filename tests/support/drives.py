@@ -17,6 +17,7 @@ def drive(
     most_per_s: float = 100_000.0,
     read_mb_per_s: float = 2000.0,
     busy_ratio: float = 0.4,
+    system_ratio: float = 0.0,
 ) -> Drive:
     """One that serves reads of any size in the same time, as many at once as it can, until their
     number or their bytes per second end it."""
@@ -26,6 +27,7 @@ def drive(
             depth,
             min(depth * 1e6 / latency_us, most_per_s, read_mb_per_s * 1e6 / size),
             busy_ratio,
+            system_ratio,
         )
         for size in READ_SIZES
         for depth in IN_FLIGHT

@@ -110,6 +110,8 @@ class FakeCore:
     """Operations per second of a real engine with the settings of its file, without noise."""
     steadiness: Mapping[str, Any] | None = None
     """What each report says about it, `steady` included."""
+    flatters: Callable[[Mapping[str, Any]], bool] = lambda spec: False
+    """Runs that were not yet steady, and look twice as fast as they are."""
     specs: list[dict[str, Any]] = field(default_factory=list)
     runs: list[FakeRun] = field(default_factory=list)
     VERSION: str = "fake"
@@ -120,6 +122,8 @@ class FakeCore:
     def Run(self, spec: dict[str, Any]) -> FakeRun:
         self.specs.append(spec)
         said = dict(self.steadiness or {})
+        if self.flatters(spec):
+            said |= {"steady": False, "steadiness": None}
         if spec["clock"] == "real":
             said["product"] = {"name": "RocksDB", "version": "0.0"}
         run = FakeRun(spec, self._answer, said=said)
@@ -137,6 +141,7 @@ class FakeCore:
             ops = lsm(spec) if spec["engine"] == "lsm" else btree(spec)
             draw = random.Random(f"{spec['seed']} {searched(spec)}")
             ops *= 1.0 + draw.uniform(-1.0, 1.0) * self.noise
+            ops *= 2.0 if self.flatters(spec) else 1.0
         writes = 8.0 if spec["engine"] == "btree" else 2.0
         return {
             "ops_per_s": ops,
@@ -186,4 +191,4 @@ def btree(spec: Mapping[str, Any]) -> float:
     ops = 8_000.0 * (1.0 + 2.0 * math.sqrt(hit_ratio(options["innodb_buffer_pool_size"], spec)))
     redo = options["innodb_redo_log_capacity"] / (64 << 20)
     ops *= 1.0 + 0.2 * min(1.0, redo)
-    return ops * (1.1 if options["innodb_page_size"] == 8192 else 1.0)
+    return ops * (1.1 if options["innodb_page_size"] == 4096 else 1.0)

@@ -31,6 +31,12 @@ def still_cursor(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Input, "_toggle_cursor", lambda self: None)
 
 
+@pytest.fixture(autouse=True)
+def one_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trials follow one another, so that a test can tell the running one from those to come."""
+    monkeypatch.setattr("advisor.search.runner._cores", lambda: 1)
+
+
 @pytest.fixture
 def session() -> Iterator[FakeSession]:
     yield FakeSession()

@@ -10,15 +10,26 @@ from threading import Event, Semaphore
 
 from tui.views import (
     Change,
+    ClaimView,
     ContenderView,
     DialectView,
+    ExperimentRow,
+    FigureView,
     FormProblems,
     NumberColumn,
     Outcome,
     Plan,
     ProfileView,
+    PublishedView,
+    ReplayWatcher,
     StudyForm,
     StudyView,
+    SweepForm,
+    SweepPlan,
+    SweepRow,
+    SweepStep,
+    SweepView,
+    SweepWatcher,
     TrialView,
     UsualBounds,
     VerificationView,
@@ -114,7 +125,9 @@ VERIFIED_OUTCOME = replace(
         "6 rounds; predicted for nvme-2024; ratios are to defaults",
         (
             ContenderView("defaults", "12,410", "", "", "the base"),
-            ContenderView("rule of thumb", "13,020", "1.05x (0.96 to 1.15)", "1.41x", UNDECIDED),
+            ContenderView(
+                "rule: cache at a third", "13,020", "1.05x (0.96 to 1.15)", "1.41x", UNDECIDED
+            ),
             ContenderView("recommended", "19,732", "1.59x (1.48 to 1.71)", "2.12x", "better"),
         ),
     ),
@@ -136,11 +149,81 @@ LONG_OUTCOME = replace(
             "level_compaction_dynamic_level_bytes",
             "off",
             "on",
-            "reverting it with 3 others cost 4.1% ops_per_s (noise ±2.0%); less than the trials "
+            "buys +4.1% ops_per_s (noise ±2.0%) in company; less than the trials "
             "had by 2% at most, to make room for innodb_log_buffer_size",
         ),
     ),
 )
+
+
+SWEEP = SweepView(
+    name="linkbench-sweep-1",
+    profile="linkbench",
+    axis="memory",
+    metric="ops_per_s",
+    goal="maximize ops_per_s",
+    clock="simulated",
+    engines=("lsm", "btree"),
+    steps=(
+        SweepStep("4GiB", (41200.0, 18300.0), "LSM 2.25x", ""),
+        SweepStep("8GiB", (48100.0, 33900.0), "LSM 1.42x", ""),
+        SweepStep(
+            "16GiB",
+            (52700.0, 49800.0),
+            "LSM 1.06x",
+            "B-tree overtakes LSM at memory 18.2GiB (between 16.9GiB and 19.4GiB by the noise)",
+        ),
+        SweepStep("32GiB", (55900.0, 88400.0), "B-tree 1.58x", ""),
+        SweepStep("64GiB", (None, 96100.0), "", ""),
+    ),
+    sentences=(
+        "B-tree overtakes LSM at memory 18.2GiB (between 16.9GiB and 19.4GiB by the noise)",
+        "differences below 3.1 % are within noise",
+        "LSM at memory 64GiB: the run failed",
+    ),
+    points=10,
+    planned=10,
+)
+STORED_SWEEPS = [
+    SweepRow(SWEEP.name, "memory", "2026-11-20 14:02", 10, 10, "simulated", SWEEP.goal),
+    SweepRow("old-sweep", "clients", "2026-10-02 09:40", 0, None, "simulated", SWEEP.goal),
+]
+
+
+EXPERIMENTS = [
+    ExperimentRow("linkbench-flash", 4, "LinkBench on a flash card for a day and a week"),
+    ExperimentRow("memtable-sweep", 2, "random inserts into memtables of many sizes"),
+]
+REPLAYED = PublishedView(
+    "linkbench-flash",
+    "pcie-flash-2016, shrunk to 1/6,667 of the data; a post of 2017",
+    (
+        FigureView("write_kb_per_op innodb.none / myrocks", "about 10.4", "11.2", "1.08x"),
+        FigureView("ops_per_s myrocks / innodb.none", "1.47", "1.21", "0.82x"),
+        FigureView("p99_us myrocks", "", "1,430", ""),
+    ),
+    (
+        ClaimView("G3", "holds", "InnoDB writes at least eight times as much per operation", ""),
+        ClaimView("G2", "fails", "uncompressed InnoDB takes more than twice the space", ""),
+        ClaimView("G7", "no answer", "compaction is an example of a debt", "an example"),
+    ),
+    ("the binary log is assumed to be on",),
+)
+
+
+def replayed(figures: int, claims: int) -> PublishedView:
+    """The experiment with so many simulated figures and answers."""
+    return replace(
+        REPLAYED,
+        figures=tuple(
+            one if at < figures else replace(one, simulated="", ratio="")
+            for at, one in enumerate(REPLAYED.figures)
+        ),
+        claims=tuple(
+            one if at < claims or one.why else replace(one, verdict="not yet")
+            for at, one in enumerate(REPLAYED.claims)
+        ),
+    )
 
 
 @dataclass
@@ -148,6 +231,8 @@ class FakeSession:
     """`release(n)` lets n more trials end."""
 
     results: list[StudyView] = field(default_factory=list)
+    kept_sweeps: list[SweepRow] = field(default_factory=list)
+    swept: list[SweepForm] = field(default_factory=list)
     failure: Exception | None = None
     exported: list[tuple[str, Path, bool]] = field(default_factory=list)
     stopping: Event = field(default_factory=Event)
@@ -202,6 +287,57 @@ class FakeSession:
 
     def outcome(self, study: str) -> Outcome:
         return OUTCOME
+
+    def sweeps(self) -> list[SweepRow]:
+        return self.kept_sweeps
+
+    def stored_sweep(self, name: str) -> SweepView:
+        if name != SWEEP.name:
+            raise RuntimeError(f"{name}: found a sweep that does not say what was asked")
+        return SWEEP
+
+    def plan_sweep(self, form: SweepForm) -> SweepPlan:
+        if "=" not in form.over:
+            raise FormProblems({"over": f"found {form.over!r}, accepted: memory, data, clients"})
+        self.swept.append(form)
+        return SweepPlan(f"{form.profile} over memory")
+
+    def sweep(self, plan: SweepPlan, watcher: SweepWatcher) -> SweepView:
+        watcher.attach(self.stopping.set, self.cancelled.set)
+        made = replace(SWEEP, name="linkbench-sweep-2", steps=(), sentences=(), points=0)
+        watcher.moved(made)
+        for step in SWEEP.steps:
+            watcher.step(step.label)
+            while not self._gate.acquire(timeout=0.01):
+                if self.cancelled.is_set():
+                    raise RuntimeError("cancelled")
+            if self.failure is not None:
+                raise self.failure
+            made = replace(made, steps=(*made.steps, step), points=made.points + 2)
+            watcher.moved(made)
+            if self.stopping.is_set():
+                break
+        return replace(made, sentences=SWEEP.sentences)
+
+    def experiments(self) -> list[ExperimentRow]:
+        return EXPERIMENTS
+
+    def published(self, name: str) -> PublishedView:
+        return replace(replayed(0, 0), name=name)
+
+    def replay(self, name: str, watcher: ReplayWatcher) -> PublishedView:
+        watcher.attach(self.stopping.set, self.cancelled.set)
+        for done in range(4):
+            watcher.runs(done, 4)
+            watcher.moved(replayed(done, done - 1))
+            while not self._gate.acquire(timeout=0.01):
+                if self.cancelled.is_set():
+                    raise RuntimeError("cancelled")
+                if self.stopping.is_set():
+                    return replayed(done, done - 1)
+            if self.failure is not None:
+                raise self.failure
+        return REPLAYED
 
     def dialects(self, outcome: Outcome) -> list[DialectView]:
         return [

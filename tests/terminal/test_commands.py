@@ -187,7 +187,10 @@ def test_trials_count_from_one_everywhere(fake: FakeCore, tmp_path: Path) -> Non
 def test_tune_prints_one_document(fake: FakeCore) -> None:
     told = document("tune", "linkbench", "--trials", 8, "--study", "mine")
     assert told["study"] == "mine"
-    assert [column["title"] for column in told["columns"]] == ["default", "recommended"]
+    assert [column["title"] for column in told["columns"]][-2:] == [
+        "default",
+        "recommended",
+    ]
     assert {change["knob"] for change in told["changes"]} <= set(told["settings"])
 
 

@@ -97,6 +97,8 @@ def test_the_product_picks_another_and_export_keeps_to_it(
 def rather_than(refused: Mapping[str, Any]) -> Any:
     """A product that is slow with these settings, told by knobs that no scale touches."""
     unscaled = ("level0_slowdown_writes_trigger", "max_bytes_for_level_multiplier", "block_size")
+    unscaled += ("filter_policy", "compression", "max_background_jobs", "bottommost_compression")
+    unscaled += ("max_write_buffer_number", "cache_index_and_filter_blocks")
 
     def real(options: Mapping[str, Any]) -> float:
         is_refused = all(options[name] == refused[name] for name in unscaled)

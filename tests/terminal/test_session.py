@@ -2,21 +2,35 @@
 
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from textual.widgets import DataTable, Input, OptionList
 
 from advisor import core
 from advisor.core import Cancelled
+from advisor.published import replay_all
 from advisor.store import Store
 from tests.support.fake_core import FakeCore
 from tests.support.problems import record
 from tests.terminal.conftest import SIZE, text_of, until
+from tui import published_session
 from tui.app import Workbench
 from tui.profile_text import profile_text
 from tui.session import LibrarySession
-from tui.views import FormProblems, StudyForm, TrialView, Watcher
+from tui.views import (
+    FormProblems,
+    PublishedView,
+    ReplayWatcher,
+    StudyForm,
+    SweepForm,
+    SweepView,
+    SweepWatcher,
+    TrialView,
+    Watcher,
+)
 from tui.widgets.trials_table import best_first
 
 
@@ -58,7 +72,7 @@ async def test_from_a_profile_to_a_written_file(fake: FakeCore, tmp_path: Path) 
         await until(pilot, lambda: "press a for the advice" in text_of(app))
         assert app.screen.query_one("#trials", DataTable).row_count >= 7
         await pilot.press("a")
-        await until(pilot, lambda: "wins over" in text_of(app))
+        await until(pilot, lambda: "no verdict between the engines" in text_of(app))
         await pilot.press("e")
         await until(pilot, lambda: bool(app.screen.query("#input-path")))
         app.screen.query_one("#input-path", Input).value = str(target)
@@ -87,7 +101,7 @@ def test_trials_count_from_one_and_say_what_differs(fake: FakeCore) -> None:
     session.tune(session.plan(StudyForm("linkbench", trials="4", engine="lsm")), watcher(seen))
     assert [trial.number for trial in seen][:3] == [1, 2, 3]
     assert seen[0].changed == "the defaults"
-    assert "block_cache=" in seen[1].changed
+    assert seen[1].changed == "rule: tuning guide"
 
 
 def test_a_stored_study_gives_the_same_advice_again(fake: FakeCore) -> None:
@@ -194,3 +208,115 @@ def test_a_cancelled_study_ends_at_once_and_gives_no_advice(
     kept = Store(own_results).trials("linkbench-1") if own_results.exists() else []
     assert len(kept) == (1 if moment == "after a trial" else 0)
     assert len(fake.specs) == (0 if moment == "before" else 1)
+
+
+def sweep_watcher(seen: list[SweepView], steps: list[str]) -> SweepWatcher:
+    return SweepWatcher(attach=lambda stop, cancel: None, step=steps.append, moved=seen.append)
+
+
+def test_a_sweep_is_told_point_by_point_and_read_back(fake: FakeCore) -> None:
+    session = LibrarySession()
+    plan = session.plan_sweep(SweepForm("linkbench", "memory=2GiB,4GiB,8GiB"))
+    seen: list[SweepView] = []
+    steps: list[str] = []
+    found = session.sweep(plan, sweep_watcher(seen, steps))
+    assert [view.points for view in seen] == list(range(7))
+    assert steps == ["2GiB", "4GiB", "8GiB"]
+    assert [step.label for step in found.steps] == steps and found.planned == 6
+    assert "interrupted" not in " ".join(seen[1].sentences)
+    assert session.stored_sweep(found.name) == found
+    (row,) = session.sweeps()
+    assert (row.name, row.points, row.planned) == ("linkbench-sweep-1", 6, 6)
+
+
+@pytest.mark.parametrize("when", ["before", "in a step"])
+def test_a_cancelled_sweep_drops_its_step(fake: FakeCore, when: str) -> None:
+    session = LibrarySession()
+    plan = session.plan_sweep(SweepForm("linkbench", "memory=2GiB,4GiB"))
+    cancels: list[Callable[[], None]] = []
+
+    def attach(_stop: Callable[[], None], cancel: Callable[[], None]) -> None:
+        cancels.append(cancel)
+        if when == "before":
+            cancel()
+
+    def step(_label: str) -> None:
+        if when == "in a step":
+            cancels[0]()
+
+    watcher = SweepWatcher(attach, step, lambda view: None)
+    if when == "before":
+        assert session.sweep(plan, watcher).points == 0
+    else:
+        with pytest.raises(Cancelled):
+            session.sweep(plan, watcher)
+    assert session.sweeps()[0].points == 0
+
+
+@pytest.mark.parametrize(
+    ("form", "fields"),
+    [
+        (SweepForm("linkbench", ""), {"over"}),
+        (SweepForm("linkbench", "memory=1GiB..2GiB", steps="1", goal="fast"), {"steps", "goal"}),
+        (
+            SweepForm("linkbench", "memory=1GiB..2GiB", memory="4GiB", retune="2"),
+            {"memory", "retune"},
+        ),
+        (SweepForm("linkbench", "innodb_io_capacity=200,400", retune="20"), {"retune"}),
+        (SweepForm("fillrandom", "clients=1,x", seconds="-1"), {"over", "seconds"}),
+    ],
+)
+def test_the_form_of_a_sweep_names_every_field_that_is_wrong(
+    form: SweepForm, fields: set[str]
+) -> None:
+    with pytest.raises(FormProblems) as wrong:
+        LibrarySession().plan_sweep(form)
+    assert set(wrong.value.problems) == fields
+
+
+def reported(spec: dict[str, Any], *, cancelled: Callable[[], bool]) -> dict[str, Any]:
+    """A run of any engine: twice as many operations per second on the LSM."""
+    rate = 2000.0 if spec["engine"] == "lsm" else 1000.0
+    return {"metrics": {"ops_per_s": rate, "write_kb_per_op": 1.0}, "intervals": [], "load": {}}
+
+
+@pytest.fixture
+def in_this_process(fake: FakeCore, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = partial(replay_all, run=reported, workers=1)
+    monkeypatch.setattr(published_session, "replay_all", own)
+
+
+def test_a_replay_fills_and_is_there_when_it_is_looked_at_again(in_this_process: None) -> None:
+    session = LibrarySession()
+    assert "linkbench-50gb" in [row.name for row in session.experiments()]
+    before = session.published("linkbench-50gb")
+    assert not any(one.simulated for one in before.figures)
+    assert any(one.published for one in before.figures)
+    seen: list[PublishedView] = []
+    counts: list[tuple[int, int]] = []
+    watcher = ReplayWatcher(
+        attach=lambda stop, cancel: None,
+        runs=lambda done, runs: counts.append((done, runs)),
+        moved=seen.append,
+    )
+    found = session.replay("linkbench-50gb", watcher)
+    assert counts[0][0] == 0 and counts[-1][0] == counts[-1][1] > 0
+    assert [one.metric for one in seen[-1].figures] == [one.metric for one in before.figures]
+    assert any(one.ratio for one in found.figures)
+    assert session.published("linkbench-50gb") == found
+
+
+def test_claims_wait_for_their_runs_and_some_for_nothing(in_this_process: None) -> None:
+    claims = {one.id: one for one in LibrarySession().published("linkbench-flash").claims}
+    assert (claims["G3"].verdict, claims["G3"].why) == ("not yet", "")
+    assert claims["G7"].verdict == "no answer" and claims["G7"].why
+
+
+def test_a_replay_that_is_ended_before_its_first_run_says_so(in_this_process: None) -> None:
+    watcher = ReplayWatcher(
+        attach=lambda stop, cancel: stop(),
+        runs=lambda done, runs: None,
+        moved=lambda view: None,
+    )
+    with pytest.raises(Cancelled, match="before a run gave a figure"):
+        LibrarySession().replay("linkbench-50gb", watcher)

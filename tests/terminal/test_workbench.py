@@ -12,7 +12,7 @@ from tui.screens.profiles import ProfilesScreen
 from tui.screens.recommendation import RecommendationScreen
 from tui.screens.results import ResultsScreen
 from tui.screens.study import StudyScreen
-from tui.views import StudyView
+from tui.views import Plan, StudyView
 from tui.widgets.study_form import StudyFormView
 
 STORED = StudyView("night", "linkbench", "2026-11-20 14:02", 6, "simulated", OUTCOME.goal)
@@ -69,6 +69,19 @@ async def test_the_form_keeps_no_value_of_another_profile(workbench: Workbench) 
         await pilot.press("up")
         await until(pilot, lambda: form.form().profile == "linkbench")
         assert (form.form().memory, form.form().engine) == ("1GiB", "btree")
+
+
+async def test_a_goal_for_one_operation_is_written_with_its_brackets(
+    workbench: Workbench, session: FakeSession
+) -> None:
+    goal = "minimize p99_us[get_node]"
+    async with workbench.run_test(size=SIZE) as pilot:
+        await until(pilot, lambda: isinstance(workbench.screen, ProfilesScreen))
+        plan = Plan("linkbench", "p99_us[get_node]", goal, "measured", 3)
+        await workbench.push_screen(StudyScreen(session, plan))
+        await until(pilot, lambda: goal in text_of(workbench))
+        assert "p99, get_node by trial" in text_of(workbench)
+        await until(pilot, lambda: bool(workbench.screen.query("#chart Grid")))
 
 
 async def test_the_best_trial_of_a_study_is_on_top_and_in_big_digits(

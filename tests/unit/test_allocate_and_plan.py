@@ -30,13 +30,13 @@ def test_an_engine_without_any_good_settings_does_not_lead() -> None:
     assert next_engine(BOTH, {"lsm": 5, "btree": 5}, {"btree": 1.0}, True) == "btree"
 
 
-def test_without_bounds_a_study_has_forty_trials() -> None:
-    assert Bounds().planned == DEFAULT_TRIALS
+def test_without_bounds_a_study_has_a_hundred_trials() -> None:
+    assert Bounds().planned == DEFAULT_TRIALS == 100
     assert Bounds(minutes=1).planned is None
 
 
-def test_forty_trials_by_default_stay_below_two_minutes_of_measuring() -> None:
-    assert DEFAULT_TRIALS * Bounds().measured_seconds() < 60
+def test_the_trials_of_a_default_study_measure_for_less_than_ninety_seconds() -> None:
+    assert DEFAULT_TRIALS * Bounds().measured_seconds() < 90
 
 
 def test_minutes_and_trials_together_give_the_length_of_a_trial() -> None:

@@ -165,12 +165,11 @@ def test_a_file_system_with_little_room_is_left_alone(
 # figures
 
 
-def test_channels_and_the_link_follow_from_how_many_reads_a_drive_serves() -> None:
+def test_channels_and_times_in_flight_follow_from_how_many_reads_a_drive_serves() -> None:
     found = as_device(storage(drive(latency_us=80, most_per_s=100_000, read_mb_per_s=2000)))
     assert (found.channels, found.read_latency_us) == (8, 80)
     assert (found.read_mb_per_s, found.write_mb_per_s, found.link_mb_per_s) == (2000, 1500, 2000)
-    # 10 us a read: 2.05 of them for 4 KiB on the link, 8.19 for 16 KiB.
-    assert found.link_command_us == pytest.approx((7.95 + 1.81) / 2, abs=0.01)
+    assert found.read_us_in_flight == ((1, 80), (4, 80), (16, 160))
     assert (found.write_latency_us, found.sync_us) == (20, 400)
 
 
@@ -179,6 +178,12 @@ def test_a_rate_that_the_probe_ended_is_said_to_be_the_least() -> None:
     assert found.link_command_us == 0
     assert "what the drive does at least" in found.source
     assert "at least" not in as_device(storage(drive())).source.split("link_mb_per_s")[0]
+
+
+def test_what_the_operating_system_computes_for_a_read_is_no_part_of_the_drives_time() -> None:
+    found = as_device(storage(drive(latency_us=80, system_ratio=1.0)))
+    # 4 in flight are 50,000 a second, of 20 us each.
+    assert (found.read_latency_us, found.read_us_in_flight[1]) == (60, (4, 60))
 
 
 def test_threads_that_take_time_for_one_another_do_not_blame_the_probe() -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from advisor import engines, knobs
 from advisor.engines import ENGINES, Engine
-from advisor.engines.description import Load, Machine
+from advisor.engines.description import Load
 
 GIB = 1 << 30
 ADVISOR = Path(engines.__file__).parents[1]
@@ -27,11 +27,13 @@ def test_a_description_names_knobs_of_its_engine(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_its_rules_of_thumb_are_accepted_and_leave_the_cache_alone(engine: Engine) -> None:
-    known = engines.of(engine)
-    for rule in known.rules(Machine(8 * GIB, 4, 40 * GIB)):
-        assert knobs.check(engine, rule.changes) == rule.changes
-        assert known.cache_knob not in rule.changes
+def test_what_leaves_no_trace_needs_no_rebuild_and_is_no_matter_of_durability(
+    engine: Engine,
+) -> None:
+    catalogue = knobs.catalogue(engine)
+    traceless = [catalogue[name] for name in engines.of(engine).traceless]
+    assert not [knob.name for knob in traceless if knob.change == "rebuild" or knob.durability]
+    assert engines.of(engine).cache_knob in {knob.name for knob in traceless}
 
 
 @pytest.mark.parametrize("engine", ENGINES)

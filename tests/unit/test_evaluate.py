@@ -11,6 +11,7 @@ from advisor.errors import InputError
 from advisor.evaluate import Refused, Setup, evaluate
 from advisor.memory_need import needed_parts
 from advisor.scale import Scale
+from advisor.steadiness import debt_notes
 from tests.support.fake_core import FakeCore, RunError, SpecError
 from tests.support.problems import GIB, problem
 
@@ -37,6 +38,17 @@ def test_the_spec_is_scaled_and_the_trial_is_not(tmp_path: Path) -> None:
     ids = 20 * GIB // 256 // 800
     assert spec["workload"] == {"kind": "linkbench", "ids": ids, "load_batch_rows": 64}
     assert (spec["seed"], spec["clients"], spec["seconds"]) == (7, 4, 1.0)
+
+
+def test_a_paced_trial_lasts_until_it_has_as_many_operations_as_others(tmp_path: Path) -> None:
+    core = FakeCore()
+    for rate in (0, 20_000, 10_000_000):
+        paced = problem(workload={"kind": "key_value", "requests_per_second": rate})
+        simulated = setup(tmp_path, core, profile=paced, clock="simulated")
+        evaluate(simulated, "lsm", {}, seed=1)
+    assert [spec["seconds"] for spec in core.specs] == [1.0, 5.0, 1.0]
+    assert {spec["operations"] for spec in core.specs} == {100_000}
+    assert [spec["warmup"]["most_seconds"] for spec in core.specs] == [2.0, 10.0, 2.0]
 
 
 def test_filters_are_reckoned_by_keys_and_not_by_ids() -> None:
@@ -87,6 +99,28 @@ def test_a_run_too_short_to_tell_says_so(tmp_path: Path) -> None:
     core = FakeCore(steadiness={"steady": False, "steadiness": seen})
     trial = evaluate(setup(tmp_path, core), "lsm", {}, seed=1)
     assert "not yet steady while it was measured: too short to tell" in trial.notes
+
+
+@pytest.mark.parametrize("charged, told", [(0.5, True), (0.01, False), (0.0, False), (None, False)])
+def test_a_charge_for_work_left_undone_is_told(charged: float | None, told: bool) -> None:
+    report: Any = {"seconds": 1.25, "metrics": {"debt_s": charged} if charged is not None else {}}
+    words = "left work undone that would take 0.5 s beside its 1.2 s"
+    assert list(debt_notes(report)) == ([words] if told else [])
+
+
+def test_a_longer_trial_has_more_seconds_and_operations(tmp_path: Path) -> None:
+    core = FakeCore()
+    seen = evaluate(setup(tmp_path, core, clock="simulated", times=3.0), "lsm", {}, seed=1)
+    (spec,) = core.specs
+    assert (seen.seconds, spec["seconds"], spec["operations"]) == (3.0, 3.0, 300_000)
+    assert spec["warmup"] == {"most_seconds": 6.0, "most_operations": 600_000}
+
+
+def test_what_is_compared_with_another_clock_lasts_as_long(tmp_path: Path) -> None:
+    core = FakeCore()
+    evaluate(setup(tmp_path, core, clock="simulated", to_the_end=True), "lsm", {}, seed=1)
+    (spec,) = core.specs
+    assert "operations" not in spec and spec["warmup"] == {"most_seconds": 2.0}
 
 
 @pytest.mark.parametrize("steady", [True, None])
@@ -172,3 +206,11 @@ def test_what_the_core_refuses_is_raised_with_the_trial_that_failed_by_it(tmp_pa
     trial = refused.value.trial
     assert (trial.outcome, trial.error) == ("failed", str(refused.value))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_that_takes_too_long_has_failed(tmp_path: Path) -> None:
+    given = setup(tmp_path, FakeCore())
+    given_up = evaluate(given, "lsm", {}, seed=1, most_wall_seconds=0.0)
+    assert given_up.outcome == "failed"
+    assert given_up.error == "given up after 0 s of this machine's time"
+    assert evaluate(given, "lsm", {}, seed=1, most_wall_seconds=1e9).finished

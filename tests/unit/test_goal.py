@@ -1,7 +1,7 @@
 import pytest
 
 from advisor.errors import InputError
-from advisor.goal import METRICS, Goal, Limit, parse_goal
+from advisor.goal import METRICS, Goal, Limit, described, find_metric, parse_goal, percentiles
 
 
 def test_a_goal_is_read_from_a_sentence() -> None:
@@ -16,6 +16,9 @@ def test_a_goal_is_read_from_a_sentence() -> None:
         "minimize p99_us",
         "maximize ops_per_s subject to disk_bytes <= 4294967296",
         "minimize write_amp subject to ops_per_s >= 1000, cache_hit_ratio >= 0.9",
+        "maximize ops_per_s, minimize write_kb_per_op",
+        "minimize p99_us, maximize ops_per_s, minimize space_amp subject to disk_bytes <= 5000",
+        "minimize p99_us[add_link] subject to p50_us[get_links_list] <= 500, p50_us <= 600",
     ],
 )
 def test_a_goal_is_written_as_it_is_read(text: str) -> None:
@@ -44,6 +47,15 @@ def test_sizes_and_durations_may_have_units() -> None:
         ("maximize ops_per_s subject to space_amp <= nan", "a number"),
         ("maximize ops_per_s subject to disk_bytes <= big", "a size"),
         ("maximize ops_per_s subject to p99_us <= 5,", "p99_us <= 5000"),
+        ("maximize ops_per_s, write_kb_per_op", "such as: maximize"),
+        ("maximize ops_per_s,", "such as: maximize"),
+        ("maximize ops_per_s, maximize p99_us", "minimize p99_us"),
+        ("maximize ops_per_s and maximize ops_per_s", "each objective once"),
+        ("maximize ops_per_s[get_node]", "of one operation, such as p99_us[get_node]"),
+        ("minimize p99_us[]", "of one operation, such as p99_us[get_node]"),
+        ("minimize p98_us[get_node]", "p99_us, p999_us, max_us of one operation"),
+        ("maximize ops_per_s subject to p99_us[get_node] <= fast", "a time such as 5ms"),
+        ("maximize ops_per_s subject to p99_us[get_node] >= 5", "p99_us[get_node] <= VALUE"),
     ],
 )
 def test_a_wrong_goal_says_what_is_accepted(text: str, named: str) -> None:
@@ -69,3 +81,27 @@ def test_excess_is_relative_to_the_bound() -> None:
 def test_the_vocabulary_is_the_one_of_the_reports() -> None:
     assert {"ops_per_s", "p999_us", "write_amp", "stall_s", "memory_bytes"} < set(METRICS)
     assert all(metric.text.endswith(".") for metric in METRICS.values())
+
+
+def test_a_percentile_may_be_that_of_one_operation() -> None:
+    goal = parse_goal("maximize ops_per_s subject to p99_us[get_links_list] <= 5ms")
+    assert goal.limits == (Limit("p99_us[get_links_list]", 5000),)
+    assert goal.operations == {"get_links_list"}
+    told = described("p99_us[get_links_list]")
+    assert (told.unit, told.better) == ("us", "lower")
+    assert "get_links_list alone" in told.text
+    assert find_metric("stall_s[get_links_list]") is None
+
+
+def test_of_several_objectives_each_counts_in_its_own_direction() -> None:
+    goal = parse_goal("maximize ops_per_s and minimize p99_us subject to space_amp <= 2")
+    assert goal.objectives == ("ops_per_s", "p99_us")
+    assert goal.metrics == ("ops_per_s", "p99_us", "space_amp")
+    assert goal.point({"ops_per_s": 3.0, "p99_us": 5.0}) == (3.0, -5.0)
+    assert not goal.is_measured({"ops_per_s": 3.0})
+
+
+def test_percentiles_of_operations_come_from_their_latencies() -> None:
+    seen = {"get_node": {"count": 9.0, "p99_us": 70.0}, "add_link": {"count": 1.0, "p99_us": 90.0}}
+    wanted = ["ops_per_s", "p99_us", "p99_us[get_node]", "p50_us[get_node]", "p99_us[add_node]"]
+    assert percentiles(wanted, seen) == {"p99_us[get_node]": 70.0}

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from advisor.noise import ASSUMED_RELATIVE_SD, SMALLEST_RELATIVE_SD, Noise, Spread
+from advisor.noise import ASSUMED_RELATIVE_SD, SMALLEST_RELATIVE_SD, Noise, Spread, student_tail
 
 
 def test_noise_is_assumed_when_nothing_was_repeated() -> None:
@@ -29,3 +29,20 @@ def test_the_bound_shrinks_with_runs_and_with_what_is_known_of_the_noise() -> No
 
 def test_a_spread_holds_median_and_extremes() -> None:
     assert Spread.of([3.0, 1.0, 2.0]) == Spread(2.0, 1.0, 3.0, 3)
+
+
+@pytest.mark.parametrize(
+    ("degrees", "t", "tail"),
+    # Quantiles of any table of Student's t.
+    [(1, 12.706, 0.025), (2, 4.303, 0.025), (5, 3.365, 0.01), (10, 2.764, 0.01), (60, 2.0, 0.025)],
+)
+def test_the_tail_of_students_t_is_that_of_the_tables(degrees: int, t: float, tail: float) -> None:
+    assert student_tail(t, degrees) == pytest.approx(tail, rel=2e-3)
+    assert student_tail(-t, degrees) == pytest.approx(1 - tail, rel=2e-3)
+    assert student_tail(0.0, degrees) == pytest.approx(0.5)
+
+
+def test_a_difference_of_many_runs_is_less_by_chance() -> None:
+    noise = Noise(0.03, 20)
+    assert noise.chance(0.08, 1, 1) > noise.chance(0.08, 4, 4) > noise.chance(0.08, 8, 8)
+    assert noise.chance(-0.08, 4, 4) > 0.5

@@ -118,6 +118,28 @@ def test_a_wrong_value_is_one_line_with_its_place(
     assert "\n" not in str(error)
 
 
+def test_a_goal_for_an_operation_that_the_workload_has_not_names_those_it_has(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(GOOD.replace("space_amp <= 2", "p99_us[put] <= 5ms"))
+    assert profile.load(path).goal.operations == {"put"}
+    path.write_text(GOOD.replace("space_amp <= 2", "p99_us[get] <= 5ms"))
+    with pytest.raises(InputError) as caught:
+        profile.load(path)
+    told = str(caught.value)
+    assert "a goal for the operation 'get'" in told
+    assert "one that db_bench makes: put" in told
+    assert "\n" not in told
+
+
+def test_operations_depend_on_the_parameters() -> None:
+    kind = {"kind": "insert_benchmark"}
+    assert Workload.model_validate(kind).operations == ("insert",)
+    scanned = Workload.model_validate({**kind, "query_clients": 2, "secondary_indexes": 2})
+    assert scanned.operations == ("insert", "query_market", "query_register")
+
+
 def test_a_syntax_error_names_its_line(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(GOOD.replace("clients = 4", "clients = "))

@@ -13,6 +13,7 @@ import pytest
 from advisor.core import Cancelled, DiskFull
 from advisor.errors import WorkError
 from advisor.published import (
+    NO_FIGURES,
     Budget,
     Experiment,
     Progress,
@@ -21,6 +22,7 @@ from advisor.published import (
     replay,
     replay_all,
     scorecard,
+    unreplayed,
 )
 from advisor.published.observation import Observation
 from advisor.published.runs import Failure, Runs, attempt
@@ -75,7 +77,7 @@ def simulated(one: Replay, metric: str) -> float | None:
 
 
 def test_a_ratio_stands_beside_the_published_one() -> None:
-    row = of("linkbench-24h").rows[0]
+    row = of("linkbench-flash").rows[0]
     assert row.metric == "write_kb_per_op innodb.none / myrocks"
     assert row.published is not None and row.published.value == 10.4
     assert row.simulated == pytest.approx(10.4)
@@ -83,7 +85,7 @@ def test_a_ratio_stands_beside_the_published_one() -> None:
 
 
 def test_the_document_has_the_shape_that_is_promised() -> None:
-    document = of("linkbench-24h").document()
+    document = of("linkbench-flash").document()
     assert set(document) == {"name", "scale", "rows", "claims"}
     assert all(
         set(row) == {"metric", "published", "simulated", "ratio"} for row in document["rows"]
@@ -93,18 +95,38 @@ def test_the_document_has_the_shape_that_is_promised() -> None:
 
 
 def test_claims_are_judged_by_the_simulated_figures() -> None:
-    holds = {verdict.claim.id: verdict.holds for verdict in of("linkbench-24h").claims}
+    holds = {verdict.claim.id: verdict.holds for verdict in of("linkbench-flash").claims}
     assert holds["G3"] is True  # writes 10.4 and 8.4 times as much
     assert holds["G5"] is True  # reads least
     assert holds["G2"] is False  # twice the space is not more than twice
     assert holds["G7"] is None  # an example
 
 
+def test_before_its_first_run_an_experiment_has_its_published_figures() -> None:
+    one, done = unreplayed(experiment("linkbench-flash")), of("linkbench-flash")
+    assert [(row.metric, row.published) for row in one.rows] == [
+        (row.metric, row.published) for row in done.rows
+    ]
+    assert one.is_empty and one.factor == done.factor and not one.is_whole
+    whys = {verdict.claim.id: verdict.why for verdict in one.claims}
+    assert whys["G3"] == NO_FIGURES != whys["G7"]
+
+
+def test_a_replay_fills_with_each_run_and_ends_as_it_is_given() -> None:
+    seen: list[Replay] = []
+    (done,) = replay_all([experiment("linkbench-flash")], run=fake, workers=1, filling=seen.append)
+    figures = [sum(row.simulated is not None for row in one.rows) for one in seen]
+    assert figures == sorted(figures) and figures[0] < figures[-1]
+    assert len(seen) == len(experiment("linkbench-flash").runs)
+    assert (seen[-1].rows, seen[-1].claims) == (done.rows, done.claims)
+
+
 def test_a_failed_run_leaves_its_rows_empty_and_is_noted() -> None:
-    one = of("linkbench-24h", failing_for_zlib)
+    one = of("linkbench-flash", failing_for_zlib)
     assert simulated(one, "write_kb_per_op innodb.zlib / myrocks") is None
     assert simulated(one, "write_kb_per_op innodb.none / myrocks") is not None
-    assert "innodb.zlib: no result: the engine is poisoned" in one.notes
+    unlogged = "innodb.zlib without a binary log"
+    assert f"innodb.zlib, {unlogged}: no result: the engine is poisoned" in one.notes
     assert {verdict.claim.id: verdict.holds for verdict in one.claims}["G3"] is None
 
 
@@ -114,8 +136,8 @@ def test_a_simulated_device_that_is_full_is_a_failure_of_that_run_alone() -> Non
             return fake(spec)
         raise DiskFull("no space left")
 
-    one = of("linkbench-24h", full)
-    assert "innodb.none, innodb.zlib: no result: no space left" in one.notes
+    one = of("linkbench-50gb", full)
+    assert "innodb.none: no result: no space left" in one.notes
     assert simulated(one, "ops_per_s myrocks") == 2000
 
 
@@ -124,7 +146,7 @@ def test_a_run_that_meets_its_bound_on_operations_is_noted() -> None:
         met = spec["operations"] if spec["engine"] == "lsm" else 10
         return fake(spec) | {"operations": met}
 
-    noted = [note for note in of("linkbench-24h", busy).notes if "operations" in note]
+    noted = [note for note in of("linkbench-50gb", busy).notes if "operations" in note]
     assert noted == ["myrocks: ended after 300,000 operations"]
 
 
@@ -157,7 +179,7 @@ def test_the_device_is_filled_beside_the_database() -> None:
 
 
 def test_sizes_are_carried_back_to_full_size() -> None:
-    one = of("linkbench-24h")
+    one = of("linkbench-flash")
     assert simulated(one, "database_bytes myrocks") == pytest.approx(1e6 / one.factor)
 
 
@@ -201,7 +223,7 @@ def test_two_experiments_share_the_runs_that_they_have_in_common() -> None:
         made.append(spec)
         return fake(spec)
 
-    day = experiment("linkbench-24h")
+    day = experiment("linkbench-flash")
     first, second = replay_all([day, day], run=counting, workers=1)
     assert len(made) == len(day.runs)
     assert first == second
@@ -241,16 +263,16 @@ def test_progress_counts_every_run() -> None:
 
 
 def test_the_scorecard_shows_failures_as_plainly_as_successes() -> None:
-    text = scorecard([of("linkbench-24h"), of("linkbench-7day", failing_for_zlib)])
+    text = scorecard([of("linkbench-flash"), of("flash-waf", failing_for_zlib)])
     assert "| write_kb_per_op innodb.none / myrocks | 10.4 | 10.4 | 1.00 |" in text
     assert "| G2 | fails |" in text
-    assert "| A1 | no answer |" in text
-    assert "innodb.zlib: no result: the engine is poisoned" in text
+    assert "| F2 | no answer |" in text
+    assert "no result: the engine is poisoned" in text
 
 
 def test_a_larger_budget_shrinks_less() -> None:
     small, large = (
-        replay(experiment("linkbench-24h"), budget=Budget(seconds), run=fake, workers=1).factor
+        replay(experiment("linkbench-flash"), budget=Budget(seconds), run=fake, workers=1).factor
         for seconds in (2.0, 20.0)
     )
     assert small < large
@@ -263,7 +285,7 @@ def test_an_interrupted_replay_keeps_the_figures_that_it_has_and_begins_no_other
         made.append(spec)
         return fake(spec)
 
-    chosen = [experiment("linkbench-24h"), experiment("flash-waf"), experiment("memtable-sweep")]
+    chosen = [experiment("linkbench-flash"), experiment("flash-waf"), experiment("memtable-sweep")]
     whole = len(replay_specs(chosen[0]))
     found = list(replay_all(chosen, run=counted, workers=1, interrupted=lambda: len(made) > whole))
     assert [one.is_whole for one in found] == [True, False]

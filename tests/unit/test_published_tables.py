@@ -2,7 +2,7 @@
 
 import pytest
 
-from advisor.published.claims import TESTS, UNDECIDABLE
+from advisor.published.claims import REMARKS, TESTS, UNDECIDABLE
 from advisor.published.experiments import experiments
 from advisor.published.tables import Figure, claims, figure, rows
 
@@ -32,13 +32,35 @@ def test_every_observation_has_a_listed_source_and_says_where_it_is_from(table: 
     assert all(row["provenance"] and row["bound"] for row in rows(table))
 
 
-def test_every_claim_of_a_replayed_post_is_asked_in_its_experiment() -> None:
+def test_every_claim_is_asked_once_in_an_experiment_that_names_its_post() -> None:
+    asked = [identifier for one in experiments() for identifier in one.claims]
+    assert sorted(asked) == sorted(claims())
     for one in experiments():
-        of_its_posts = {claim.id for claim in claims().values() if claim.source in one.sources}
-        assert of_its_posts == set(one.claims), one.name
+        assert {claims()[identifier].source for identifier in one.claims} <= set(one.sources)
 
 
-def test_every_asked_claim_has_a_test_or_a_reason_and_not_both() -> None:
-    asked = {identifier for one in experiments() for identifier in one.claims}
-    assert asked == set(TESTS) | set(UNDECIDABLE)
+def test_every_claim_has_a_test_or_a_reason_and_not_both() -> None:
+    assert set(claims()) == set(TESTS) | set(UNDECIDABLE)
     assert not set(TESTS) & set(UNDECIDABLE)
+
+
+def test_remarks_are_of_claims_that_are_judged() -> None:
+    assert set(REMARKS) <= set(TESTS)
+
+
+@pytest.mark.parametrize("metric", ["myrocks_tps_ratio", "tps_ratio_myrocks_over_innodb"])
+def test_derived_ratios_of_two_replayed_runs_are_compared(metric: str) -> None:
+    """Those of MySQL 5.6 are not: it is one model with 5.7, whose figures stand beside it."""
+    derived = [
+        float(row["value"])
+        for row in rows("derived-ratios")
+        if row["metric"] == metric and "5.6" not in row["engine_version"]
+    ]
+    compared = [
+        plan.published.value
+        for one in experiments()
+        for plan in one.rows
+        if plan.published is not None and plan.metric.startswith("ops_per_s ")
+    ]
+    assert derived
+    assert set(derived) <= set(compared)

@@ -8,7 +8,7 @@ import pytest
 
 from advisor.goal import Goal, Limit, parse_goal
 from advisor.search import Candidate
-from advisor.search.ranking import best, loss, ranked
+from advisor.search.ranking import best, loss, noise_of, ranked
 from tests.support.problems import trial
 
 DRAWS = 25
@@ -125,6 +125,64 @@ def test_zero_is_the_best_of_what_should_be_low() -> None:
     assert names(ranked(found, goal)) == [1, 2, 0]
     winner = best([one.trials[0] for one in found], goal)
     assert winner is not None and winner.settings["block_cache"] == 1
+
+
+def looks(name: int, *seen: tuple[float, bool | None, float]) -> Candidate:
+    """A candidate by its trials: length, whether it was steady, operations per second."""
+    settings = {"block_cache": name}
+    trials = [
+        trial(settings=settings, seconds=seconds, steady=steady, metrics={"ops_per_s": ops})
+        for seconds, steady, ops in seen
+    ]
+    return Candidate("lsm", settings, tuple(trials))
+
+
+def test_what_was_not_yet_steady_stands_behind_what_was() -> None:
+    goal = parse_goal("maximize ops_per_s")
+    found = [looks(0, (1, False, 9000)), looks(1, (1, True, 10)), looks(2, (1, None, 20))]
+    assert names(ranked(found, goal)) == [2, 1, 0]
+    assert names(ranked([found[0]], goal)) == [0]
+
+
+def test_a_repetition_does_not_make_up_for_what_was_not_yet_steady() -> None:
+    goal = parse_goal("maximize ops_per_s")
+    again = trial(role="repeat", settings={"block_cache": 1}, seconds=1, steady=False)
+    found = [*looks(1, (1, False, 9000)).trials, again, *looks(2, (1, True, 10)).trials]
+    winner = best(found, goal)
+    assert winner is not None and winner.settings["block_cache"] == 2
+
+
+def test_a_repetition_on_a_higher_rung_is_the_longer_run() -> None:
+    goal = parse_goal("maximize ops_per_s")
+    climbed = [
+        trial(
+            role="repeat",
+            settings={"block_cache": place},
+            clock="simulated",
+            steady=steady,
+            metrics={"ops_per_s": ops},
+        )
+        for place, steady, ops in ((1, False, 9000.0), (2, True, 10.0))
+    ]
+    winner = best(climbed, goal)
+    assert winner is not None and winner.settings["block_cache"] == 1
+
+
+def test_what_breaks_a_limit_stands_behind_what_was_not_yet_steady() -> None:
+    goal = parse_goal("maximize ops_per_s subject to ops_per_s >= 100")
+    assert names(ranked([looks(0, (1, True, 10)), looks(1, (1, False, 200))], goal)) == [1, 0]
+
+
+def test_longer_trials_take_the_place_of_shorter_ones() -> None:
+    goal = parse_goal("maximize ops_per_s")
+    longer = looks(0, (1, False, 9000), (4, False, 40), (4, None, 60))
+    assert longer.score(goal) == 50 and longer.has_settled
+    assert names(ranked([looks(1, (1, True, 45)), longer, looks(2, (1, True, 55))], goal)) == [
+        2,
+        0,
+        1,
+    ]
+    assert noise_of([longer], "ops_per_s").degrees == 1
 
 
 @pytest.mark.parametrize("metric", ["ops_per_s", "stall_s"])

@@ -5,9 +5,9 @@ from typing import Any, cast
 
 import pytest
 
-from advisor import dialects, knobs
+from advisor import dialects, engines, knobs
 from advisor.errors import InputError
-from advisor.real import Server, direct_io, engine_of, find_server, judge_of, real_spec
+from advisor.real import Server, engine_of, find_server, judge_of, real_spec
 from advisor.spec import Spec
 from advisor.workload import Workload
 
@@ -108,5 +108,5 @@ def test_who_judges_depends_on_the_workload(tmp_path: Path) -> None:
 
 
 def test_direct_io_is_asked_of_those_that_do_not_have_it_anyway() -> None:
-    assert direct_io("btree") == {}
-    assert direct_io("lsm")["use_direct_reads"] is True
+    assert engines.of("btree").direct_io == {}
+    assert engines.of("lsm").direct_io["use_direct_reads"] is True

@@ -12,11 +12,12 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from advisor.errors import InputError
+from advisor.errors import InputError, TunebenchError
 from advisor.goal import METRICS
 from advisor.store import Store, default_path, schema
 from advisor.store.lease import leased
 from advisor.store.schema import MIGRATIONS
+from advisor.trial import Problem
 from tests.support.problems import record, trial
 
 
@@ -342,6 +343,46 @@ def test_a_deleted_study_takes_its_trials_along_and_nothing_else(store: Store) -
         left = store.sql(f"SELECT count(DISTINCT {key}) FROM {table}").rows
         assert left == ((2,),)
     store.add_study(record())
+
+
+def test_a_deleted_study_takes_its_tags_along(store: Store) -> None:
+    for name in ("mine", "other"):
+        store.add_study(record(name))
+        store.tag(name, "kept")
+    store.delete_study("mine")
+    store.add_study(record("mine"))
+    assert (store.tags("mine"), store.tags("other"), store.tags()) == ((), ("kept",), ("kept",))
+
+
+def test_the_problem_of_a_trial_comes_back(store: Store) -> None:
+    problem = Problem({"kind": "ycsb", "mix": "A"}, 1 << 30, 1 << 28, 4)
+    store.add_trial(trial(problem=problem), "mine")
+    assert store.trials("mine")[0].problem == problem
+
+
+@pytest.mark.parametrize("version", range(1, len(MIGRATIONS)))
+def test_trials_of_an_older_version_are_written_as_a_table(store: Store, version: int) -> None:
+    older(store.path, version)
+    before = store.path.read_bytes()
+    target = store.path.with_name("all.csv")
+    assert store.export(target) == 1
+    assert "mine" in target.read_text()
+    assert store.path.read_bytes() == before
+
+
+def test_a_table_of_trials_opens_no_other_file(store: Store, tmp_path: Path) -> None:
+    """Whoever sends a results file may have put anything into its views."""
+    store.add_trial(trial())
+    secret = tmp_path / "secret.csv"
+    secret.write_text("a\n1\n")
+    with duckdb.connect(str(store.path)) as connection:
+        connection.execute(
+            "CREATE OR REPLACE VIEW run AS SELECT trial.*, s.a FROM trial, "
+            f"read_csv('{secret}') AS s"
+        )
+    with pytest.raises(TunebenchError):
+        store.export(tmp_path / "all.csv")
+    assert not (tmp_path / "all.csv").exists()
 
 
 def test_a_study_that_runs_is_not_deleted(store: Store) -> None:

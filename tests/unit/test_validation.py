@@ -130,8 +130,8 @@ def test_a_table_of_another_machine_is_not_gone_on_with(tmp_path: Path) -> None:
 @pytest.mark.parametrize("suite", SUITES.values(), ids=SUITES)
 def test_every_configuration_fits_the_memory_of_every_case(suite: Suite) -> None:
     configurations = suite.configurations()
-    assert len(configurations) == suite.size >= 16
-    assert len({one.name for one in configurations}) == suite.size
+    assert len(configurations) >= 16
+    assert len({one.digest for one in configurations}) == len(configurations)
     for case in suite.cases:
         profile = case.profile(suite, "nvme-2024")
         for one in configurations:

@@ -1,0 +1,160 @@
+"""The library in one line, on a core whose best settings are known."""
+
+import inspect
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+
+import duckdb
+import pytest
+
+import advisor
+from advisor import core
+from advisor.api import Tuned
+from advisor.errors import InputError
+from advisor.store import Store
+from tests.support import notebook
+from tests.support.fake_core import FakeCore
+from tests.support.problems import trial
+
+ROOT = Path(__file__).parents[2]
+GOAL = "maximize ops_per_s subject to p99_us <= 5000"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("api")
+
+
+@pytest.fixture(autouse=True)
+def fake(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    monkeypatch.setattr(core, "load", FakeCore)
+    monkeypatch.setenv("TUNEBENCH_RESULTS", str(folder / "results.duckdb"))
+
+
+@pytest.fixture(scope="module")
+def tuned(folder: Path) -> Tuned:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(core, "load", FakeCore)
+        return advisor.tune(
+            "linkbench",
+            data="20GiB",
+            memory="4GiB",
+            goal=GOAL,
+            current={"innodb_io_capacity": 400},
+            trials=30,
+            results=folder / "results.duckdb",
+        )
+
+
+def test_a_study_in_one_line_is_stored_and_explains_itself(tuned: Tuned) -> None:
+    advice = tuned.recommend()
+    assert str(advice.goal) == GOAL and advice.profile.memory_bytes == 4 << 30
+    text = tuned.explain()
+    assert text.startswith("Engine: ") and all(one.knob in text for one in advice.changes)
+    again = advisor.study(tuned.name)
+    assert again.explain() == text
+    assert [one.name for one in advisor.studies()] == [tuned.name]
+    assert tuned.name in tuned._repr_html_()
+
+
+def test_its_trials_are_a_relation_that_holds_nobody_up(tuned: Tuned) -> None:
+    trials = tuned.trials()
+    assert isinstance(trials, duckdb.DuckDBPyRelation)
+    (count, best) = trials.aggregate("count(*), max(ops_per_s)").fetchall()[0]
+    stored = advisor.study(tuned.name)
+    assert count == len(stored.trials()) >= 30 and best > 0
+    settings = trials.project("settings").fetchall()[0][0]
+    assert "innodb_io_capacity" in settings or "block_cache" in json.loads(settings)
+
+
+def test_frames_of_pandas_where_it_is_installed(tuned: Tuned) -> None:
+    pytest.importorskip("pandas", reason="pandas is not installed")
+    frame = tuned.trials().df()
+    assert {"engine", "role", "ops_per_s"} <= set(frame.columns)
+
+
+def test_a_study_beside_a_run_in_one_line(tuned: Tuned, folder: Path) -> None:
+    results = folder / "results.duckdb"
+    run = Store(results).add_trial(replace(trial(), clock="simulated"))
+    found = advisor.compare(tuned.name, run.id[:8], results=results)
+    assert [side.name for side in found.sides] == [tuned.name, run.id[:8]]
+    assert found.sides[0].settings == tuned.recommend().settings
+    page = found._repr_html_()
+    assert "ops_per_s" in page and tuned.name in page and "linkbench" in page
+    with pytest.raises(InputError, match="twice"):
+        advisor.compare(tuned.name, tuned.name, results=results)
+
+
+def test_the_file_goes_out_in_the_words_of_a_product_of_either_engine(
+    tuned: Tuned, tmp_path: Path
+) -> None:
+    target = tmp_path / "out" / "my.cnf"
+    text = tuned.export("mysql-8.4", target)
+    assert target.read_text() == text and "[mysqld]" in text
+    names = {path.name for path in target.parent.iterdir()}
+    assert names == {"my.cnf", "report.md", "report.html"}
+    with pytest.raises(InputError, match="exists already"):
+        tuned.export("mysql-8.4", target)
+    assert "[CFOptions" in tuned.export("rocksdb-10.4")
+
+
+def test_a_sweep_in_one_line(folder: Path) -> None:
+    found = advisor.sweep("linkbench", "memory=4GiB..12GiB", steps=2, data="20GiB")
+    rows = found.medians().filter("metric = 'ops_per_s'").fetchall()
+    assert len(rows) == 4 and len(found.points) == 4
+    assert "4GiB" in found._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"engine": "myisam"}, "lsm, btree or both"),
+        ({"clock": "wall"}, "simulated or measured"),
+        ({"current": {"no_such_knob": 1}}, "no_such_knob"),
+        ({"memory": "lots"}, "lots"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(wrong: dict[str, object], told: str) -> None:
+    with pytest.raises(InputError, match=told) as refused:
+        advisor.tune("linkbench", **wrong)  # type: ignore[arg-type]
+    assert "\n" not in str(refused.value)
+
+
+def test_the_help_of_tune_is_enough_to_use_it() -> None:
+    for function in (advisor.tune, advisor.sweep):
+        told = inspect.getdoc(function) or ""
+        own = set(inspect.signature(function).parameters)
+        shared = set(inspect.signature(advisor.tune).parameters)
+        missing = own if function is advisor.tune else own - shared
+        assert [name for name in sorted(missing) if f"{name}:" not in told] == []
+        assert "Example:" in told and "Returns:" in told and "Raises:" in told
+
+
+def test_the_function_keeps_its_name_beside_the_module() -> None:
+    import advisor.sweep.axis
+
+    assert not isinstance(advisor.sweep, ModuleType)
+    assert isinstance(sys.modules["advisor.sweep"], ModuleType)
+
+
+def test_importing_the_library_loads_nothing_heavy() -> None:
+    program = "import sys, advisor\nprint(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    heavy = {"optuna", "duckdb", "numpy", "pydantic", "matplotlib", "advisor.api", "advisor._core"}
+    assert heavy.isdisjoint(done.stdout.split())
+
+
+@pytest.mark.parametrize("name", ["tune", "sweep"])
+def test_the_notebooks_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib", reason="the extra `report` is not installed")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TUNEBENCH_RESULTS", str(tmp_path / "results.duckdb"))
+    shown = notebook.run(ROOT / "docs" / f"{name}.ipynb")
+    assert sum("<svg" in one for one in shown) >= 1
+    assert any("ops_per_s" in one or "linkbench" in one for one in shown)

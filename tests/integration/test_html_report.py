@@ -1,0 +1,169 @@
+"""The page of a study: all that it says is stored, and it asks nobody for anything."""
+
+import re
+import shutil
+import uuid
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from advisor import html
+from advisor.html import Evidence, plots
+from advisor.recommend import Recommendation, recommend
+from advisor.search import Question, Study
+from advisor.store import Store
+from tests.support.browser import found_browser, opened, requests
+from tests.support.fake_core import FakeCore
+from tests.support.html_page import Page, Stored, same
+from tests.support.problems import problem, study, trial
+
+MIB = 1 << 20
+
+
+class Wearing(FakeCore):
+    """Its flash wears."""
+
+    def _answer(self, spec: Mapping[str, Any]) -> dict[str, float]:
+        metrics = super()._answer(spec)
+        return metrics | {"drive_years": 1e9 / metrics["ops_per_s"]}
+
+
+class Answered(NamedTuple):
+    study: Study
+    advice: Recommendation
+    store: Store
+    page: str
+
+
+@pytest.fixture(scope="module")
+def answered(tmp_path_factory: pytest.TempPathFactory) -> Answered:
+    folder = tmp_path_factory.mktemp("html")
+    goal = "maximize ops_per_s subject to p99_us <= 5000"
+    question = Question(problem(goal=goal, hardware="nvme-2024"), clock="simulated")
+    made = study(folder, question=question, trials=40, core=Wearing(), name="graph 1 & <2>")
+    made.run()
+    advice, store = recommend(made), Store(folder / "results.duckdb")
+    return Answered(made, advice, store, html.page(Evidence.of(advice, store)))
+
+
+def test_every_number_on_the_page_is_stored(answered: Answered) -> None:
+    page = Page(answered.page)
+    stored = Stored(answered.store, answered.study, answered.advice)
+    wrong = [one for one in page.numbers if not same(one, stored.value(one))]
+    assert wrong == []
+    assert page.loose == []
+    kinds = Counter(one.source.get("table") or one.source.get("formula") for one in page.numbers)
+    expected = {None, "trial", "trial_operation", "trial_bytes", "study", "importance", "memory"}
+    expected |= {"endurance"}
+    assert expected <= set(kinds)
+    assert len(page.numbers) > 200
+
+
+def test_predicted_beside_real_is_of_the_view_of_that_name(
+    answered: Answered, tmp_path: Path
+) -> None:
+    shutil.copy(answered.store.path, tmp_path / "results.duckdb")
+    store, session = Store(tmp_path / "results.duckdb"), str(uuid.uuid4())
+    for place, name in enumerate(("defaults", "recommended")):
+        for round_ in range(4):
+            metrics = {"ops_per_s": 100.0 * (1 + place) + round_, "p99_us": 10.0 + round_}
+            kind = {"clock": "real", "product": "RocksDB 10.4.2"} if round_ else {}
+            run = trial(seed=round_, role="verify", metrics=metrics, **kind)
+            store.add_verified(run, answered.study.name, session, place, name, round_)
+    page = Page(html.page(Evidence.of(answered.advice, store)))
+    shown = [one for one in page.numbers if one.source.get("table") == "verified"]
+    stored = Stored(store, answered.study, answered.advice)
+    assert {one.source["name"] for one in shown} == {"real", "real_ratio", "predicted_ratio"}
+    assert [one for one in shown if not same(one, stored.value(one))] == []
+    assert page.loose == []
+
+
+def test_a_number_that_is_not_the_stored_one_is_found(answered: Answered) -> None:
+    text = answered.page
+    stored = Stored(answered.store, answered.study, answered.advice)
+    first = next(one for one in Page(text).numbers if one.source.get("name") == "ops_per_s")
+    wrong = Page(text.replace(f'value="{first.value}"', 'value="1.5"', 1))
+    assert [one.value for one in wrong.numbers if not same(one, stored.value(one))] == ["1.5"]
+
+
+def test_the_same_results_give_the_same_page(answered: Answered) -> None:
+    again = Study.load(answered.study.name, answered.store)
+    advice = recommend(again, measure=False)
+    assert html.page(Evidence.of(advice, answered.store)) == answered.page
+
+
+def test_the_page_asks_for_nothing_and_runs_nothing(answered: Answered) -> None:
+    page = Page(answered.page)
+    assert (page.addresses, page.scripts) == ([], 0)
+    assert "@import" not in page.text and not re.search(r"url\((?!#)", page.text)
+
+
+def test_a_page_of_many_trials_stays_small(answered: Answered) -> None:
+    many = tuple(
+        replace(one, number=number) for number, one in enumerate((*answered.advice.trials,) * 40, 1)
+    )
+    advice = replace(answered.advice, trials=many)
+    assert len(html.page(Evidence.of(advice, answered.store)).encode()) < 2_000_000
+
+
+def test_without_matplotlib_the_page_has_tables_alone_and_says_so(
+    answered: Answered, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(html, "can_draw", lambda: False)
+    text = html.page(Evidence.of(answered.advice, answered.store))
+    assert text.count("tunebench[report]") == 1
+    assert "<svg" not in text and "The numbers" in text
+
+
+def test_with_matplotlib_the_page_has_its_plots(answered: Answered) -> None:
+    pytest.importorskip("matplotlib", reason="the extra `report` is not installed")
+    text = answered.page
+    titles = re.findall(r'aria-label="([^"]*)"', text)
+    changes = answered.advice.changes
+    told_apart = any((one.alone, one.company) != (None, None) for one in changes)
+    assert {"History of the search", "Importance"} <= set(titles)
+    assert ("What each line buys" in titles) == told_apart
+    assert {"Latency by operation", "Bytes written by purpose"} <= set(titles)
+    assert not re.search(r"#0([1-6])(?:0\1){2}", text), "a colour that stands for a variable"
+    drawn = re.findall(r' id="([^"]+)"', text)
+    assert {f"#{one}" for one in drawn} >= set(re.findall(r'href="(#[^"]+)"', text))
+
+
+def test_a_plot_is_a_file_of_its_own_too(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="the extra `report` is not installed")
+    line = plots.Line("a < b", [1.0, 2.0], [3.0, 4.0])
+    plots.lines([line], title='"T" & <t>', x="x", y="y").save(tmp_path / "plot.svg")
+    text = (tmp_path / "plot.svg").read_text()
+    assert "prefers-color-scheme: dark" in text
+    assert "&quot;T&quot; &amp; &lt;t&gt;" in text
+
+
+@pytest.fixture(scope="module")
+def browser() -> str:
+    return found_browser()
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_a_browser_opens_the_page_without_a_request_or_an_error(
+    answered: Answered, browser: str, tmp_path: Path, dark: bool
+) -> None:
+    page = tmp_path / "report.html"
+    page.write_text(answered.page, encoding="utf-8")
+    scheme = ["--blink-settings=preferredColorScheme=0"] if dark else []
+    done = opened(browser, page, tmp_path, *scheme, "--dump-dom")
+    assert "Tuning report" in done.stdout and "</html>" in done.stdout
+    assert [line for line in done.stderr.splitlines() if "CONSOLE" in line] == []
+    assert list(requests(tmp_path, page)) == []
+
+
+def test_a_request_and_a_console_error_would_be_seen(browser: str, tmp_path: Path) -> None:
+    page = tmp_path / "bad.html"
+    away = "http://127.0.0.1:9/x.png"
+    page.write_text(f"<!doctype html><script>console.error('no')</script><img src={away}>")
+    done = opened(browser, page, tmp_path, "--dump-dom")
+    assert any("CONSOLE" in line for line in done.stderr.splitlines())
+    assert away in list(requests(tmp_path, page))

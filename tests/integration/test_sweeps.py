@@ -1,0 +1,164 @@
+"""Sweeps on a core whose best settings are known."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from advisor.core import Cancelled
+from advisor.errors import InputError
+from advisor.store import Store, SweepRecord
+from advisor.sweep import Asked, Point, Sweep, parse_axis, stored, sweep
+from tests.support import fake_core
+from tests.support.fake_core import FakeCore
+from tests.support.problems import GIB, problem
+from tui import sweep_report
+
+
+class Crossing(FakeCore):
+    """Its B-tree overtakes the LSM where 0.6 of the data is in its pool."""
+
+    def _answer(self, spec: Mapping[str, Any]) -> dict[str, float]:
+        metrics = super()._answer(spec)
+        if spec["engine"] == "lsm":
+            return metrics | {"ops_per_s": 10_000.0 + spec["seed"]}
+        pool = spec["options"]["innodb_buffer_pool_size"]
+        held = fake_core.hit_ratio(pool, spec)
+        return metrics | {"ops_per_s": 10_000.0 * held / 0.6 + spec["seed"]}
+
+
+def walked(folder: Path, over: str, steps: int = 5, **changes: Any) -> Sweep:
+    profile = problem(hardware="nvme-2024")
+    asked = Asked("s", profile, parse_axis(over, steps), profile.engines, **changes)
+    return sweep(asked, Store(folder / "results.duckdb"), core=Crossing())
+
+
+def test_a_sweep_of_memory_finds_where_the_better_engine_changes(tmp_path: Path) -> None:
+    found = walked(tmp_path, "memory=4GiB..24GiB")
+    (one,) = found.crossovers()
+    assert (one.before, one.after) == ("lsm", "btree")
+    # The pool is what the rest of the memory leaves.
+    assert 12 * GIB < one.low <= one.value <= one.high < 14.5 * GIB
+    pools = [
+        point.settings["innodb_buffer_pool_size"]
+        for point in found.points
+        if point.engine == "btree"
+    ]
+    assert pools == sorted(pools) and pools[0] < 4 * GIB < 20 * GIB < pools[-1]
+
+
+def test_every_run_is_kept_with_its_step(tmp_path: Path) -> None:
+    found = walked(tmp_path, "memory=4GiB..24GiB", 3)
+    answer = Store(tmp_path / "results.duckdb").sql(
+        "SELECT label, engine, runs, median FROM swept WHERE metric = 'ops_per_s' "
+        "ORDER BY value, engine"
+    )
+    assert [row[:3] for row in answer.rows] == [
+        (label, engine, 2) for label in ("4GiB", "14GiB", "24GiB") for engine in ("btree", "lsm")
+    ]
+    spread = found.points[0].spread("ops_per_s")
+    assert spread is not None and spread.median in {row[3] for row in answer.rows}
+
+
+def test_a_step_in_whose_memory_nothing_fits_says_so(tmp_path: Path) -> None:
+    found = walked(tmp_path, "memory=1MiB,8GiB")
+    errors = [point.error for point in found.points]
+    assert errors == ["no settings fit the memory"] * 2 + [""] * 2
+    assert found.crossovers() == []
+
+
+def test_a_knob_changes_its_own_engine_alone(tmp_path: Path) -> None:
+    found = walked(tmp_path, "innodb_io_capacity=200,2000")
+    seen = [point.settings.get("innodb_io_capacity") for point in found.points]
+    assert seen == [None, 200, None, 2000]
+
+
+def test_a_sweep_that_is_stopped_keeps_its_steps(tmp_path: Path) -> None:
+    made: list[Point] = []
+    profile = problem(hardware="nvme-2024")
+    asked = Asked("s", profile, parse_axis("memory=4GiB..24GiB", 5), profile.engines)
+    found = sweep(
+        asked,
+        Store(tmp_path / "results.duckdb"),
+        on_point=lambda number, point: made.append(point),
+        stopped=lambda: len(made) >= 4,
+        core=Crossing(),
+    )
+    assert len(found.points) == 4 and not found.is_whole
+    assert "interrupted" in " ".join(sweep_report.told(found))
+
+
+def test_retuned_each_step_is_a_study_of_its_own(tmp_path: Path) -> None:
+    found = walked(tmp_path, "memory=4GiB,20GiB", retune=12)
+    store = Store(tmp_path / "results.duckdb")
+    assert {study.name for study in store.studies()} == {"s: 4GiB", "s: 20GiB"}
+    assert all(point.trials for point in found.points)
+
+
+@pytest.mark.parametrize(
+    ("over", "changes"),
+    [
+        ("memory=1MiB,4GiB,20GiB", {}),
+        ("innodb_io_capacity=200,2000", {"current": {"btree": {"innodb_doublewrite": False}}}),
+        ("memory=4GiB,20GiB", {"retune": 12}),
+    ],
+    ids=["what does not fit", "a knob", "retuned"],
+)
+def test_a_stored_sweep_says_what_it_said(
+    tmp_path: Path, over: str, changes: dict[str, Any]
+) -> None:
+    found = walked(tmp_path, over, **changes)
+    again = stored("s", Store(tmp_path / "results.duckdb"))
+    assert again.asked == found.asked
+    assert again.is_whole
+    assert [replace(one, trials=()) for one in again.points] == [
+        replace(one, trials=()) for one in found.points
+    ]
+    assert again.crossovers() == found.crossovers()
+    assert sweep_report.markdown(again) == sweep_report.markdown(found)
+
+
+def test_a_sweep_that_is_not_there_or_says_too_little_is_refused(tmp_path: Path) -> None:
+    store = Store(tmp_path / "results.duckdb")
+    store.add_sweep(SweepRecord("old", "memory", "maximize ops_per_s", "simulated", 1, {}))
+    with pytest.raises(InputError, match="no sweep 'new'; accepted: old"):
+        stored("new", store)
+    with pytest.raises(InputError, match="does not say what was asked; accepted: the view swept"):
+        stored("old", store)
+
+
+@pytest.mark.parametrize("retune", [None, 12])
+def test_a_step_that_is_dropped_leaves_those_before_it(tmp_path: Path, retune: int | None) -> None:
+    begun: list[float] = []
+
+    def drop_second(value: float, drop: Callable[[], None]) -> None:
+        begun.append(value)
+        if len(begun) == 2:
+            drop()
+
+    profile, store = problem(hardware="nvme-2024"), Store(tmp_path / "results.duckdb")
+    axis = parse_axis("memory=4GiB..24GiB", 5)
+    asked = Asked("s", profile, axis, profile.engines, retune=retune)
+    with pytest.raises(Cancelled):
+        sweep(asked, store, on_step=drop_second, core=Crossing())
+    left = stored("s", store)
+    assert {point.value for point in left.points} == {axis.values[0]} and not left.is_whole
+
+
+def test_the_name_of_a_sweep_is_taken_once(tmp_path: Path) -> None:
+    walked(tmp_path, "memory=4GiB,20GiB")
+    with pytest.raises(InputError, match="a sweep of this name"):
+        walked(tmp_path, "memory=4GiB,20GiB")
+
+
+def test_the_report_shows_each_step_and_the_crossover(tmp_path: Path) -> None:
+    found = walked(tmp_path, "memory=4GiB..24GiB")
+    text, provenance = sweep_report.markdown(found).split("## Provenance")
+    assert "| Hardware | nvme-2024 |" in provenance and "| First seed | 1 |" in provenance
+    assert text.count("\n| ") == 2 + 5
+    assert "B-tree overtakes LSM at memory 1" in text
+    assert "simulated, 2 runs at each step" in text.lower()
+    assert sweep_report.bar(1.0, 2.0) == "█" * 12
+    assert sweep_report.bar(None, 2.0) == ""

@@ -1,0 +1,43 @@
+"""Which settings are worth another look."""
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from advisor.goal import Goal, Limit
+from advisor.search.contenders import Field
+from tests.support.problems import trial
+
+BASE = {"a": 0}
+
+
+def field(runs: Mapping[int, Sequence[float]], goal: Goal | None = None) -> Field:
+    """Of settings that were repeated with these numbers."""
+    trials = [
+        trial(settings={"a": a}, role="repeat", metrics={"ops_per_s": score, "p99_us": 1.0})
+        for a, scores in runs.items()
+        for score in scores
+    ]
+    return Field(["lsm"], goal or Goal("ops_per_s"), lambda _: [BASE], trials, lambda _: 0)
+
+
+@pytest.mark.parametrize(
+    ("runs", "asks"),
+    [
+        ({0: (50, 50), 1: (100,), 2: (99, 100)}, True),
+        ({0: (50, 50.2), 1: (100, 100.3), 2: (99.9, 100.1)}, False),
+        ({0: (50, 51), 1: (100, 104), 2: (97, 101)}, True),
+        ({0: (50, 51), 1: (100, 104), 2: (80, 82)}, False),
+    ],
+    ids=["a first look", "as good as the best", "noise hides who is better", "clearly worse"],
+)
+def test_looks_end_when_one_more_could_not_tell_what_is_worth_telling(
+    runs: Mapping[int, Sequence[float]], asks: bool
+) -> None:
+    assert bool(field(runs).contenders()) is asks
+
+
+def test_a_margin_to_a_limit_is_looked_at_as_long_as_there_are_runs() -> None:
+    goal = Goal("ops_per_s", (Limit("p99_us", 2.0),))
+    runs = {0: (50, 50.2), 1: (100, 100.3), 2: (99.9, 100.1)}
+    assert field(runs, goal).contenders()

@@ -1,0 +1,58 @@
+"""What is the same in all trials of a study."""
+
+from pathlib import Path
+
+from advisor import knobs
+from advisor.profile import Profile, load
+from advisor.search import Question
+from tests.support.problems import problem
+
+DIRECT_WRITES = {"use_direct_io_for_flush_and_compaction": True}
+SMALL = {"data": "64MiB", "memory": "16MiB"}
+
+
+def opens_directly(
+    profile: Profile, current: dict[str, bool] | None = None, clock: str = "simulated"
+) -> bool:
+    users = {} if current is None else {"lsm": current}
+    asked = Question(profile, engines=("lsm",), current=users, clock=clock)  # type: ignore[arg-type]
+    stock = asked.stock("lsm")
+    both = {stock["use_direct_reads"], stock["use_direct_io_for_flush_and_compaction"]}
+    assert len(both) == 1
+    return bool(both.pop())
+
+
+def test_this_machine_has_no_page_cache_within_a_smaller_memory() -> None:
+    here = problem().with_changes(hardware="this-machine", **SMALL)
+    assert opens_directly(here)
+    assert not opens_directly(here, clock="measured")
+    assert not opens_directly(here.with_changes(direct_io=False))
+    assert opens_directly(here, {"use_direct_reads": True} | DIRECT_WRITES)
+    assert not opens_directly(here, dict.fromkeys(("use_direct_reads", *DIRECT_WRITES), False))
+    whole = here.hardware.memory_bytes
+    assert not opens_directly(here.with_changes(memory=whole, data=4 * whole))
+
+
+def test_the_memory_of_other_machines_holds_the_page_cache_too() -> None:
+    there = problem().with_changes(hardware="nvme-2024", **SMALL)
+    assert not opens_directly(there)
+    assert opens_directly(there.with_changes(direct_io=True))
+
+
+def test_the_innodb_of_this_machine_is_as_ever() -> None:
+    here = problem().with_changes(hardware="this-machine", **SMALL)
+    asked = Question(here, engines=("btree",), clock="simulated")
+    assert dict(asked.stock("btree")) == dict(knobs.defaults("btree"))
+
+
+def test_a_profile_says_so_in_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text("""
+data = "64MiB"
+memory = "16MiB"
+hardware = "nvme-2024"
+direct_io = true
+[workload]
+kind = "key_value"
+""")
+    assert load(path).passes_page_cache

@@ -1,0 +1,71 @@
+"""Axes of sweeps, and where one engine overtakes the other."""
+
+import math
+import re
+
+import pytest
+
+from advisor.errors import InputError
+from advisor.sweep import crossovers, parse_axis
+from advisor.sweep.crossover import gain
+
+GIB = 1 << 30
+
+
+def test_a_range_is_walked_evenly_and_a_wide_one_by_factors() -> None:
+    assert parse_axis("memory=5GiB..15GiB", 3).values == (5 * GIB, 10 * GIB, 15 * GIB)
+    wide = parse_axis("clients=1..64", 4)
+    assert wide.values == (1, 4, 16, 64)
+    assert wide.label(16) == "16"
+
+
+def test_values_may_be_named() -> None:
+    axis = parse_axis("memory=50GiB, 5GiB,10GiB")
+    assert [axis.label(value) for value in axis.values] == ["5GiB", "10GiB", "50GiB"]
+
+
+def test_a_knob_belongs_to_its_engine() -> None:
+    axis = parse_axis("innodb_io_capacity=200,2000")
+    assert axis.engine == "btree"
+    assert axis.settings("btree", 200.0) == {"innodb_io_capacity": 200}
+    assert axis.settings("lsm", 200.0) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("speed=1..2", "'speed'; accepted: memory, data, clients, or a knob that is a number"),
+        ("memory=5GiB..1GiB", "a range that does not ascend"),
+        ("memory=5GiB", "one value; accepted: two or more"),
+        ("memory=much..more", "accepted: memory=LOW..HIGH"),
+        ("clients=0..4", "'0'; accepted: clients=LOW..HIGH"),
+        ("compression=1..2", "'compression'"),
+        ("innodb_page_size=1..2", "innodb_page_size"),
+    ],
+)
+def test_what_is_no_axis_is_refused(text: str, says: str) -> None:
+    with pytest.raises(InputError, match=re.escape(says)) as raised:
+        parse_axis(text)
+    assert str(raised.value).startswith("--over")
+
+
+def test_a_crossover_lies_on_the_line_between_two_steps() -> None:
+    (found,) = crossovers([10, 20, 30], [0.3, 0.1, -0.3], 0.04, ("lsm", "btree"))
+    assert found.value == pytest.approx(22.5)
+    assert (found.before, found.after) == ("lsm", "btree")
+    assert (found.low, found.high) == (pytest.approx(21.5), pytest.approx(23.5))
+
+
+def test_the_interval_of_a_crossover_ends_with_the_axis() -> None:
+    (found,) = crossovers([1, 2], [-0.1, 0.1], 10.0, ("lsm", "btree"))
+    assert (found.low, found.high) == (1, 2)
+    assert (found.before, found.after) == ("btree", "lsm")
+
+
+def test_without_a_change_of_sign_there_is_none() -> None:
+    assert crossovers([1, 2, 3], [0.3, 0.1, 0.2], 0.1, ("lsm", "btree")) == []
+
+
+def test_less_is_a_gain_where_the_goal_is_to_minimize() -> None:
+    assert gain(50, 100, maximize=False) == pytest.approx(math.log(2))
+    assert gain(50, 100, maximize=True) == pytest.approx(-math.log(2))
