@@ -46,7 +46,8 @@ impl Client for Loader {
     fn plan(&mut self, _now_ns: u64) -> Option<Plan> {
         let Self { shared, batch, written } = self;
         let rows = shared.load_rows.take(shared.parameters.load_batch_rows);
-        let (keys, kind) = (shared.parameters.keys, if rows.start < shared.parameters.keys { INSERT } else { OVERWRITE });
+        let (keys, kind) =
+            (shared.parameters.keys, if rows.start < shared.parameters.keys { INSERT } else { OVERWRITE });
         let mut random = Random::derive(shared.seed, Stream::LoadChunk(rows.start));
         let (mut key, mut value) = (Vec::new(), Vec::new());
         for row in rows {
