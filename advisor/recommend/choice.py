@@ -14,9 +14,9 @@ from advisor.errors import WorkError
 from advisor.goal import Goal
 from advisor.knobs import Engine, Settings
 from advisor.recommend.bench import StudyBench
-from advisor.recommend.selection import Selected, Unit, select
 from advisor.recommend.limits import farther, keeps
 from advisor.recommend.nearness import settled
+from advisor.recommend.selection import Selected, Unit, select
 from advisor.recommend.verdict import compare
 from advisor.search import Candidate, Study
 from advisor.search.ranking import WORTH, best, candidates, ranked

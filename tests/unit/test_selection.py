@@ -9,8 +9,8 @@ import pytest
 from advisor.goal import Goal, Limit
 from advisor.knobs import Setting, Settings
 from advisor.recommend.evidence import Finding
-from advisor.recommend.selection import LOOKS, Selected, select
 from advisor.recommend.limits import Noises
+from advisor.recommend.selection import LOOKS, Selected, select
 from advisor.search import Candidate
 from advisor.search.ranking import noise_of
 from tests.support.problems import trial
