@@ -11,7 +11,9 @@ from advisor.validation.agreement import (
 )
 from advisor.validation.cases import SUITES, Case, Configuration, Suite
 from advisor.validation.dataset import Row, add, read, shipped
-from advisor.validation.fill import Progress, fill
+from advisor.validation.fill import fill
+from advisor.validation.renew import renew
+from advisor.validation.run import Progress
 from advisor.validation.summary import shipped_summary
 
 __all__ = [
@@ -29,6 +31,7 @@ __all__ = [
     "failures",
     "fill",
     "read",
+    "renew",
     "shipped",
     "shipped_summary",
     "wrong_winners",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from pathlib import Path
 
+from advisor.atomic import write_text
 from advisor.data import data_path
 from advisor.errors import InputError
 
@@ -70,9 +72,20 @@ def add(path: Path, rows: Iterable[Row]) -> None:
     is_new = not path.exists() or not path.stat().st_size
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        if is_new:
-            writer.writerow(_COLUMNS)
-        for row in rows:
-            values = [getattr(row, name) for name in _COLUMNS]
-            writer.writerow([f"{v:.6g}" if isinstance(v, float) else v for v in values])
+        file.write(_text(rows, is_new))
+
+
+def replace(path: Path, rows: Iterable[Row]) -> None:
+    """Writes a table of these rows alone, whole or not at all. Raises as `atomic.write_text`."""
+    write_text(path, _text(rows, with_columns=True), force=True)
+
+
+def _text(rows: Iterable[Row], with_columns: bool) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    if with_columns:
+        writer.writerow(_COLUMNS)
+    for row in rows:
+        values = [getattr(row, name) for name in _COLUMNS]
+        writer.writerow([f"{v:.6g}" if isinstance(v, float) else v for v in values])
+    return text.getvalue()

@@ -1,15 +1,19 @@
 """What a table of predictions and real runs says."""
 
 import fcntl
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from advisor.errors import InputError
 from advisor.evaluate import needed_memory
+from advisor.hardware import processor
 from advisor.real import Library
 from advisor.validation import (
     SUITES,
+    Configuration,
+    Progress,
     Row,
     Suite,
     add,
@@ -17,10 +21,12 @@ from advisor.validation import (
     failures,
     fill,
     read,
+    renew,
     shipped,
     wrong_winners,
 )
 from advisor.validation.agreement import spearman
+from tests.support.fake_core import FakeCore, RunError
 
 SUITE = SUITES["rocksdb"]
 
@@ -125,6 +131,83 @@ def test_a_table_of_another_machine_is_not_gone_on_with(tmp_path: Path) -> None:
     add(path, [row("a", "real", 1.0)])
     with pytest.raises(InputError, match=r"machine: found .* accepted: m as in the table"):
         fill(path, SUITE, Library("lib.so"), cases=SUITE.cases, configurations=())
+
+
+def test_predictions_are_made_anew_for_what_has_real_runs_alone(tmp_path: Path) -> None:
+    first, second = SUITE.configurations()[:2]
+    case = SUITE.cases[0]
+
+    def of(configuration: Configuration, source: str, value: float, **other: str) -> Row:
+        given = {"case": case.name, "metric": "ops_per_s", "settings": configuration.digest}
+        given |= other
+        return Row(
+            given["case"],
+            configuration.name,
+            given["settings"],
+            source,
+            1,
+            given["metric"],
+            value,
+            "",
+            processor(),
+        )
+
+    real = of(first, "real", 100.0)
+    elsewhere = of(first, "predicted", 3.0, case="read")
+    path = tmp_path / "table.csv"
+    add(
+        path,
+        [
+            of(first, "predicted", 1.0),
+            real,
+            elsewhere,
+            of(second, "real", 5.0, settings="others"),
+            of(second, "predicted", 2.0),
+        ],
+    )
+    core = FakeCore(noise=0.0)
+    told: list[Progress] = []
+    made = renew(path, SUITE, cases=[case], machine="nvme-2024", on_progress=told.append, core=core)
+    assert made == 1
+    assert [(one.configuration, one.source) for one in told] == [(first.name, "predicted")]
+    rows = read(path)
+    assert [row for row in rows if row.source == "real"] == [
+        real,
+        of(second, "real", 5.0, settings="others"),
+    ]
+    assert elsewhere in rows
+    (prediction,) = [
+        row
+        for row in rows
+        if row.case == case.name and row.source == "predicted" and row.metric == "ops_per_s"
+    ]
+    assert prediction.configuration == first.name
+    assert prediction.value > 1000.0, "of the fake core, not of the table"
+
+
+def test_a_prediction_that_fails_is_told_and_real_runs_stay(tmp_path: Path) -> None:
+    (first, *_), case = SUITE.configurations(), SUITE.cases[0]
+    path = tmp_path / "table.csv"
+    real = Row(
+        case.name, first.name, first.digest, "real", 1, "ops_per_s", 7.0, "RocksDB", processor()
+    )
+    add(path, [real])
+
+    def fails(spec: Mapping[str, object]) -> None:
+        raise RunError("no room")
+
+    told: list[str] = []
+    core = FakeCore(fail=fails)
+    assert not renew(
+        path,
+        SUITE,
+        cases=[case],
+        machine="nvme-2024",
+        on_failure=lambda progress, why: told.append(why),
+        core=core,
+    )
+    assert read(path) == [real]
+    assert len(told) == 1
 
 
 @pytest.mark.parametrize("suite", SUITES.values(), ids=SUITES)

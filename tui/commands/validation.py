@@ -1,5 +1,6 @@
 """`tunebench validation`: how far our engines and the real ones agree."""
 
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,7 +11,8 @@ from tui.options import DIRECTORY, JSON, MINUTES, ROCKSDB, SERVER
 
 if TYPE_CHECKING:
     from advisor.real import RealEngine
-    from advisor.validation import Progress, Row, Sides, Suite, Winner
+    from advisor.validation import Case, Progress, Row, Sides, Suite, Winner
+    from tui.narration import LiveLine
 
 FEW = 8
 """Wrong winners that are listed unasked."""
@@ -41,6 +43,14 @@ def validation(
             help="First make the runs that the table lacks; hours. Goes on where it ended.",
         ),
     ] = False,
+    predict: Annotated[
+        bool,
+        typer.Option(
+            "--predict",
+            help="First predict anew, with the engines of today, all that the table has real "
+            "runs of; minutes.",
+        ),
+    ] = False,
     product: Annotated[
         Product,
         typer.Option("--product", help="The real engine that predictions are compared with."),
@@ -65,7 +75,7 @@ def validation(
 ) -> None:
     """Compare predicted with real over many settings of a product.
 
-    --fill predicts for this machine, which `tunebench doctor --calibrate` has to know.
+    --fill and --predict are for this machine, which `tunebench doctor --calibrate` has to know.
     """
     from advisor.errors import InputError
     from advisor.validation import SUITES, agreement, read, shipped, wrong_winners
@@ -73,9 +83,12 @@ def validation(
     from tui import problem
     from tui.output import print_json
 
-    if fill:
-        if file is None:
-            raise InputError("--fill", None, "no --file", "the table to fill")
+    if fill and predict:
+        raise InputError("--predict", None, "--fill", "one of the two")
+    if (fill or predict) and file is None:
+        option, what = ("--fill", "the table to fill") if fill else ("--predict", "its table")
+        raise InputError(option, None, "no --file", what)
+    if fill and file is not None:
         real = problem.real_engine(product, rocksdb, server, None, None)
         _fill(file, SUITES[product], real, cases, configurations, minutes, directory)
     else:
@@ -90,6 +103,8 @@ def validation(
                 raise InputError(option, None, str(given), "with --fill alone")
     if file is not None and not file.is_file():
         raise InputError("--file", None, f"{file}: no such file", "a table, or --fill to make it")
+    if predict and file is not None:
+        _predict(file, SUITES[product], cases)
     rows = shipped(SUITES[product].file) if file is None else read(file)
     if cases is not None:
         known = {row.case for row in rows}
@@ -118,33 +133,13 @@ def _fill(
     minutes: float | None,
     directory: Path | None,
 ) -> None:
-    from advisor.errors import InputError
-    from advisor.hardware import hardware
-    from advisor.trial import THIS_MACHINE
     from advisor.validation import fill
     from tui.narration import LiveLine
-    from tui.output import narrate
 
-    unknown = [name for name in names or () if name not in {one.name for one in suite.cases}]
-    if unknown:
-        accepted = ", ".join(case.name for case in suite.cases)
-        raise InputError("--case", None, repr(unknown[0]), accepted)
-    if unfit := hardware(THIS_MACHINE).unfit:
-        raise InputError("--fill", None, unfit, "`tunebench doctor --calibrate` first")
+    chosen = _cases("--fill", suite, names)
     assert real is not None, "every product of a suite is a real engine"
-    chosen = [case for case in suite.cases if names is None or case.name in names]
     with LiveLine() as line:
-
-        def told(progress: "Progress") -> None:
-            line.show(
-                f"run {progress.number} of {progress.of}: {progress.case}, "
-                f"{progress.configuration}, {progress.source}"
-            )
-
-        def line_of_failure(progress: "Progress", why: str) -> None:
-            line.clear()
-            narrate(f"{progress.case}, {progress.configuration}, {progress.source}: {why}")
-
+        told = _Told(line)
         fill(
             file,
             suite,
@@ -153,9 +148,52 @@ def _fill(
             configurations=suite.configurations()[:most],
             minutes=minutes,
             directory=directory,
-            on_progress=told,
-            on_failure=line_of_failure,
+            on_progress=told.progress,
+            on_failure=told.failure,
         )
+
+
+def _predict(file: Path, suite: "Suite", names: list[str] | None) -> None:
+    from advisor.validation import renew
+    from tui.narration import LiveLine
+
+    chosen = _cases("--predict", suite, names)
+    with LiveLine() as line:
+        told = _Told(line)
+        renew(file, suite, cases=chosen, on_progress=told.progress, on_failure=told.failure)
+
+
+def _cases(option: str, suite: "Suite", names: list[str] | None) -> "list[Case]":
+    """Those that are named, or all; refuses to predict for a machine that was not measured."""
+    from advisor.errors import InputError
+    from advisor.hardware import hardware
+    from advisor.trial import THIS_MACHINE
+
+    unknown = [name for name in names or () if name not in {one.name for one in suite.cases}]
+    if unknown:
+        accepted = ", ".join(case.name for case in suite.cases)
+        raise InputError("--case", None, repr(unknown[0]), accepted)
+    if unfit := hardware(THIS_MACHINE).unfit:
+        raise InputError(option, None, unfit, "`tunebench doctor --calibrate` first")
+    return [case for case in suite.cases if names is None or case.name in names]
+
+
+@dataclass
+class _Told:
+    """The line of the running run, and a line for each that failed."""
+
+    line: "LiveLine"
+
+    def progress(self, one: "Progress") -> None:
+        self.line.show(
+            f"run {one.number} of {one.of}: {one.case}, {one.configuration}, {one.source}"
+        )
+
+    def failure(self, one: "Progress", why: str) -> None:
+        from tui.output import narrate
+
+        self.line.clear()
+        narrate(f"{one.case}, {one.configuration}, {one.source}: {why}")
 
 
 def _print(rows: "list[Row]", most_failures: int | None) -> None:

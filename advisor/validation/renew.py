@@ -1,0 +1,79 @@
+"""Making predictions of a table anew: real runs stay, what the engines of today say of them takes
+the place of what was said before."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from advisor.core import Core
+from advisor.hardware import processor
+from advisor.trial import THIS_MACHINE
+from advisor.validation.cases import Case, Suite
+from advisor.validation.dataset import Row, read, replace
+from advisor.validation.run import (
+    SECONDS,
+    Bench,
+    Progress,
+    Wanted,
+    alone,
+    refuse_other,
+    rows_of,
+)
+
+
+def renew(
+    path: Path,
+    suite: Suite,
+    *,
+    cases: Sequence[Case],
+    seconds: float = SECONDS,
+    machine: str = THIS_MACHINE,
+    on_progress: Callable[[Progress], None] = lambda progress: None,
+    on_failure: Callable[[Progress, str], None] = lambda progress, why: None,
+    core: Core | None = None,
+) -> int:
+    """Predicts what the table has real runs of, several at once, and returns how many predictions
+    it has now. The file is written once, at the end: broken off, it stays as it was.
+
+    A prediction that fails leaves no row, and is told; so does one of settings that are no longer
+    those of the suite. Raises `InputError` for a table of another machine.
+    """
+    bench = Bench(suite, None, seconds, machine, None, core)
+    with alone(path):
+        known = read(path)
+        refuse_other("machine", path, {row.host for row in known}, processor())
+        names = {case.name for case in cases}
+        kept = [row for row in known if row.source == "real" or row.case not in names]
+        real = {row.run[:3] for row in kept if row.source == "real"}
+        wanted = [
+            one
+            for configuration in suite.configurations()
+            for one in (Wanted(case, configuration, "predicted", 1) for case in cases)
+            if one.run[:3] in real
+        ]
+        made: dict[tuple[str, str], list[Row]] = {}
+        with ThreadPoolExecutor(os.cpu_count()) as workers:
+            for number, (one, trial) in enumerate(
+                zip(wanted, workers.map(bench.trial, wanted), strict=True), start=1
+            ):
+                progress = one.progress(number, len(wanted))
+                on_progress(progress)
+                if not trial.finished:
+                    on_failure(progress, trial.error or trial.outcome)
+                    continue
+                made[one.case.name, one.configuration.name] = list(rows_of(one, trial))
+        replace(path, _in_order(kept, made))
+    return len(made)
+
+
+def _in_order(kept: Sequence[Row], made: Mapping[tuple[str, str], list[Row]]) -> list[Row]:
+    """Each prediction before the real runs of its settings, as `fill` leaves them."""
+    rows: list[Row] = []
+    left = dict(made)
+    for row in kept:
+        rows.extend(left.pop((row.case, row.configuration), ()))
+        rows.append(row)
+    return rows
