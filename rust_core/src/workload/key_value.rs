@@ -82,8 +82,8 @@ engine_options! {
             "Keys that a loader writes at once.";
         load_overwrites: f64 = 0.25, Accepts::Range(0.0, 10.0),
             "Writes behind the load that give keys which exist new values, as a share of the keys, at most: how \
-             many the seed draws, so that reads find the levels anywhere between two compactions and not as a load left \
-             them.";
+             many the seed draws, so that reads find the levels anywhere between two compactions and not as a load \
+             left them.";
     }
 }
 
