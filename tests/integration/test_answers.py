@@ -60,7 +60,7 @@ def answered(
 
 def test_the_nearest_settings_are_recommended_where_nothing_keeps_a_limit(tmp_path: Path) -> None:
     goal = "maximize ops_per_s subject to p99_us <= 100"
-    made, found = answered(tmp_path, goal, ShapedCore(shape=fast_and_late), 30, engines=("lsm",))
+    made, found = answered(tmp_path, goal, ShapedCore(shape=fast_and_late), 60, engines=("lsm",))
     assert found.settings[JOBS] != FEW_JOBS
     told = "no settings kept p99_us <= 100; these come nearest"
     assert warning(found).startswith(f"{told} (p99_us: ")
@@ -81,7 +81,7 @@ def test_the_nearest_settings_are_recommended_without_further_runs(tmp_path: Pat
 
 def test_a_goal_that_reached_zero_is_recommended(tmp_path: Path) -> None:
     core = ShapedCore(shape=stalling)
-    made, found = answered(tmp_path, "minimize stall_s", core, 30, engines=("lsm",))
+    made, found = answered(tmp_path, "minimize stall_s", core, 60, engines=("lsm",))
     assert [change.knob for change in found.changes] == [JOBS]
     assert found.changes[0].evidence.startswith("measured: buys -100% stall_s")
     assert found.gain is not None and found.gain.gain == 1.0
