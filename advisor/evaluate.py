@@ -26,6 +26,7 @@ from advisor.goal import percentiles
 from advisor.knobs import Engine, Settings
 from advisor.loading import loaded_before
 from advisor.memory_need import needed_parts, shortage
+from advisor.price import METRIC as COST
 from advisor.profile import Profile
 from advisor.real import ProcessCore, RealEngine, check_disk, real_spec
 from advisor.scale import (
@@ -245,7 +246,25 @@ def _run(
     told_at = Scale(1.0) if setup.clock == "real" else setup.scale
     by_operation = _rows(report.get("by_operation", {}))
     metrics |= percentiles(setup.profile.goal.metrics, by_operation)
-    return _measured(trial, report, metrics, by_operation, told_at, time.monotonic() - began)
+    metrics = told_at.carry_back(metrics)
+    return _measured(
+        trial,
+        report,
+        metrics | _cost(setup, metrics),
+        by_operation,
+        told_at,
+        time.monotonic() - began,
+    )
+
+
+def _cost(setup: Setup, metrics: Mapping[str, float]) -> dict[str, float]:
+    """The cost of what was measured, by the profile's prices. A smaller copy on a real engine has
+    none: what its data takes is that of the copy, and what it rents that of the whole."""
+    price = setup.profile.price
+    if price is None or (setup.clock == "real" and setup.scale.factor < 1):
+        return {}
+    found = price.cost(metrics, setup.profile.memory_bytes)
+    return {} if found is None else {COST: found}
 
 
 def _scaled(trial: Trial, setup: Setup, directory: Path | None) -> ScaledRun:
@@ -338,7 +357,7 @@ def _measured(
     return replace(
         trial,
         product=f"{product['name']} {product['version']}" if product else "",
-        metrics=scale.carry_back(metrics),
+        metrics=metrics,
         by_operation=by_operation,
         by_statement=_rows(report.get("statements", {})),
         bytes_by_purpose=_rows(report.get("bytes", {})),

@@ -54,6 +54,9 @@ METRICS: Mapping[str, Metric] = {
             "drive_years", "years", "higher", "Time until the flash is worn out at this write rate."
         ),
         Metric("cpu_us_per_op", "us", "lower", "CPU time per operation."),
+        Metric(
+            "cost", "per million", "lower", "Of a million operations, by the prices of the profile."
+        ),
         Metric("cache_hit_ratio", "ratio", "higher", "Part of the lookups that the cache answers."),
         Metric(
             "bloom_false_positive_ratio",

@@ -31,6 +31,8 @@ from advisor.hardware import (
     shipped_hardware,
 )
 from advisor.knobs import ENGINES, Engine
+from advisor.price import METRIC as COST
+from advisor.price import Price
 from advisor.workload import Workload, refused
 
 __all__ = [
@@ -77,6 +79,8 @@ class Profile(Table):
     machine, where its memory is more than the profile's: nothing else would hold the page cache to
     the profile's memory here. On other machines the profile's memory holds the page cache too, as a
     container's does."""
+    price: Price | None = None
+    """What the hardware costs; without it nothing has a `cost`."""
 
     @model_validator(mode="before")
     @classmethod
@@ -91,6 +95,12 @@ class Profile(Table):
         for operation in sorted(self.goal.operations.difference(known)):
             found = f"a goal for the operation {operation!r}"
             raise refused(found, f"one that {self.workload.kind} makes: {', '.join(known)}")
+        return self
+
+    @model_validator(mode="after")
+    def _priced(self) -> Profile:
+        if COST in self.goal.metrics and self.price is None:
+            raise refused(f"a goal of {COST} without prices", "a profile with a table [price]")
         return self
 
     @field_validator("goal", mode="before")

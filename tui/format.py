@@ -82,6 +82,10 @@ def _years(value: float) -> str:
     return f"{count(value)} years"
 
 
+def _money(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:#.3g}"
+
+
 def _kilobytes(value: float) -> str:
     return f"{count(value)} KB"
 
@@ -127,6 +131,7 @@ METRICS: Mapping[str, Metric] = {
         Metric("flash_waf", "flash WAF", times),
         Metric("drive_years", "drive lasts", _years),
         Metric("cpu_us_per_op", "CPU/op", _microseconds),
+        Metric("cost", "cost of a million", _money),
         Metric("cache_hit_ratio", "cache hits", _percent),
         Metric("bloom_false_positive_ratio", "bloom misses", _percent),
         Metric("stall_s", "stalled", _seconds),

@@ -18,12 +18,16 @@ def profile_text(profile: Profile) -> str:
         "goal": str(profile.goal),
         "engines": list(profile.engines),
     }
+    if profile.direct_io is not None:
+        document["direct_io"] = profile.direct_io
     workload = {"kind": profile.workload.kind, **profile.workload.parameters}
     if shipped_hardware().get(profile.hardware.name) is not None:
         document |= {"hardware": profile.hardware.name, "workload": workload}
     else:
         machine = profile.hardware.model_dump(mode="json", by_alias=True, exclude_none=True)
         document |= {"workload": workload, "hardware": machine}
+    if profile.price is not None:
+        document["price"] = profile.price.model_dump(exclude_defaults=True)
     return tomlkit.dumps(document)
 
 

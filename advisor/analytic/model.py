@@ -17,6 +17,7 @@ from advisor.analytic.demand import Demand, demand
 from advisor.engines.description import Load
 from advisor.knobs import Engine, Setting, Settings, defaults
 from advisor.memory import RESERVE_SHARE, accepted_parts
+from advisor.price import METRIC as COST
 from advisor.profile import Profile
 
 SHAPES = 4_000
@@ -97,7 +98,17 @@ class Model:
         form, clients = _FORMS[self.engine], self.profile.clients
         with np.errstate(divide="ignore", over="ignore", under="ignore"):
             needs = form.resources(settings, self.demand, self.prices, free, clients)
-            return machine.predicted(needs, self.profile.hardware, clients)
+            found = machine.predicted(needs, self.profile.hardware, clients)
+        return found | self._cost(found)
+
+    def _cost(self, found: Mapping[str, Numbers]) -> dict[str, Numbers]:
+        """By the profile's prices."""
+        profile = self.profile
+        if profile.price is None:
+            return {}
+        seen = {**found, "disk_bytes": found["space_amp"] * profile.data_bytes}
+        cost = profile.price.cost(seen, profile.memory_bytes)
+        return {} if cost is None else {COST: cost}
 
 
 class _Read(dict[str, Setting]):

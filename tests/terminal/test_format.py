@@ -77,3 +77,8 @@ def test_the_wear_of_flash_is_compared_where_it_was_simulated() -> None:
     assert fmt.compared([{"ops_per_s": 1.0}]) == fmt.COMPARED
     assert fmt.compared([{}, {"drive_years": 3.0}]) == (*fmt.COMPARED, "drive_years")
     assert fmt.value("drive_years", 3.21) == "3.21 years"
+    assert [fmt.value("cost", one) for one in (0.00123, 4.5, 12_345.6)] == [
+        "0.00123",
+        "4.50",
+        "12,346",
+    ]
