@@ -28,12 +28,14 @@ chance, and up to 17% of the reads with it."""
 FACTORS = (1 / 2, 1 / 4, 1 / 8)
 TOLERANCE = 0.10
 KNOWN_WRONG = {
+    ("key_value", "btree", "space_amp"): 0.15,
     ("sysbench", "btree", "reads_per_op"): 0.35,
     ("tpcc", "btree", "write_amp"): 0.60,
     ("tpcc", "btree", "reads_per_op"): 0.15,
 }
 """What purge costs a B-tree in a small copy: undo pages, headers of rollback segments and the jobs
-of purge keep their size, and are a larger part of a small pool (docs/scale.md)."""
+of purge keep their size, and are a larger part of a small pool; overwrites at the end of a load
+leave 7% more on disk in the three smaller runs, and none in the largest (docs/scale.md)."""
 
 SETTINGS: Mapping[Engine, Mapping[str, Setting]] = {
     "lsm": {
