@@ -131,7 +131,7 @@ class Study:
         self._runner = Runner(setups, self._interval, afar, self.bounds.longest_trial_s)
         self._is_alone = False
         self._refusals: list[Refused] = []
-        self._again: list[Job] = []
+        self._again: list[tuple[Job, Trial]] = []
         # The axes are the same within all bounds, so that a study which goes on has those it had.
         self._seeds = seeds(self.question)
         self.spaces: dict[Engine, Space] = {
@@ -253,7 +253,7 @@ class Study:
         search begins with."""
         with self.alone():
             try:
-                self._carry_out(self._again_first(self._seed_jobs()))
+                self._carry_out(self._seed_jobs())
                 self._refuse_what_never_runs()
                 self._carry_out(self._again_first(self._search_jobs()))
                 self._carry_out(self._climbing_jobs())
@@ -326,10 +326,14 @@ class Study:
         self._best = self.best()
 
     def _again_first(self, looks: Iterator[Job]) -> Iterator[Job]:
-        """The looks, each time after what has to be looked at once more."""
+        """The looks, each time after what has to be looked at once more, if it still has to."""
         while True:
             if self._again and self._may_go_on("search"):
-                yield self._again.pop(0)
+                job, trial = self._again.pop(0)
+                if (again := self._looked_again(job, trial)) is not None:
+                    yield again
+                else:
+                    self._tell(job, trial)
             elif (look := next(looks, None)) is not None:
                 yield look
             else:
@@ -374,8 +378,9 @@ class Study:
         return not any(covers(self.goal.point(one.metrics()), point) for one in leaders)
 
     def _would_lead_by_chance(self, job: Job, trial: Trial) -> bool:
-        """Whether a look is better than the best that was looked at again, and was itself not, or
-        not alike. With one seed for all looks a search finds what that seed's data flatters."""
+        """Whether a look is better than the best that was looked at again, or than all others while
+        none was; and was itself not looked at again, or not alike. With one seed for all looks a
+        search finds what that seed's data flatters."""
         if trial.clock != "simulated" or self.goal.others or not trial.finished:
             return False
         found = self._looked_at(job.engine, job.settings)
@@ -383,8 +388,9 @@ class Study:
             return False
         if found.repeats >= CONFIRMATIONS or (found.repeats and self._is_alike(found)):
             return False
-        confirmed = [one for one in eligible(self.looks, self.goal) if one.repeats]
-        rivals = [one for one in confirmed if not _same(one, job.engine, job.settings)]
+        known = eligible(self.looks, self.goal)
+        others = [one for one in known if not _same(one, job.engine, job.settings)]
+        rivals = [one for one in others if one.repeats] or others
         return not rivals or ranked([found, rivals[0]], self.goal)[0] is found
 
     def _is_alike(self, found: Candidate) -> bool:
@@ -467,14 +473,23 @@ class Study:
         """Tells the sampler of a look, or has it looked at for longer or again first."""
         if job.proposal is None:
             return
-        may_go_on = self._may_go_on("search")
-        if may_go_on and self._would_lead_unsettled(job, trial):
-            self._again.append(replace(job, times=LONGER))
-        elif may_go_on and self._would_lead_by_chance(job, trial):
+        if self._may_go_on("search") and self._looked_again(job, trial) is not None:
+            self._again.append((job, trial))
+        else:
+            self._tell(job, trial)
+
+    def _looked_again(self, job: Job, trial: Trial) -> Job | None:
+        """The look once more, for longer or with another seed; None where that is not needed."""
+        if self._would_lead_unsettled(job, trial):
+            return replace(job, times=LONGER)
+        if self._would_lead_by_chance(job, trial):
             known = self._looked_at(job.engine, job.settings)
             seed = self.repeat_seed(known.repeats if known else 0)
-            self._again.append(replace(job, role="repeat", seed=seed))
-        else:
+            return replace(job, role="repeat", seed=seed)
+        return None
+
+    def _tell(self, job: Job, trial: Trial) -> None:
+        if job.proposal is not None:
             self._samplers[job.engine].tell(job.proposal, *self._answer(trial))
 
     def _announce(self, job: Job) -> None:

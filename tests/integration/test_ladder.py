@@ -18,9 +18,9 @@ DATA = 20 * GIB
 
 
 class ScaledCore(FakeCore):
-    """Its LSM loses the rest of its speed on copies above 64 MiB."""
+    """Its LSM loses half of its speed on copies above 64 MiB."""
 
-    kept = 0.6
+    kept = 0.5
 
     def _answer(self, spec: Mapping[str, Any]) -> dict[str, float]:
         metrics = super()._answer(spec)
