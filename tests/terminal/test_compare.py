@@ -47,7 +47,7 @@ def test_head_lines_say_what_each_was_run_on(fake: FakeCore) -> None:
 def test_studies_stand_for_what_they_recommend(fake: FakeCore) -> None:
     words = ("--hardware", "sata-ssd-2018", "--engine", "lsm")
     for name, seed in (("one", 1), ("two", 2)):
-        invoke("tune", "linkbench", *words, "--trials", 16, "--study", name, "--seed", seed)
+        invoke("tune", "linkbench", *words, "--trials", 40, "--study", name, "--seed", seed)
     found = document("compare", "one", "two")
     assert [side["kind"] for side in found["compared"]] == ["study", "study"]
     assert found["compared"][0]["settings"] == advisor.study("one").recommend().settings
