@@ -24,7 +24,7 @@ def about_engine(r: Recommendation) -> str:
     told = r.verdict.text
     if r.front is not None:
         there = dict.fromkeys(one.engine for one in r.front.members if one.overall)
-        if others := [engine for engine in there if engine != r.verdict.winner]:
+        if others := [engine for engine in there if engine != (r.verdict.winner or r.engine)]:
             told += f"; on the front is {' and '.join(others)} too"
     if r.verdict.winner == r.engine:
         return told

@@ -12,7 +12,7 @@ from advisor.knobs import Engine, Settings
 from advisor.recommend.bench import StudyBench
 from advisor.recommend.choice import Choice
 from advisor.recommend.recommendation import Recommendation
-from advisor.search import Study
+from advisor.search import VERDICT_RUNS, Study
 from advisor.search.rules import rules
 from advisor.search.seeds import Seed, best_rule
 
@@ -24,7 +24,8 @@ def prove(study: Study, chosen: Choice, drafted: Recommendation) -> None:
     """Runs the file of the dialect as it stands, what it is compared with, the best rule of thumb,
     the result, the winner that it is a part of and the defaults in turns, as far as the bounds go;
     in the first round also what a rebuild would change, in the end the files of the other
-    dialects."""
+    dialects. Where the bounds do not go as far as a verdict on all of them, the file, its base and
+    the result have theirs first."""
     engine, bench = chosen.winner.engine, chosen.bench
     changed = [file for file in drafted.files.values() if file.changes]
     rebuilt = [settings for _, settings in alternatives(study, chosen)]
@@ -36,6 +37,12 @@ def prove(study: Study, chosen: Choice, drafted: Recommendation) -> None:
         wanted = [*mine, chosen.base, *([rule.settings] if rule else []), result]
         wanted += [chosen.winner.settings] if study.rung_below else []
         wanted.append(study.question.defaults(engine))
+        if study.runs_left() < VERDICT_RUNS * len(wanted):
+            few = [*mine, chosen.base, result]
+            if study.runs_left() < VERDICT_RUNS * len(few):
+                few = [*(mine or [result]), chosen.base]
+            for number in range(VERDICT_RUNS):
+                _run(bench, few, number)
     elif not rebuilt:
         return
     _run(bench, [*wanted, *rebuilt], 0)

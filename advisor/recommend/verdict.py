@@ -96,16 +96,17 @@ class EngineVerdict:
     """The better engine, each at its best settings, or that the trials do not decide."""
 
     winner: Engine | None
-    """Absent where the trials do not decide."""
-    loser: Engine | None
+    """Absent where the engines are equal, and where the trials do not decide."""
     comparison: Comparison | None
     """Absent if one of them has no settings that keep the goal's limits."""
     text: str
+    is_open: bool = False
+    """Whether the trials do not decide."""
 
     def of_own_engines(self) -> EngineVerdict:
         """The same where the runs charged no calls of products, which it then says; an open one
         claims nothing that would need it."""
-        return replace(self, text=f"{self.text}. {OWN_ENGINES}") if self.winner else self
+        return self if self.is_open else replace(self, text=f"{self.text}. {OWN_ENGINES}")
 
 
 def has_products(clock: Clock, machine: Hardware, workload: WorkloadKind) -> bool:
@@ -137,18 +138,19 @@ def engine_verdict(
     limits = ", ".join(str(limit) for limit in goal.limits)
     if not winner.feasible(goal):
         text = f"no engine reached {limits}; {winner.engine} came nearest"
-        return EngineVerdict(winner.engine, loser, None, text)
+        return EngineVerdict(winner.engine, None, text)
     rival = next((c for c in order if c.engine == loser and c.feasible(goal)), None)
     if rival is None:
         missed = f"reached {limits}" if limits else f"measured {goal.metric}"
         text = f"{winner.engine} wins: none of {runs[loser]} runs of {loser} {missed}"
-        return EngineVerdict(winner.engine, loser, None, text)
+        return EngineVerdict(winner.engine, None, text)
     comparison = compare(goal, noise, winner, rival, smaller)
     return None if comparison is None else _compared(goal, winner, rival, comparison)
 
 
 def _undecided(why: str, comparison: Comparison | None = None) -> EngineVerdict:
-    return EngineVerdict(None, None, comparison, f"no verdict between the engines: {why}")
+    text = f"no verdict between the engines: {why}"
+    return EngineVerdict(None, comparison, text, is_open=True)
 
 
 def _compared(
@@ -161,12 +163,12 @@ def _compared(
         return _undecided(f"{winner.engine} against {rival.engine}: {told}", comparison)
     if comparison.within_noise:
         text = f"{winner.engine} and {rival.engine} are equal, {told}"
-    elif comparison.gain < 0:
+        return EngineVerdict(None, comparison, text)
+    if comparison.gain < 0:
         # The winner was chosen before runs of its own showed it to be worse than it had looked.
         more = "more trials would tell"
         return _undecided(f"{winner.engine} against {rival.engine}: {told}; {more}", comparison)
-    elif not comparison.is_settled:
+    if not comparison.is_settled:
         return _undecided(f"{winner.engine} against {rival.engine}: {told}", comparison)
-    else:
-        text = f"{winner.engine} wins over {rival.engine}: {told}"
-    return EngineVerdict(winner.engine, rival.engine, comparison, text)
+    text = f"{winner.engine} wins over {rival.engine}: {told}"
+    return EngineVerdict(winner.engine, comparison, text)

@@ -79,7 +79,6 @@ def recommendation() -> Recommendation:
         rebuilds=(Rebuild("block_size", 4096, 65536, Comparison(0.2, 0.03, 1)),),
         verdict=EngineVerdict(
             "lsm",
-            "btree",
             Comparison(1.0, 0.027, 3),
             "lsm wins over btree: +100% ops_per_s (noise ±2.7%), 30,000 against 15,000",
         ),
