@@ -15,7 +15,7 @@ from advisor.evaluate import Setup, choose_scale
 from advisor.goal import refuse_several
 from advisor.recommend import recommend
 from advisor.robust.mixes import RADIUS
-from advisor.robust.neighbours import Neighbour, neighbours
+from advisor.robust.neighbours import Neighbour, longer, neighbours
 from advisor.robust.outcome import Robustness
 from advisor.robust.rivals import fits, rivals
 from advisor.robust.stored import stored
@@ -152,7 +152,7 @@ class _Walk:
             question.seconds or 0.0,
             "simulated",
             core=self._core,
-            times=ladder.work(rung),
+            times=ladder.work(rung) * longer(point.profile, self._study.profile),
         )
         asked: list[int] = []
 

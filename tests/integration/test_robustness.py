@@ -65,6 +65,12 @@ def test_every_candidate_ran_at_every_point(made: Robust) -> None:
     assert made.found.ending == "complete" and made.found.is_about(recommend(made.study).settings)
 
 
+def test_more_clients_run_longer(made: Robust) -> None:
+    first = made.found.recommended.runs
+    lengths = [runs[0].seconds / first[0][0].seconds for runs in first]
+    assert lengths == pytest.approx([1.0, 1.0, 1.0, 4.0, 1.0, 1.0])
+
+
 def test_every_number_has_its_row(made: Robust) -> None:
     for place, one in enumerate(made.found.tried):
         for point in range(len(made.found.points)):
