@@ -12,7 +12,7 @@ the choice, on a larger copy, bear it out; where they do not, the next is asked.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -24,6 +24,7 @@ from advisor.recommend.verdict import compare
 from advisor.robust.neighbours import Neighbour
 from advisor.robust.tried import Tried
 from advisor.search.ranking import loss
+from advisor.trial import Trial
 
 MOST_LOSS = 0.05
 """What may be lost as asked for the sake of neighbours: a choice of ours."""
@@ -151,6 +152,16 @@ class Robustness:
             return (one.after(point) or one.at(point)) is not None
         return gained.gain > gained.bound
 
+    def unsettled(self, one: Tried) -> tuple[int, ...]:
+        """The points at which noise leaves open whether a candidate loses no more than it may, or
+        gains where what is recommended is worst."""
+        found = []
+        for point, least in ((0, -MOST_LOSS), (self.stake(one), 0.0)):
+            compared = self.against_recommended(one, point)
+            if compared is not None and abs(compared.gain - least) <= compared.bound:
+                found.append(point)
+        return tuple(dict.fromkeys(found))
+
     def decisive(self, one: Tried) -> tuple[int, ...]:
         """The points at which a candidate is held against what is recommended: as asked, where that
         is worst of the points that decide, and where it is worst of those where it runs."""
@@ -204,15 +215,27 @@ class Robustness:
 
     @cached_property
     def _noises(self) -> list[Noise]:
-        metric = self.goal.metric
+        every = range(len(self.points))
         return [
-            Noise.pooled(
-                [trial.metrics[metric] for trial in runs if metric in trial.metrics]
-                for one in self.tried
-                for runs in (one.runs[point], one.again.get(point, ()))
+            self._pooled(
+                runs for one in self.tried for runs in (one.runs[at], one.again.get(at, ()))
             )
-            for point in range(len(self.points))
+            for at in every
         ]
+
+    @cached_property
+    def _bounds(self) -> list[float]:
+        """The part of a median at each point that noise alone explains between two. Of the table
+        alone: runs after the choice are not to change what was chosen to be run."""
+        runs = len(self.recommended.runs[0])
+        every = range(len(self.points))
+        return [self._pooled(one.runs[at] for one in self.tried).bound(runs, runs) for at in every]
+
+    def _pooled(self, groups: Iterable[Sequence[Trial]]) -> Noise:
+        metric = self.goal.metric
+        return Noise.pooled(
+            [trial.metrics[metric] for trial in runs if metric in trial.metrics] for runs in groups
+        )
 
     @property
     def _deciding(self) -> list[int]:
@@ -220,14 +243,9 @@ class Robustness:
         every = range(len(self.points))
         return [at for at in every if at not in self.out_of_reach] or list(every)
 
-    def _bound(self, point: int) -> float:
-        """The part of a median at a point that noise alone explains between two."""
-        runs = len(self.recommended.runs[0])
-        return self.noise(point).bound(runs, runs)
-
     def _allowed(self, one: Tried, point: int) -> float:
         """A candidate's part, with what the noise of the point may have taken from it."""
-        return min(1.0, self.part(one, point) * (1.0 + self._bound(point)))
+        return min(1.0, self.part(one, point) * (1.0 + self._bounds[point]))
 
     def _worst_of(self, one: Tried, points: Iterable[int]) -> int:
         return min(points, key=lambda at: (self._allowed(one, at), self.part(one, at)))
@@ -244,7 +262,7 @@ class Robustness:
         """Whether the first part, from the worst on, in which two differ by more than the noise of
         both points is better. To have no part at all is not a matter of noise."""
         for (mine, here), (theirs, there) in zip(self._order(one), self._order(other), strict=True):
-            both = math.hypot(self._bound(here), self._bound(there)) / math.sqrt(2.0)
+            both = math.hypot(self._bounds[here], self._bounds[there]) / math.sqrt(2.0)
             is_sure = min(mine, theirs) == 0.0 or abs(mine - theirs) > both * max(mine, theirs)
             if is_sure and mine != theirs:
                 return mine > theirs

@@ -152,7 +152,7 @@ def _against(found: Robustness, one: Tried, point: int) -> str:
     if score is None:
         return "neither runs there" if why else f"it {one.why_not(point)}"
     reached = wording.metric(found.goal.metric, score)
-    return f"{reached} {found.goal.metric}, where the recommended one {why}"
+    return f"{reached} {found.goal.metric}; the recommended one {why}"
 
 
 def _settled(found: Robustness, comparison: Comparison, point: int) -> str:
@@ -176,7 +176,9 @@ def _kind(one: Tried) -> str:
     if made is None:
         return "in the same runs"
     scale = format_factor(made.trials[0].scale)
-    return f"in {_runs(len(made.trials))} of each after the choice, at {scale} of the data"
+    counts = sorted(len(trials) for trials in one.again.values())
+    told = f"{counts[0]} to {_runs(counts[-1])}" if counts[0] < counts[-1] else _runs(counts[0])
+    return f"in {told} of each after the choice, at {scale} of the data"
 
 
 def _not_run(found: Robustness) -> list[str]:

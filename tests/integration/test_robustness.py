@@ -1,5 +1,6 @@
 """A study at its neighbours, on the real core under the virtual clock."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +22,7 @@ from advisor.store import Store
 from tests.support.html_page import Page, Stored, same
 from tests.support.problems import problem
 from tui.cli import app
+from tui.robust_report import document
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -133,6 +135,14 @@ def test_the_command_prints_the_table_and_writes_the_file(made: Robust, tmp_path
     assert target.exists() and "At its neighbours" in (tmp_path / "report.md").read_text()
     refused = CliRunner().invoke(app, [*words, "--to", "mysql-8.4", "-o", str(tmp_path / "my.cnf")])
     assert refused.exit_code == 2
+
+
+def test_the_document_says_what_decides(made: Robust) -> None:
+    told = document(made.found)
+    names = [point["name"] for point in told["points"]]
+    assert told["stake"] in names and set(told["out_of_reach"]) <= set(names)
+    assert len(told["noise"]) == len(names) and told["noise"][0]["degrees"] > 0
+    assert json.loads(json.dumps(told)) == told
 
 
 def test_the_choice_runs_again_on_a_larger_copy_with_seeds_that_it_was_not_made_by(

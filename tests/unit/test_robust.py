@@ -194,7 +194,7 @@ def test_what_does_not_fit_is_the_worst_and_ties_go_to_the_next() -> None:
     assert known.choice.contender.name == "fits"
     assert cell(known, known.recommended, 1) == "does not fit"
     assert known.decisive(known.choice) == (0, 1, 2)
-    assert "10 ops_per_s, where the recommended one does not fit" in " ".join(sentences(known))
+    assert "10 ops_per_s; the recommended one does not fit" in " ".join(sentences(known))
     both = found(tried("recommended", 100, None, 50), tried("next", 99, None, 80))
     assert both.choice.contender.name == "next"
 
@@ -245,6 +245,14 @@ def test_the_worst_neighbour_is_the_worst_beyond_its_noise() -> None:
     assert known.choice.contender.name == "even"
 
 
+def test_runs_after_the_choice_do_not_move_what_is_at_stake() -> None:
+    bold, even = noisy("recommended", 100, 90, 80), noisy("even", 100, 98, 100)
+    wild = replace(even, again={1: runs(98, 0.4)})
+    known = found(replace(bold, again={1: runs(90, 0.4)}), wild)
+    assert known.stake(known.tried[1]) == found(bold, even).stake(even) == 1
+    assert known.preferred == (wild,) and known.refuted == (wild,)
+
+
 def test_a_neighbour_with_more_clients_runs_for_as_many_operations_of_each() -> None:
     asked = problem()
     points, _ = neighbours(asked, 1.0)
@@ -257,6 +265,14 @@ def test_a_gain_that_noise_explains_is_not_settled() -> None:
     assert known.choice is known.recommended
     told = " ".join(sentences(known))
     assert "memory x 0.5, where these are worst: not settled, within noise: +2.0% ops_per_s" in told
+
+
+def test_what_noise_leaves_open_is_where_a_limit_lies_within_it() -> None:
+    bold, even = tried("recommended", 100, 50, 100), tried("even", 97, 90, 100)
+    known = found(later(bold, p0=100, p1=50), later(even, p0=96, p1=85))
+    assert known.unsettled(known.tried[1]) == (0,)
+    known = found(later(bold, p0=100, p1=50), later(even, p0=102, p1=51))
+    assert known.unsettled(known.tried[1]) == (1,)
 
 
 def test_a_loss_that_noise_could_make_too_large_is_said() -> None:
