@@ -22,6 +22,7 @@ from advisor.noise import Noise
 from advisor.recommend import Comparison
 from advisor.recommend.verdict import compare
 from advisor.robust.neighbours import Neighbour
+from advisor.robust.rivals import FIT
 from advisor.robust.tried import Tried
 from advisor.search.ranking import loss
 from advisor.trial import Trial
@@ -181,6 +182,23 @@ class Robustness:
             return compare(self.goal, self.noise(point), mine, theirs)
         below = {id(mine): first[0], id(theirs): first[1]}
         return compare(self.goal, self.noise(point), mine, theirs, lambda found: below[id(found)])
+
+    def against_fitted(self, one: Tried, point: int) -> tuple[Tried, Comparison] | None:
+        """A candidate against the best of what is recommended made to fit, in the table: what
+        would be run where that itself does not fit. None where it is that, or none ran."""
+        name = self.recommended.contender.name + FIT
+        ran = [other for other in self.tried if other.contender.name.startswith(name)]
+        made = {id(other): found for other in ran if (found := other.at(point)) is not None}
+        best = max(
+            (other for other in ran if id(other) in made),
+            key=lambda other: self.part(other, point),
+            default=None,
+        )
+        mine = one.at(point)
+        if best is None or best is one or mine is None:
+            return None
+        compared = compare(self.goal, self.noise(point), mine, made[id(best)])
+        return None if compared is None else (best, compared)
 
     @cached_property
     def _parts(self) -> list[list[float]]:

@@ -107,12 +107,10 @@ def _out_of_reach(found: Robustness, point: int) -> str:
     known = [one for one in found.tried if found.part(one, point) > 0.0 and one.at(0) is not None]
     if not known:
         return f"{name} decides nothing: nobody runs there."
-    costs = sorted(found.nominal_loss(one) for one in known)
-    low, high = wording.percent(costs[0]), wording.percent(costs[-1])
-    cost = low if low == high else f"{low} to {high}"
+    cost = wording.percent(min(found.nominal_loss(one) for one in known))
     return (
         f"{name} decides nothing: nobody who loses at most {wording.percent(MOST_LOSS)} {NOMINAL} "
-        f"runs there; to run there costs {cost} {NOMINAL}."
+        f"runs there; to run there costs at least {cost}."
     )
 
 
@@ -152,7 +150,13 @@ def _against(found: Robustness, one: Tried, point: int) -> str:
     if score is None:
         return "neither runs there" if why else f"it {one.why_not(point)}"
     reached = wording.metric(found.goal.metric, score)
-    return f"{reached} {found.goal.metric}; the recommended one {why}"
+    told = f"{reached} {found.goal.metric}; the recommended one {why}"
+    fitted = found.against_fitted(one, point)
+    if fitted is None:
+        return told
+    other, comparison = fitted
+    gain = _settled(found, comparison, point)
+    return f"{told}; against {other.contender.name}, in the table: {gain}"
 
 
 def _settled(found: Robustness, comparison: Comparison, point: int) -> str:

@@ -217,13 +217,23 @@ def test_where_fitting_costs_more_than_may_be_lost_a_neighbour_decides_nothing()
     assert known.choice.contender.name == "even" and known.refuted == ()
     told = " ".join(sentences(known))
     assert "memory x 0.5 decides nothing" in told
-    assert "to run there costs 8.0% to 14% as asked" in told
+    assert "runs there; to run there costs at least 8.0%." in told
 
 
 def test_where_a_rival_fits_that_loses_little_a_neighbour_decides() -> None:
     known = found(tried("recommended", 100, None, 60), tried("fits", 97, 50, 55))
     assert known.out_of_reach == () and known.choice.contender.name == "fits"
     assert known.stake(known.choice) == 1
+
+
+def test_where_the_recommended_settings_do_not_fit_a_gain_is_over_them_made_to_fit() -> None:
+    fitted = tried("recommended, made to fit memory x 0.5", 96, 40, 88)
+    known = found(tried("recommended", 100, None, 90), fitted, tried("fits", 99, 60, 90))
+    assert known.choice.contender.name == "fits"
+    told = " ".join(sentences(known))
+    assert "60 ops_per_s; the recommended one does not fit" in told
+    assert "against recommended, made to fit memory x 0.5, in the table: +50% ops_per_s" in told
+    assert known.against_fitted(fitted, 1) is None
 
 
 def test_a_quiet_neighbour_is_not_judged_by_the_noise_of_another() -> None:
