@@ -97,7 +97,7 @@ def _decide(
             now = known()
             for point in asked(now, now.tried[own]):
                 ran = len(now.recommended.again.get(point, ()))
-                places = (0, own) if ran < len(range(runs, seeds.stop)) else (own,)
+                places = (0, own) if ran < seeds.stop - runs else (own,)
                 if not walk.run_again(point, points[point], places, seeds):
                     return
 
