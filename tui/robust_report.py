@@ -62,6 +62,9 @@ def document(found: Robustness) -> dict[str, Any]:
             for one in found.tried
         ],
         "choice": found.choice.contender.name,
+        "stake": found.points[found.stake(found.choice)].name,
+        "out_of_reach": [found.points[point].name for point in found.out_of_reach],
+        "noise": [plain(found.noise(point)) for point in points],
         "refuted": [one.contender.name for one in found.refuted],
         "minimax": found.minimax.contender.name,
         "against_recommended": {

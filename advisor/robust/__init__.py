@@ -2,10 +2,11 @@
 
 from advisor.robust.advice import advised
 from advisor.robust.mixes import RADIUS, Mix, corner, divergence, mixes
-from advisor.robust.neighbours import Neighbour, neighbours
-from advisor.robust.outcome import MOST_LOSS, Robustness, Tried
+from advisor.robust.neighbours import Neighbour, longer, neighbours
+from advisor.robust.outcome import MOST_LOSS, Robustness
 from advisor.robust.robustness import RUNS, robust
 from advisor.robust.stored import newest
+from advisor.robust.tried import Tried
 from advisor.robust.words import cell, head, sentences, worst_cell
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "corner",
     "divergence",
     "head",
+    "longer",
     "mixes",
     "neighbours",
     "newest",

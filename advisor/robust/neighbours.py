@@ -43,3 +43,9 @@ def neighbours(profile: Profile, radius: float) -> tuple[list[Neighbour], str]:
         for one in told
     ]
     return found, why_none
+
+
+def longer(point: Profile, asked: Profile) -> float:
+    """How many times longer a run lasts there, so that no client makes fewer operations than as
+    asked: among fewer of each, chance tells more."""
+    return max(1.0, point.clients / asked.clients)

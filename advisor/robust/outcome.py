@@ -2,15 +2,17 @@
 
 At each point a candidate has a part of the best there: of the goal's metric, 1 for the best and 0
 for settings that do not fit, do not run, or break a limit that others keep. What is missing to 1 is
-its regret. Chosen is who has the best worst part (Savage's minimax regret, 1951; ties go to the
-next worst) among those that lose at most `MOST_LOSS` as asked. The recommended settings stay unless
-another's is better by more than noise, and runs after the choice, on a larger copy, bear it out;
-where they do not, the next is asked.
+its regret, of which what the noise of that point explains counts for nothing. Chosen is who has the
+best worst part (Savage's minimax regret, 1951; ties go to the next worst) among those that lose at
+most `MOST_LOSS` as asked. A point at which none of these has any part decides nothing. The
+recommended settings stay unless another's worst part is better by more than noise, and runs after
+the choice, on a larger copy, bear it out; where they do not, the next is asked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -20,44 +22,13 @@ from advisor.noise import Noise
 from advisor.recommend import Comparison
 from advisor.recommend.verdict import compare
 from advisor.robust.neighbours import Neighbour
-from advisor.search import Candidate
+from advisor.robust.rivals import FIT
+from advisor.robust.tried import Tried
 from advisor.search.ranking import loss
 from advisor.trial import Trial
-from advisor.verify import Contender
 
 MOST_LOSS = 0.05
 """What may be lost as asked for the sake of neighbours: a choice of ours."""
-
-
-@dataclass(frozen=True)
-class Tried:
-    """A candidate at every point."""
-
-    contender: Contender
-    runs: tuple[tuple[Trial, ...], ...]
-    """By point."""
-    again: Mapping[int, tuple[Trial, ...]]
-    """Those that were made after the choice, by point."""
-
-    def at(self, point: int) -> Candidate | None:
-        """Its finished runs at a point."""
-        return self._finished(self.runs[point])
-
-    def after(self, point: int) -> Candidate | None:
-        """Its finished runs after the choice."""
-        return self._finished(self.again.get(point, ()))
-
-    def why_not(self, point: int) -> str:
-        """Why it has no finished run at a point; empty if it has."""
-        if self.at(point) is not None:
-            return ""
-        last = self.runs[point][-1]
-        return "does not fit" if last.outcome == "rejected" else f"failed: {last.error}"
-
-    def _finished(self, trials: Sequence[Trial]) -> Candidate | None:
-        known = tuple(trial for trial in trials if trial.finished)
-        one = self.contender
-        return Candidate(one.engine, one.settings, known) if known else None
 
 
 @dataclass(frozen=True)
@@ -87,15 +58,9 @@ class Robustness:
         """Data of a run / data of the profile, as asked."""
         return self.recommended.runs[0][0].scale
 
-    @cached_property
-    def noise(self) -> Noise:
-        """Of the goal's metric, from all points."""
-        metric = self.goal.metric
-        return Noise.pooled(
-            [trial.metrics[metric] for trial in runs if metric in trial.metrics]
-            for one in self.tried
-            for runs in (*one.runs, *one.again.values())
-        )
+    def noise(self, point: int) -> Noise:
+        """Of the goal's metric at a point: neighbours differ in it."""
+        return self._noises[point]
 
     def is_about(self, settings: Settings) -> bool:
         """Whether these settings are what was recommended then."""
@@ -106,19 +71,28 @@ class Robustness:
         return self._parts[point][self.tried.index(one)]
 
     def worst(self, one: Tried) -> int:
-        """The point at which a candidate has least of the best."""
-        return min(range(len(self.points)), key=lambda point: self.part(one, point))
+        """The point at which a candidate has least of the best, beyond what noise explains."""
+        return self._worst_of(one, range(len(self.points)))
 
     def worst_that_runs(self, one: Tried) -> int | None:
         """The same of the neighbours at which it ran."""
         ran = [point for point in range(1, len(self.points)) if one.at(point) is not None]
-        return min(ran, key=lambda point: self.part(one, point), default=None)
+        return self._worst_of(one, ran) if ran else None
+
+    @cached_property
+    def out_of_reach(self) -> tuple[int, ...]:
+        """The points at which nobody who loses little as asked has any part: to choose among these
+        by such a point would be to choose by nothing."""
+        some = [one for one in self.tried if one is self.recommended or self._is_cheap(one)]
+        every = range(len(self.points))
+        return tuple(at for at in every if all(self.part(one, at) == 0.0 for one in some))
 
     def stake(self, one: Tried) -> int:
-        """Where the recommended settings are worst; of several such points, as where they do not
-        fit, the one at which a candidate has most."""
-        low = self.part(self.recommended, self.worst(self.recommended))
-        same = [at for at in range(len(self.points)) if self.part(self.recommended, at) == low]
+        """Where the recommended settings are worst of the points that decide; of several such
+        points, as where they do not fit, the one at which a candidate has most."""
+        worst = self._worst_of(self.recommended, self._deciding)
+        low = self.part(self.recommended, worst)
+        same = [at for at in self._deciding if self.part(self.recommended, at) == low]
         return max(same, key=lambda at: self.part(one, at))
 
     def is_out(self, one: Tried, point: int) -> bool:
@@ -139,7 +113,8 @@ class Robustness:
     @cached_property
     def minimax(self) -> Tried:
         """The candidate with the best worst part, whatever it loses as asked."""
-        return max(self.tried, key=self._order)
+        every = range(len(self.points))
+        return max(self.tried, key=lambda one: sorted(self.part(one, at) for at in every))
 
     @cached_property
     def preferred(self) -> tuple[Tried, ...]:
@@ -150,7 +125,9 @@ class Robustness:
             for one in self.tried[1:]
             if self._is_cheap(one) and self._is_better(one, self.recommended)
         ]
-        return tuple(sorted(better, key=self._order, reverse=True))
+        return tuple(
+            sorted(better, key=lambda one: [part for part, _ in self._order(one)], reverse=True)
+        )
 
     @property
     def refuted(self) -> tuple[Tried, ...]:
@@ -165,8 +142,8 @@ class Robustness:
         return next(left, self.recommended)
 
     def bears_out(self, one: Tried) -> bool:
-        """Whether a candidate loses no more than it may, and gains more than noise where what is
-        recommended is worst."""
+        """Whether a candidate loses no more than it may, and gains more than the noise there where
+        what is recommended is worst."""
         nominal = self.against_recommended(one, 0)
         if nominal is None or nominal.gain < -MOST_LOSS:
             return False
@@ -176,12 +153,21 @@ class Robustness:
             return (one.after(point) or one.at(point)) is not None
         return gained.gain > gained.bound
 
+    def unsettled(self, one: Tried) -> tuple[int, ...]:
+        """The points at which noise leaves open whether a candidate loses no more than it may, or
+        gains where what is recommended is worst."""
+        found = []
+        for point, least in ((0, -MOST_LOSS), (self.stake(one), 0.0)):
+            compared = self.against_recommended(one, point)
+            if compared is not None and abs(compared.gain - least) <= compared.bound:
+                found.append(point)
+        return tuple(dict.fromkeys(found))
+
     def decisive(self, one: Tried) -> tuple[int, ...]:
         """The points at which a candidate is held against what is recommended: as asked, where that
-        is worst, and where it is worst of those where it runs."""
+        is worst of the points that decide, and where it is worst of those where it runs."""
         last = self.worst_that_runs(self.recommended)
-        worst = self.worst(self.recommended)
-        found = (0, worst, self.stake(one), *(() if last is None else (last,)))
+        found = (0, self.stake(one), *(() if last is None else (last,)))
         return tuple(dict.fromkeys(found))
 
     def against_recommended(self, one: Tried, point: int) -> Comparison | None:
@@ -193,9 +179,26 @@ class Robustness:
         if mine is None or theirs is None:
             return None
         if mine is first[0]:
-            return compare(self.goal, self.noise, mine, theirs)
+            return compare(self.goal, self.noise(point), mine, theirs)
         below = {id(mine): first[0], id(theirs): first[1]}
-        return compare(self.goal, self.noise, mine, theirs, lambda found: below[id(found)])
+        return compare(self.goal, self.noise(point), mine, theirs, lambda found: below[id(found)])
+
+    def against_fitted(self, one: Tried, point: int) -> tuple[Tried, Comparison] | None:
+        """A candidate against the best of what is recommended made to fit, in the table: what
+        would be run where that itself does not fit. None where it is that, or none ran."""
+        name = self.recommended.contender.name + FIT
+        ran = [other for other in self.tried if other.contender.name.startswith(name)]
+        made = {id(other): found for other in ran if (found := other.at(point)) is not None}
+        best = max(
+            (other for other in ran if id(other) in made),
+            key=lambda other: self.part(other, point),
+            default=None,
+        )
+        mine = one.at(point)
+        if best is None or best is one or mine is None:
+            return None
+        compared = compare(self.goal, self.noise(point), mine, made[id(best)])
+        return None if compared is None else (best, compared)
 
     @cached_property
     def _parts(self) -> list[list[float]]:
@@ -228,19 +231,57 @@ class Robustness:
         ran = (one.at(point) for one in self.tried)
         return any(found is not None and found.feasible(self.goal) for found in ran)
 
-    def _order(self, one: Tried) -> list[float]:
-        """Its parts, the worst first."""
-        return sorted(self.part(one, point) for point in range(len(self.points)))
+    @cached_property
+    def _noises(self) -> list[Noise]:
+        every = range(len(self.points))
+        return [
+            self._pooled(
+                runs for one in self.tried for runs in (one.runs[at], one.again.get(at, ()))
+            )
+            for at in every
+        ]
+
+    @cached_property
+    def _bounds(self) -> list[float]:
+        """The part of a median at each point that noise alone explains between two. Of the table
+        alone: runs after the choice are not to change what was chosen to be run."""
+        runs = len(self.recommended.runs[0])
+        every = range(len(self.points))
+        return [self._pooled(one.runs[at] for one in self.tried).bound(runs, runs) for at in every]
+
+    def _pooled(self, groups: Iterable[Sequence[Trial]]) -> Noise:
+        metric = self.goal.metric
+        return Noise.pooled(
+            [trial.metrics[metric] for trial in runs if metric in trial.metrics] for runs in groups
+        )
+
+    @property
+    def _deciding(self) -> list[int]:
+        """All points where none is within reach."""
+        every = range(len(self.points))
+        return [at for at in every if at not in self.out_of_reach] or list(every)
+
+    def _allowed(self, one: Tried, point: int) -> float:
+        """A candidate's part, with what the noise of the point may have taken from it."""
+        return min(1.0, self.part(one, point) * (1.0 + self._bounds[point]))
+
+    def _worst_of(self, one: Tried, points: Iterable[int]) -> int:
+        return min(points, key=lambda at: (self._allowed(one, at), self.part(one, at)))
+
+    def _order(self, one: Tried) -> list[tuple[float, int]]:
+        """Its parts where that decides, with what noise may have taken, the worst first; and where
+        they are."""
+        return sorted((self._allowed(one, point), point) for point in self._deciding)
 
     def _is_cheap(self, one: Tried) -> bool:
         return not self.is_out(one, 0) and self.nominal_loss(one) <= MOST_LOSS
 
     def _is_better(self, one: Tried, other: Tried) -> bool:
-        """Whether the first part, from the worst on, in which two differ by more than noise is
-        better."""
-        runs = len(self.recommended.runs[0])
-        bound = self.noise.bound(runs, runs)
-        for mine, theirs in zip(self._order(one), self._order(other), strict=True):
-            if abs(mine - theirs) > bound * max(mine, theirs):
+        """Whether the first part, from the worst on, in which two differ by more than the noise of
+        both points is better. To have no part at all is not a matter of noise."""
+        for (mine, here), (theirs, there) in zip(self._order(one), self._order(other), strict=True):
+            both = math.hypot(self._bounds[here], self._bounds[there]) / math.sqrt(2.0)
+            is_sure = min(mine, theirs) == 0.0 or abs(mine - theirs) > both * max(mine, theirs)
+            if is_sure and mine != theirs:
                 return mine > theirs
         return False

@@ -15,7 +15,7 @@ from advisor.evaluate import Setup, choose_scale
 from advisor.goal import refuse_several
 from advisor.recommend import recommend
 from advisor.robust.mixes import RADIUS
-from advisor.robust.neighbours import Neighbour, neighbours
+from advisor.robust.neighbours import Neighbour, longer, neighbours
 from advisor.robust.outcome import Robustness
 from advisor.robust.rivals import fits, rivals
 from advisor.robust.stored import stored
@@ -28,6 +28,9 @@ from advisor.verify import Contender, decided
 
 RUNS = 2
 """Runs of each candidate at each point, with seeds of their own: they tell the noise."""
+MORE = 2
+"""So many times as many runs follow those after a choice where noise leaves open what they were
+made to tell."""
 SEEDS = 20_000
 """Seeds begin so far behind those of the study: no decision of it saw them."""
 
@@ -83,16 +86,20 @@ def _decide(
 ) -> None:
     """What was chosen for looking best flatters itself: its gain is that of other runs. Where these
     do not bear it out, the next is the choice."""
+    fresh, more = range(runs, 2 * runs), range(2 * runs, (2 + MORE) * runs)
     while walk.ending == "complete":
         found = known()
         choice = found.choice
         if choice is found.recommended or choice.again:
             return
-        for point in found.decisive(choice):
-            own = found.tried.index(choice)
-            places = (own,) if point in found.recommended.again else (0, own)
-            if not walk.run_again(point, points[point], places, runs):
-                return
+        own = found.tried.index(choice)
+        for seeds, asked in ((fresh, Robustness.decisive), (more, Robustness.unsettled)):
+            now = known()
+            for point in asked(now, now.tried[own]):
+                ran = len(now.recommended.again.get(point, ()))
+                places = (0, own) if ran < seeds.stop - runs else (own,)
+                if not walk.run_again(point, points[point], places, seeds):
+                    return
 
 
 class _Walk:
@@ -128,10 +135,10 @@ class _Walk:
         return True
 
     def run_again(
-        self, number: int, point: Neighbour, places: Sequence[int], runs: int
+        self, number: int, point: Neighbour, places: Sequence[int], seeds: range
     ) -> bool:  # fmt: skip
         """Some candidates on a larger copy, with seeds that no choice saw; whether they all ran."""
-        return self._carry_out(number, point, places, range(runs, 2 * runs), again=True)
+        return self._carry_out(number, point, places, seeds, again=True)
 
     def _carry_out(
         self,
@@ -152,7 +159,7 @@ class _Walk:
             question.seconds or 0.0,
             "simulated",
             core=self._core,
-            times=ladder.work(rung),
+            times=ladder.work(rung) * longer(point.profile, self._study.profile),
         )
         asked: list[int] = []
 

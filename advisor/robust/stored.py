@@ -9,7 +9,8 @@ from operator import attrgetter
 from advisor.goal import Goal
 from advisor.profile import Profile
 from advisor.robust.neighbours import Neighbour
-from advisor.robust.outcome import Robustness, Tried
+from advisor.robust.outcome import Robustness
+from advisor.robust.tried import Tried
 from advisor.store import RobustRun, RobustSession, Store
 from advisor.verify import Contender
 

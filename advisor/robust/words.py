@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from advisor.goal import described
-from advisor.recommend import wording
+from advisor.recommend import Comparison, wording
 from advisor.robust.neighbours import NOMINAL
-from advisor.robust.outcome import MOST_LOSS, Robustness, Tried
+from advisor.robust.outcome import MOST_LOSS, Robustness
+from advisor.robust.tried import Tried
 from advisor.sizes import format_factor
 
 OUT = "breaks a limit"
@@ -45,6 +46,7 @@ def sentences(found: Robustness) -> list[str]:
     ]
     if elsewhere:
         told.append(f"It does not run at {' and '.join(elsewhere)} either.")
+    told += [_out_of_reach(found, point) for point in found.out_of_reach]
     for one in found.refuted:
         told.append(
             f"{one.contender.name} looked better; against the recommended settings, "
@@ -71,6 +73,7 @@ def sentences(found: Robustness) -> list[str]:
             f"loses {wording.percent(found.nominal_loss(rival))} {NOMINAL}, more than "
             f"{wording.percent(MOST_LOSS)}."
         )
+    told.append(_noise(found))
     if found.no_mix:
         told.append(f"No neighbour has another mix: {found.no_mix}.")
     told += [
@@ -91,7 +94,35 @@ def in_short(found: Robustness) -> list[str]:
 
 def _held(found: Robustness, one: Tried) -> list[str]:
     """A candidate against what is recommended, point by point."""
-    return [f"{found.points[at].name}: {_against(found, one, at)}" for at in found.decisive(one)]
+    told = []
+    for at in found.decisive(one):
+        where = ", where these are worst" if at == found.stake(one) else ""
+        told.append(f"{found.points[at].name}{where}: {_against(found, one, at)}")
+    return told
+
+
+def _out_of_reach(found: Robustness, point: int) -> str:
+    """What a point that decides nothing would cost."""
+    name = found.points[point].name
+    known = [one for one in found.tried if found.part(one, point) > 0.0 and one.at(0) is not None]
+    if not known:
+        return f"{name} decides nothing: nobody runs there."
+    cost = wording.percent(min(found.nominal_loss(one) for one in known))
+    return (
+        f"{name} decides nothing: nobody who loses at most {wording.percent(MOST_LOSS)} {NOMINAL} "
+        f"runs there; to run there costs at least {cost}."
+    )
+
+
+def _noise(found: Robustness) -> str:
+    """What may be chance at each point."""
+    runs = len(found.recommended.runs[0])
+    bounds = [
+        f"{wording.percent(found.noise(at).bound(runs, runs))} {_at(found, at)}"
+        for at in range(len(found.points))
+        if any(one.at(at) is not None for one in found.tried)
+    ]
+    return f"Noise explains differences of up to {', '.join(bounds)}."
 
 
 def _worst(found: Robustness, one: Tried) -> str:
@@ -112,14 +143,31 @@ def _against(found: Robustness, one: Tried, point: int) -> str:
     if comparison is not None:
         broken = found.is_out(found.recommended, point)
         more = f"; the recommended one {OUT} that others keep" if broken else ""
-        return comparison.words(found.goal) + more
+        return _settled(found, comparison, point) + more
     here = one.after(point) or one.at(point)
     score = here.score(found.goal) if here is not None else None
     why = found.recommended.why_not(point)
     if score is None:
         return "neither runs there" if why else f"it {one.why_not(point)}"
     reached = wording.metric(found.goal.metric, score)
-    return f"{reached} {found.goal.metric}, where the recommended one {why}"
+    told = f"{reached} {found.goal.metric}; the recommended one {why}"
+    fitted = found.against_fitted(one, point)
+    if fitted is None:
+        return told
+    other, comparison = fitted
+    gain = _settled(found, comparison, point)
+    return f"{told}; against {other.contender.name}, in the table: {gain}"
+
+
+def _settled(found: Robustness, comparison: Comparison, point: int) -> str:
+    """A comparison, and whether it may be the loss or the gain that it is taken for."""
+    told = comparison.words(found.goal)
+    if point != 0:
+        return f"not settled, {told}" if comparison.within_noise else told
+    most = comparison.bound + comparison.scale_error - comparison.gain
+    if -comparison.gain <= MOST_LOSS < most:
+        told += f"; that it loses no more than {wording.percent(MOST_LOSS)} is not settled"
+    return told
 
 
 def _at(found: Robustness, point: int) -> str:
@@ -132,7 +180,9 @@ def _kind(one: Tried) -> str:
     if made is None:
         return "in the same runs"
     scale = format_factor(made.trials[0].scale)
-    return f"in {_runs(len(made.trials))} of each after the choice, at {scale} of the data"
+    counts = sorted(len(trials) for trials in one.again.values())
+    told = f"{counts[0]} to {_runs(counts[-1])}" if counts[0] < counts[-1] else _runs(counts[0])
+    return f"in {told} of each after the choice, at {scale} of the data"
 
 
 def _not_run(found: Robustness) -> list[str]:

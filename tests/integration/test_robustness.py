@@ -1,5 +1,6 @@
 """A study at its neighbours, on the real core under the virtual clock."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +22,7 @@ from advisor.store import Store
 from tests.support.html_page import Page, Stored, same
 from tests.support.problems import problem
 from tui.cli import app
+from tui.robust_report import document
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -63,6 +65,12 @@ def test_every_candidate_ran_at_every_point(made: Robust) -> None:
             assert {run.role for run in runs} == {"robust"}
     assert made.found.recommended.contender.name == "recommended"
     assert made.found.ending == "complete" and made.found.is_about(recommend(made.study).settings)
+
+
+def test_more_clients_run_longer(made: Robust) -> None:
+    first = made.found.recommended.runs
+    lengths = [runs[0].seconds / first[0][0].seconds for runs in first]
+    assert lengths == pytest.approx([1.0, 1.0, 1.0, 4.0, 1.0, 1.0])
 
 
 def test_every_number_has_its_row(made: Robust) -> None:
@@ -127,6 +135,14 @@ def test_the_command_prints_the_table_and_writes_the_file(made: Robust, tmp_path
     assert target.exists() and "At its neighbours" in (tmp_path / "report.md").read_text()
     refused = CliRunner().invoke(app, [*words, "--to", "mysql-8.4", "-o", str(tmp_path / "my.cnf")])
     assert refused.exit_code == 2
+
+
+def test_the_document_says_what_decides(made: Robust) -> None:
+    told = document(made.found)
+    names = [point["name"] for point in told["points"]]
+    assert told["stake"] in names and set(told["out_of_reach"]) <= set(names)
+    assert len(told["noise"]) == len(names) and told["noise"][0]["degrees"] > 0
+    assert json.loads(json.dumps(told)) == told
 
 
 def test_the_choice_runs_again_on_a_larger_copy_with_seeds_that_it_was_not_made_by(

@@ -9,7 +9,16 @@ import pytest
 from advisor.analytic.demand import LINKBENCH_SHARES, YCSB_SHARES
 from advisor.goal import parse_goal
 from advisor.profile import Profile, load
-from advisor.robust import Neighbour, Robustness, Tried, corner, divergence, mixes, neighbours
+from advisor.robust import (
+    Neighbour,
+    Robustness,
+    Tried,
+    corner,
+    divergence,
+    longer,
+    mixes,
+    neighbours,
+)
 from advisor.robust.words import cell, sentences
 from advisor.trial import Trial
 from advisor.verify import Contender
@@ -122,17 +131,30 @@ def test_a_mix_without_the_operation_of_a_goal_is_no_neighbour() -> None:
     assert "has update, of which the goal speaks" in why
 
 
+def runs(score: float | None, spread: float = 0.01, **metrics: float) -> tuple[Trial, ...]:
+    """Two runs so far from their mean; None does not fit."""
+    if score is None:
+        return (trial(outcome="rejected", metrics={}, error="needs 2GiB: pool"),)
+    measured = [{"ops_per_s": score * part, **metrics} for part in (1 - spread, 1 + spread)]
+    return tuple(trial(metrics=one, clock="simulated") for one in measured)
+
+
 def tried(name: str, *scores: float | None, **metrics: float) -> Tried:
-    """Two runs at each point; None does not fit."""
+    """Two runs at each point."""
+    made = tuple(runs(score, **metrics) for score in scores)
+    return Tried(Contender(name, "lsm", {"name": name}), made, {})
 
-    def runs(score: float | None) -> tuple[Trial, ...]:
-        if score is None:
-            return (trial(outcome="rejected", metrics={}, error="needs 2GiB: pool"),)
-        measured = [{"ops_per_s": score * part, **metrics} for part in (0.99, 1.01)]
-        return tuple(trial(metrics=one, clock="simulated") for one in measured)
 
-    settings = {"name": name}
-    return Tried(Contender(name, "lsm", settings), tuple(map(runs, scores)), {})
+def noisy(name: str, *scores: float) -> Tried:
+    """The same where the last neighbour is far noisier than the others."""
+    spreads = (0.005, 0.005, 0.15)
+    made = tuple(runs(score, spread) for score, spread in zip(scores, spreads, strict=True))
+    return Tried(Contender(name, "lsm", {"name": name}), made, {})
+
+
+def later(one: Tried, **scores: float) -> Tried:
+    """With runs after the choice, at the points of these numbers."""
+    return replace(one, again={int(name[1:]): runs(score) for name, score in scores.items()})
 
 
 def found(*rows: Tried, goal: str = "maximize ops_per_s") -> Robustness:
@@ -158,8 +180,8 @@ def test_the_best_worst_case_wins_among_those_that_lose_little() -> None:
 
 def test_what_later_runs_do_not_bear_out_is_not_the_choice() -> None:
     bold, even = tried("recommended", 100, 20, 60), tried("even", 97, 60, 58)
-    later = {0: bold.runs[0], 1: bold.runs[1]}
-    once_more = found(replace(bold, again=later), replace(even, again=later))
+    same = {"p0": 100.0, "p1": 20.0}
+    once_more = found(later(bold, **same), later(even, **same))
     assert once_more.choice is once_more.recommended
     assert [one.contender.name for one in once_more.refuted] == ["even"]
     assert "even looked better" in " ".join(sentences(once_more))
@@ -172,7 +194,7 @@ def test_what_does_not_fit_is_the_worst_and_ties_go_to_the_next() -> None:
     assert known.choice.contender.name == "fits"
     assert cell(known, known.recommended, 1) == "does not fit"
     assert known.decisive(known.choice) == (0, 1, 2)
-    assert "10 ops_per_s, where the recommended one does not fit" in " ".join(sentences(known))
+    assert "10 ops_per_s; the recommended one does not fit" in " ".join(sentences(known))
     both = found(tried("recommended", 100, None, 50), tried("next", 99, None, 80))
     assert both.choice.contender.name == "next"
 
@@ -181,9 +203,94 @@ def test_where_neither_fits_the_next_worst_neighbour_is_at_stake() -> None:
     known = found(tried("recommended", 100, None, None), tried("fits data", 99, None, 70))
     assert known.choice.contender.name == "fits data"
     assert known.worst(known.recommended) == 1 and known.stake(known.choice) == 2
+    assert known.out_of_reach == (1,) and 1 not in known.decisive(known.choice)
     told = " ".join(sentences(known))
     assert "It does not run at data x 2 either." in told
-    assert "memory x 0.5: neither runs there." in told
+    assert "memory x 0.5 decides nothing: nobody runs there" in told
+
+
+def test_where_fitting_costs_more_than_may_be_lost_a_neighbour_decides_nothing() -> None:
+    bold, even = tried("recommended", 100, None, 60), tried("even", 99, None, 90)
+    lean, leaner = tried("lean", 92, 50, 80), tried("leaner", 86, 40, 80)
+    known = found(later(bold, p0=100, p2=60), later(even, p0=98, p2=85), lean, leaner)
+    assert known.out_of_reach == (1,) and known.stake(known.choice) == 2
+    assert known.choice.contender.name == "even" and known.refuted == ()
+    told = " ".join(sentences(known))
+    assert "memory x 0.5 decides nothing" in told
+    assert "runs there; to run there costs at least 8.0%." in told
+
+
+def test_where_a_rival_fits_that_loses_little_a_neighbour_decides() -> None:
+    known = found(tried("recommended", 100, None, 60), tried("fits", 97, 50, 55))
+    assert known.out_of_reach == () and known.choice.contender.name == "fits"
+    assert known.stake(known.choice) == 1
+
+
+def test_where_the_recommended_settings_do_not_fit_a_gain_is_over_them_made_to_fit() -> None:
+    fitted = tried("recommended, made to fit memory x 0.5", 96, 40, 88)
+    known = found(tried("recommended", 100, None, 90), fitted, tried("fits", 99, 60, 90))
+    assert known.choice.contender.name == "fits"
+    told = " ".join(sentences(known))
+    assert "60 ops_per_s; the recommended one does not fit" in told
+    assert "against recommended, made to fit memory x 0.5, in the table: +50% ops_per_s" in told
+    assert known.against_fitted(fitted, 1) is None
+
+
+def test_a_quiet_neighbour_is_not_judged_by_the_noise_of_another() -> None:
+    known = found(noisy("recommended", 100, 90, 100), noisy("even", 100, 97, 100))
+    assert known.choice.contender.name == "even"
+    quiet, loud = (known.noise(point).relative_sd for point in (1, 2))
+    assert quiet < 0.01 and loud > 0.2
+
+
+def test_a_noisy_neighbour_is_not_judged_by_the_quiet_of_others() -> None:
+    known = found(noisy("recommended", 100, 100, 80), noisy("luck", 100, 100, 100))
+    assert known.choice is known.recommended
+
+
+def test_the_worst_neighbour_is_the_worst_beyond_its_noise() -> None:
+    known = found(noisy("recommended", 100, 90, 80), noisy("even", 100, 98, 100))
+    assert known.part(known.recommended, 2) < known.part(known.recommended, 1)
+    assert known.worst(known.recommended) == known.stake(known.choice) == 1
+    assert known.choice.contender.name == "even"
+
+
+def test_runs_after_the_choice_do_not_move_what_is_at_stake() -> None:
+    bold, even = noisy("recommended", 100, 90, 80), noisy("even", 100, 98, 100)
+    wild = replace(even, again={1: runs(98, 0.4)})
+    known = found(replace(bold, again={1: runs(90, 0.4)}), wild)
+    assert known.stake(known.tried[1]) == found(bold, even).stake(even) == 1
+    assert known.preferred == (wild,) and known.refuted == (wild,)
+
+
+def test_a_neighbour_with_more_clients_runs_for_as_many_operations_of_each() -> None:
+    asked = problem()
+    points, _ = neighbours(asked, 1.0)
+    assert [longer(one.profile, asked) for one in points] == [1.0, 1.0, 1.0, 4.0, 1.0]
+
+
+def test_a_gain_that_noise_explains_is_not_settled() -> None:
+    bold, even = tried("recommended", 100, 50, 100), tried("even", 97, 60, 100)
+    known = found(later(bold, p0=100, p1=50), later(even, p0=97, p1=51))
+    assert known.choice is known.recommended
+    told = " ".join(sentences(known))
+    assert "memory x 0.5, where these are worst: not settled, within noise: +2.0% ops_per_s" in told
+
+
+def test_what_noise_leaves_open_is_where_a_limit_lies_within_it() -> None:
+    bold, even = tried("recommended", 100, 50, 100), tried("even", 97, 90, 100)
+    known = found(later(bold, p0=100, p1=50), later(even, p0=96, p1=85))
+    assert known.unsettled(known.tried[1]) == (0,)
+    known = found(later(bold, p0=100, p1=50), later(even, p0=102, p1=51))
+    assert known.unsettled(known.tried[1]) == (1,)
+
+
+def test_a_loss_that_noise_could_make_too_large_is_said() -> None:
+    bold, even = tried("recommended", 100, 50, 100), tried("even", 96, 90, 100)
+    told = " ".join(sentences(found(bold, even)))
+    assert "as asked: " in told and "that it loses no more than 5.0% is not settled" in told
+    told = " ".join(sentences(found(bold, tried("even", 103, 90, 100))))
+    assert "is not settled" not in told
 
 
 def test_a_difference_within_noise_changes_nothing() -> None:
