@@ -69,6 +69,7 @@ def question_of(form: StudyForm) -> tuple[Question, Bounds]:
         current=current,
         opened=durability_knobs(engines) if form.durability else (),
         rebuild=form.rebuild,
+        cold=form.cold,
         clock=problem.clock_of(None, profile),
         seconds=seconds,
         source=expanded(form.current).resolve() if form.current else None,

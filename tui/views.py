@@ -49,6 +49,7 @@ class StudyForm:
     engine: str = "both"
     durability: bool = False
     rebuild: bool = False
+    cold: bool = False
 
 
 class FormProblems(Exception):

@@ -18,6 +18,7 @@ from tests.support.problems import record
 from tests.terminal.conftest import SIZE, text_of, until
 from tui import published_session
 from tui.app import Workbench
+from tui.forms import question_of
 from tui.profile_text import profile_text
 from tui.session import LibrarySession
 from tui.views import (
@@ -94,6 +95,12 @@ def test_an_empty_form_asks_what_the_profile_asks() -> None:
     plan = LibrarySession().plan(StudyForm("linkbench"))
     assert plan.goal == "maximize ops_per_s"
     assert plan.trials == LibrarySession().usual_bounds().trials
+
+
+def test_a_form_may_ask_for_a_study_without_earlier_ones() -> None:
+    asked, _ = question_of(StudyForm("linkbench", cold=True))
+    usual, _ = question_of(StudyForm("linkbench"))
+    assert asked.cold and not usual.cold
 
 
 def test_trials_count_from_one_and_say_what_differs(fake: FakeCore) -> None:

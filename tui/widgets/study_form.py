@@ -70,6 +70,9 @@ class StudyFormView(VerticalScroll):
         with Horizontal(classes="choice"):
             yield Label("rebuild")
             yield Checkbox("the data may be rebuilt, for other pages", compact=True, id="rebuild")
+        with Horizontal(classes="choice"):
+            yield Label("earlier studies")
+            yield Checkbox("begin without what they found", compact=True, id="cold")
         with Horizontal(id="form-buttons"):
             yield Button("Start the study", variant="primary", id="start", compact=True)
 
@@ -129,6 +132,7 @@ class StudyFormView(VerticalScroll):
             engine=str(self.query_one(Select).value),
             durability=self.query_one("#durability", Checkbox).value,
             rebuild=self.query_one("#rebuild", Checkbox).value,
+            cold=self.query_one("#cold", Checkbox).value,
             **typed,
         )
 
