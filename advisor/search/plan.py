@@ -86,14 +86,15 @@ class Spending:
             )
         return max(shares)
 
-    def left(self) -> int:
-        """About how many trials the bounds still allow."""
-        used = self.used()
-        if used >= 1.0:
+    def left(self, phase: Phase = "ablation") -> int:
+        """About how many trials the bounds still allow until a phase ends, the last one unless
+        another is named."""
+        used, end = self.used(), PHASE_ENDS[phase]
+        if used >= end:
             return 0
         if self.bounds.minutes is None or not self.trials:
-            return (self.bounds.planned or 1) - self.trials
-        return max(1, int(self.trials * (1.0 - used) / used)) if used > 0 else 1
+            return max(0, int(end * (self.bounds.planned or 1)) - self.trials)
+        return max(1, int(self.trials * (end - used) / used)) if used > 0 else 1
 
     def allows(self, phase: Phase, running: int = 0) -> bool:
         """Whether a trial of this phase may start beside those that are under way."""

@@ -551,7 +551,7 @@ class Study:
 
     def _next_engine(self) -> Engine:
         made: dict[Engine, int] = dict.fromkeys(self.engines, 0)
-        scores: dict[Engine, float] = {}
+        scores: dict[Engine, list[float]] = {}
         for trial in self.looks:
             made[trial.engine] += 1
         for engine in self.engines:
@@ -561,8 +561,8 @@ class Study:
         for candidate in order:
             score = candidate.score(self.goal)
             if score is not None and candidate.feasible(self.goal):
-                scores.setdefault(candidate.engine, signed(self.goal, score))
-        return next_engine(self.engines, made, scores, maximize=True)
+                scores.setdefault(candidate.engine, []).append(signed(self.goal, score))
+        return next_engine(self.engines, made, scores, self._spending.left("search"))
 
     def _may_go_on(self, phase: Phase) -> bool:
         return not self._stopping.is_set() and self._spending.allows(phase, self._runner.running)

@@ -1,33 +1,57 @@
 """Trials go where they pay, the loser keeps its fair share, and bounds are kept."""
 
+import random
+from statistics import fmean
+
 import pytest
 
-from advisor.search.allocate import FAIR_SHARE, next_engine
+from advisor.search.allocate import FAIR_SHARE, LEAST_SCORES, next_engine, promise
 from advisor.search.plan import DEFAULT_TRIALS, Bounds, Spending
 
 BOTH = ("lsm", "btree")
 
 
 def test_engines_take_turns_without_a_leader() -> None:
-    assert next_engine(BOTH, {"lsm": 3, "btree": 2}, {"lsm": 100.0, "btree": 99.0}, True) == "btree"
-    assert next_engine(BOTH, {"lsm": 2, "btree": 3}, {"lsm": 100.0, "btree": 99.0}, True) == "lsm"
+    near = {"lsm": [100.0], "btree": [99.0]}
+    assert next_engine(BOTH, {"lsm": 3, "btree": 2}, near, 50) == "btree"
+    assert next_engine(BOTH, {"lsm": 2, "btree": 3}, near, 50) == "lsm"
 
 
-@pytest.mark.parametrize(("maximize", "leader"), [(True, "lsm"), (False, "btree")])
-def test_the_leader_gets_the_next_trial(maximize: bool, leader: str) -> None:
-    scores = {"lsm": 200.0, "btree": 100.0}
-    assert next_engine(BOTH, {"lsm": 5, "btree": 5}, scores, maximize) == leader
+@pytest.mark.parametrize(("scores", "leader"), [((200.0, 100.0), "lsm"), ((-2.0, -1.0), "btree")])
+def test_the_leader_gets_the_next_trial(scores: tuple[float, float], leader: str) -> None:
+    known = {engine: [score] for engine, score in zip(BOTH, scores, strict=True)}
+    assert next_engine(BOTH, {"lsm": 5, "btree": 5}, known, 50) == leader
 
 
 def test_the_other_engine_keeps_its_fair_share() -> None:
     made = {"lsm": 0, "btree": 0}
     for _ in range(100):
-        made[next_engine(BOTH, made, {"lsm": 200.0, "btree": 100.0}, True)] += 1
+        made[next_engine(BOTH, made, {"lsm": [200.0], "btree": [100.0]}, 50)] += 1
     assert made["btree"] == pytest.approx(100 * FAIR_SHARE, abs=1)
 
 
+def test_an_engine_that_will_not_catch_up_gets_no_more_trials() -> None:
+    draws = random.Random(1)
+    behind = [100.0 + draws.gauss(0.0, 3.0) for _ in range(20)]
+    made = {"lsm": 80, "btree": 20}
+    assert next_engine(BOTH, made, {"lsm": [200.0], "btree": behind}, 100) == "lsm"
+    assert next_engine(BOTH, made, {"lsm": [112.0], "btree": behind}, 100) == "btree"
+    few = behind[: LEAST_SCORES - 1]
+    assert next_engine(BOTH, made, {"lsm": [200.0], "btree": few}, 100) == "btree"
+
+
+def test_a_gain_is_promised_as_large_as_draws_of_the_same_kind_make_it() -> None:
+    draws = random.Random(7)
+    promised, gained = [], []
+    for _ in range(2000):
+        scores = [draws.expovariate(1.0) for _ in range(60)]
+        promised.append(promise(scores[:20], 40))
+        gained.append(max(scores) - max(scores[:20]))
+    assert fmean(promised) == pytest.approx(fmean(gained), rel=0.1)
+
+
 def test_an_engine_without_any_good_settings_does_not_lead() -> None:
-    assert next_engine(BOTH, {"lsm": 5, "btree": 5}, {"btree": 1.0}, True) == "btree"
+    assert next_engine(BOTH, {"lsm": 5, "btree": 5}, {"btree": [1.0]}, 50) == "btree"
 
 
 def test_without_bounds_a_study_has_a_hundred_trials() -> None:
