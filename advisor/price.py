@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from advisor.documents import Table
 from advisor.workload import refused
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 METRIC = "cost"
 OPERATIONS = 1e6
@@ -20,7 +22,7 @@ NEEDS = ("ops_per_s", "cpu_us_per_op", "write_kb_per_op", "disk_bytes")
 _KIB, _GIB, _TERABYTE = 1 << 10, 1 << 30, 1e12
 _SECONDS_PER_HOUR, _US_PER_HOUR = 3600.0, 3600.0 * 1e6
 
-Amount = TypeVar("Amount", float, NDArray[np.float64])
+Amount = TypeVar("Amount", float, "NDArray[np.float64]")
 Money = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
@@ -49,12 +51,15 @@ class Price(Table):
     def cost(self, metrics: Mapping[str, Amount], memory_bytes: float) -> Amount | None:
         """Of a million operations, at the rate at which they were made; None where a metric that it
         takes was not measured, and where nothing was done. Sizes are full ones."""
-        if any(name not in metrics for name in NEEDS) or not np.all(metrics["ops_per_s"]):
+        if any(name not in metrics for name in NEEDS):
+            return None
+        rate = metrics["ops_per_s"]
+        if isinstance(rate, float) and not rate:
             return None
         hour = self.machine_hour + self.memory_gib_hour * memory_bytes / _GIB
         rented = hour + self.disk_gib_hour / _GIB * metrics["disk_bytes"]
         of_one = (
-            rented / metrics["ops_per_s"] / _SECONDS_PER_HOUR
+            rented / rate / _SECONDS_PER_HOUR
             + self.core_hour / _US_PER_HOUR * metrics["cpu_us_per_op"]
             + self.written_terabyte * _KIB / _TERABYTE * metrics["write_kb_per_op"]
         )
