@@ -21,6 +21,8 @@ class Crossover:
     before: Engine
     """Better below it."""
     after: Engine
+    across: float | None = None
+    """Where on the second axis of a map; absent on a single axis."""
 
 
 def crossovers(

@@ -34,7 +34,7 @@ def test_a_knob_belongs_to_its_engine() -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("speed=1..2", "'speed'; accepted: memory, data, clients, or a knob that is a number"),
+        ("speed=1..2", "'speed'; accepted: memory, data, clients, requests_per_second, or a knob"),
         ("memory=5GiB..1GiB", "a range that does not ascend"),
         ("memory=5GiB", "one value; accepted: two or more"),
         ("memory=much..more", "accepted: memory=LOW..HIGH"),
