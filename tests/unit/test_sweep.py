@@ -66,6 +66,12 @@ def test_without_a_change_of_sign_there_is_none() -> None:
     assert crossovers([1, 2, 3], [0.3, 0.1, 0.2], 0.1, ("lsm", "btree")) == []
 
 
+def test_a_tie_is_no_change_of_sign_and_hides_none() -> None:
+    assert crossovers([1, 2, 3], [0.3, 0.0, 0.2], 0.1, ("lsm", "btree")) == []
+    (found,) = crossovers([1, 2, 3], [-0.2, 0.0, 0.2], 0.1, ("lsm", "btree"))
+    assert (found.value, found.after) == (pytest.approx(2.0), "lsm")
+
+
 def test_less_is_a_gain_where_the_goal_is_to_minimize() -> None:
     assert gain(50, 100, maximize=False) == pytest.approx(math.log(2))
     assert gain(50, 100, maximize=True) == pytest.approx(-math.log(2))
