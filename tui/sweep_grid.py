@@ -32,9 +32,11 @@ def grid(sweep: "Sweep") -> SweepGrid | None:
 
 def _cell(sweep: "Sweep", one: "Cell") -> SweepCell:
     """Of a single engine, what it reaches: there is nobody to lead."""
-    text = one.text(fmt.ENGINE_TITLES)
-    if len(sweep.asked.engines) == 1 and one.engine is not None:
-        text = fmt.value(sweep.goal.metric, sweep.score(one.place, one.engine))
+    if len(sweep.asked.engines) == 1:
+        (engine,) = sweep.asked.engines
+        text = fmt.value(sweep.goal.metric, sweep.score(one.place, engine))
+    else:
+        text = one.text(fmt.ENGINE_TITLES)
     return SweepCell(text, one.engine or "")
 
 

@@ -79,10 +79,10 @@ def _lines(found: Sweep) -> list[list[Cell]]:
 
 def _text(found: Sweep, one: Cell) -> str:
     """Of a single engine, what it reaches: there is nobody to lead."""
-    if len(found.asked.engines) == 1 and one.engine is not None:
-        score = found.score(one.place, one.engine)
-        return wording.metric(found.goal.metric, score) if score is not None else one.text()
-    return one.text()
+    if len(found.asked.engines) != 1:
+        return one.text()
+    score = found.score(one.place, found.asked.engines[0])
+    return "-" if score is None else wording.metric(found.goal.metric, score)
 
 
 def _tile(found: Sweep, one: Cell) -> Tile:

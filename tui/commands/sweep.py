@@ -27,6 +27,9 @@ from tui.options import (
     SIMULATE,
 )
 
+ROOM = 22
+"""Cells of a place in the narration, where none needs more."""
+
 if TYPE_CHECKING:
     from advisor.sweep import Asked, Cell, Point, Sweep
 
@@ -129,11 +132,12 @@ def sweep(
         across=across,
     )
     stop = Event()
+    room = max(ROOM, *(len(asked.where(place)) for place in asked.places))
     with on_interrupt(stop.set):
         found = walk(
             asked,
             store,
-            on_point=lambda number, point: narrate(_told(asked, number, point)),
+            on_point=lambda number, point: narrate(_told(asked, number, point, room)),
             stopped=stop.is_set,
         )
     if as_json:
@@ -149,14 +153,14 @@ def sweep(
         raise typer.Exit(INTERRUPTED)
 
 
-def _told(asked: "Asked", number: int, point: "Point") -> str:
+def _told(asked: "Asked", number: int, point: "Point", room: int) -> str:
     from tui import format as fmt
 
     metric = asked.profile.goal.metric
     spread = point.spread(metric)
     reached = fmt.value(metric, spread.median if spread else None)
-    where = asked.where(point.place)
-    told = f"{number:>4}/{asked.planned}  {where:<22} {fmt.ENGINE_TITLES[point.engine]:<6}"
+    where = f"{asked.where(point.place):<{room}}"
+    told = f"{number:>4}/{asked.planned}  {where} {fmt.ENGINE_TITLES[point.engine]:<6}"
     error = f"  {point.error}" if point.error else ""
     return f"{told} {reached:>10} {fmt.label(metric)}{error}"
 
