@@ -10,8 +10,7 @@ from advisor.files import expanded
 from advisor.knobs import Engine, Setting, durability_knobs
 from advisor.profile import Profile, load
 from advisor.search import Bounds, Question
-from advisor.sweep import LEAST_STEPS, MOST_STEPS, STEPS, Asked, parse_axis
-from advisor.sweep.sweep import SECONDS
+from advisor.sweep import LEAST_STEPS, MOST_STEPS, SECONDS, STEPS, Asked, parse_axis
 from tui import problem
 from tui.views import FormProblems, StudyForm, SweepForm
 
@@ -95,11 +94,13 @@ def sweep_of(form: SweepForm, name: str) -> Asked:
     typed = {"data": form.data, "memory": form.memory, "clients": form.clients}
     if axis is not None and typed.get(axis.name):
         reading.problems[axis.name] = "found what the sweep changes; accepted: nothing here"
+    if axis is not None and axis.name not in reading.problems:
+        reading.of("over", lambda: axis.refuse_values(profile), None)
     if axis is not None and axis.engine is not None and axis.engine not in engines:
         reading.problems["over"] = f"found a knob of {axis.engine}, which does not run"
     retune = reading.of("retune", lambda: _in(form.retune, LEAST_RETUNE, MOST_RETUNE), None)
     if retune is not None and axis is not None and axis.engine is not None:
-        reading.problems["retune"] = "found a sweep of a knob; accepted: memory, data or clients"
+        reading.problems["retune"] = "found a sweep of a knob; accepted: an axis of the profile"
     seconds = reading.of("seconds", lambda: _seconds(form.seconds), None)
     if axis is None or reading.problems:
         raise FormProblems(reading.problems)

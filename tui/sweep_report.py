@@ -1,4 +1,5 @@
-"""A sweep in words: a line per step with bars of the engines, and where one overtakes the other."""
+"""A sweep in words: a line per step with bars of the engines, or the grid of a map, and where one
+engine overtakes the other."""
 
 from collections.abc import Iterator, Sequence
 from math import inf
@@ -6,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from tui import format as fmt
 from tui.output import Column
+from tui.sweep_grid import grid, grid_table, medians
 from tui.views import SweepStep, SweepView
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from advisor.sweep import Point, Sweep
+    from advisor.sweep import Place, Point, Sweep
 
 BAR = 24
 """Cells of the longest bar."""
@@ -24,40 +26,46 @@ def view(sweep: "Sweep") -> SweepView:
     return SweepView(
         name=asked.name,
         profile=asked.profile.name,
-        axis=asked.axis.name,
+        axis=asked.over,
         metric=sweep.goal.metric,
         goal=str(sweep.goal),
         clock=asked.clock,
         engines=asked.engines,
-        steps=tuple(_steps(sweep)),
+        steps=tuple(_steps(sweep)) if asked.across is None else (),
         sentences=tuple(told(sweep)),
         points=len(sweep.points),
-        planned=len(asked.axis.values) * len(asked.engines),
+        planned=asked.planned,
+        grid=grid(sweep) if asked.across is not None else None,
     )
 
 
 def _steps(sweep: "Sweep") -> Iterator[SweepStep]:
-    """The steps of which a point was made."""
+    """The steps of a single axis of which a point was made."""
+    from advisor.sweep import Place
+
     asked, metric = sweep.asked, sweep.goal.metric
     crossings = sweep.crossovers()
     values = asked.axis.values
     for value, following in zip(values, (*values[1:], inf), strict=True):
-        points = [sweep.at(value, engine) for engine in asked.engines]
+        place = Place(value)
+        points = [sweep.at(place, engine) for engine in asked.engines]
         if all(point is None for point in points):
             continue
         behind = [one for one in crossings if value <= one.value < following]
         yield SweepStep(
             asked.axis.label(value),
             tuple(_median(point, metric) for point in points),
-            _lead(sweep, value),
-            "; ".join(asked.axis.crossing(one, fmt.ENGINE_TITLES) for one in behind),
+            _lead(sweep, place),
+            "; ".join(asked.crossing(one, fmt.ENGINE_TITLES) for one in behind),
         )
 
 
 def table(sweep: "Sweep") -> tuple[list[Column], list[list[str]]]:
     """Columns and rows: the value, what each engine reaches there, and by how much the better one
-    leads."""
+    leads; of a map its grid."""
     shown = view(sweep)
+    if shown.grid is not None:
+        return grid_table(shown.grid)
     columns = [Column(shown.axis, right=True)]
     for engine in shown.engines:
         columns += [Column(fmt.ENGINE_TITLES[engine], right=True), Column("")]
@@ -116,17 +124,16 @@ def markdown(sweep: "Sweep") -> str:
     columns, rows = table(sweep)
     profile = asked.profile
     lines = [
-        f"# {profile.name} over {asked.axis.name}",
+        f"# {profile.name} over {asked.over}",
         "",
         f"{fmt.CLOCK_TITLES[asked.clock].capitalize()}, {asked.runs} runs at each step, seed "
         f"{asked.seed}; {settings_of(sweep, fmt.ENGINE_TITLES)}. {sweep.goal.metric} is shown.",
         "",
-        _row([column.title for column in columns]),
-        _row(["--:" if column.right else ":--" for column in columns]),
-        *(_row(row) for row in rows),
+        *_table(columns, rows),
         "",
         *(f"* {sentence}" for sentence in told(sweep)),
         "",
+        *(["## Medians", "", *_table(*medians(sweep)), ""] if asked.across is not None else []),
         "## Provenance",
         "",
         _row(["", ""]),
@@ -134,6 +141,12 @@ def markdown(sweep: "Sweep") -> str:
         *(_row([fact.title, fact.text]) for fact in provenance(sweep)),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _table(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    yield _row([column.title for column in columns])
+    yield _row(["--:" if column.right else ":--" for column in columns])
+    yield from map(_row, rows)
 
 
 def _row(cells: Sequence[str]) -> str:
@@ -145,8 +158,8 @@ def _median(point: "Point | None", metric: str) -> float | None:
     return None if spread is None else spread.median
 
 
-def _lead(sweep: "Sweep", value: float) -> str:
+def _lead(sweep: "Sweep", place: "Place") -> str:
     from advisor.sweep import lead
 
-    found = lead(sweep, value)
+    found = lead(sweep, place)
     return f"{fmt.ENGINE_TITLES[found[0]]} {fmt.times(found[1])}" if found else ""

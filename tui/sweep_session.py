@@ -7,7 +7,7 @@ from dataclasses import replace
 from threading import Event, Lock
 
 from advisor.store import Store, SweepRecord
-from advisor.sweep import Asked, Point, Sweep, stored, sweep
+from advisor.sweep import Asked, Place, Point, Sweep, stored, sweep
 from tui import sweep_report
 from tui.forms import sweep_of
 from tui.views import SweepForm, SweepPlan, SweepRow, SweepView, SweepWatcher
@@ -18,7 +18,7 @@ def rows(store: Store) -> list[SweepRow]:
     return [
         SweepRow(
             name=one.name,
-            axis=one.axis,
+            axis=one.axis if one.across is None else f"{one.axis} and {one.across}",
             created=one.created.replace("T", " ")[:16],
             points=one.points,
             planned=_planned(one),
@@ -37,11 +37,11 @@ def shown(name: str, store: Store) -> SweepView:
 def plan(form: SweepForm) -> SweepPlan:
     """Check a form; raises `FormProblems`. The sweep gets its name when it begins."""
     asked = sweep_of(form, "")
-    return SweepPlan(f"{asked.profile.name} over {asked.axis.name}", asked)
+    return SweepPlan(f"{asked.profile.name} over {asked.over}", asked)
 
 
 def walk(plan: SweepPlan, store: Store, watcher: SweepWatcher) -> SweepView:
-    """Walk the axis in the calling thread. Raises `Cancelled` for a step that was dropped."""
+    """Make the sweep in the calling thread. Raises `Cancelled` for a step that was dropped."""
     wishes = _Wishes()
     watcher.attach(wishes.stopping.set, wishes.cancel)
     open_: Asked = plan.details
@@ -52,8 +52,8 @@ def walk(plan: SweepPlan, store: Store, watcher: SweepWatcher) -> SweepView:
         # Told as a whole one: what is missing has still to come.
         watcher.moved(sweep_report.view(Sweep(asked, tuple(made), True)))
 
-    def begin(value: float, drop: Callable[[], None]) -> None:
-        watcher.step(asked.axis.label(value))
+    def begin(place: Place, drop: Callable[[], None]) -> None:
+        watcher.step(asked.label(place))
         wishes.begin(drop)
 
     def add(_number: int, point: Point) -> None:
@@ -94,4 +94,7 @@ class _Wishes:
 
 def _planned(one: SweepRecord) -> int | None:
     asked = one.asked
-    return len(asked["values"]) * len(asked["engines"]) if asked else None
+    if not asked:
+        return None
+    lines = len(asked["across"]["values"]) if one.across is not None else 1
+    return len(asked["values"]) * lines * len(asked["engines"])

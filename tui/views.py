@@ -220,6 +220,33 @@ class SweepStep:
 
 
 @dataclass(frozen=True)
+class SweepCell:
+    """A place of a map."""
+
+    text: str
+    """Which engine leads and by how much, or why none does."""
+    engine: str
+    """The one that leads or has runs alone; empty where none does."""
+
+
+@dataclass(frozen=True)
+class SweepGrid:
+    """A sweep over two axes: a line of cells for each value of the second one."""
+
+    axis: str
+    across: str
+    labels: tuple[str, ...]
+    """Values of the first axis, the columns."""
+    lines: tuple[tuple[str, tuple[SweepCell, ...]], ...]
+    """Values of the second axis with their cells."""
+
+    @property
+    def corner(self) -> str:
+        """The head of the column of the second axis' values."""
+        return f"{self.across} \\ {self.axis}"
+
+
+@dataclass(frozen=True)
 class SweepView:
     """A sweep, whole or as far as it is."""
 
@@ -234,6 +261,8 @@ class SweepView:
     sentences: tuple[str, ...]
     points: int
     planned: int
+    grid: SweepGrid | None = None
+    """Of a map, which has no steps."""
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
-"""`sweep`: both engines along an axis in one line."""
+"""`sweep`: both engines along an axis, or over the two of a map, in one line."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,16 +16,24 @@ from advisor.api.asked import (
 from advisor.html.element import code, element, joined
 from advisor.html.plots import Plot
 from advisor.html.sweep import plot, steps
+from advisor.html.sweep_map import grid
 from advisor.profile import Profile
 from advisor.store import Store
-from advisor.sweep.axis import STEPS, parse_axis
+from advisor.sweep.answer import Point
+from advisor.sweep.answer import Sweep as Walked
+from advisor.sweep.asked import SECONDS, Asked
+from advisor.sweep.axis import parse_axes
+from advisor.sweep.cell import cells
 from advisor.sweep.crossover import Crossover
-from advisor.sweep.sweep import SECONDS, Asked, Point
-from advisor.sweep.sweep import Sweep as Walked
 from advisor.sweep.sweep import sweep as walk
 
 if TYPE_CHECKING:
     import duckdb
+
+_CELLS = (
+    "STRUCT(value DOUBLE, label VARCHAR, across DOUBLE, across_label VARCHAR, verdict VARCHAR, "
+    "engine VARCHAR, ratio DOUBLE)[]"
+)
 
 
 class Swept:
@@ -46,34 +54,58 @@ class Swept:
         return self._found.points
 
     def crossovers(self) -> list[Crossover]:
-        """Where the better engine changes, and between which values noise may have moved that."""
+        """Where the better engine changes, and between which values noise may have moved that; of a
+        map line by line, each with its value on the second axis (`across`)."""
         return self._found.crossovers()
 
     def medians(self) -> duckdb.DuckDBPyRelation:
         """Medians of every metric by step and engine, as a relation of DuckDB: the view `swept`."""
-        query = "SELECT * FROM swept WHERE sweep = $sweep ORDER BY value, engine, metric"
+        query = "SELECT * FROM swept WHERE sweep = $sweep ORDER BY ALL"
         return self._store.relation(query, {"sweep": self.name})
+
+    def cells(self) -> duckdb.DuckDBPyRelation:
+        """What there is to say of every place, as a relation of DuckDB: its value on each axis
+        (`across` is NULL along a single one), the verdict (`leads`, `even` where noise does not
+        tell the engines apart, `alone`, `neither`, `missing`), the engine that leads or is alone,
+        and how many times what the other reaches."""
+        asked = self._found.asked
+        rows = [
+            {
+                "value": cell.place.value,
+                "label": asked.axis.label(cell.place.value),
+                "across": cell.place.across,
+                "across_label": asked.line_label(cell.place.across),
+                "verdict": cell.verdict,
+                "engine": cell.engine,
+                "ratio": cell.ratio,
+            }
+            for cell in cells(self._found)
+        ]
+        query = f"SELECT unnest($cells::{_CELLS}, recursive := true)"
+        return self._store.relation(query, {"cells": rows})
 
     def plot(self, metric: str | None = None) -> Plot:
         """A metric of both engines over the axis, the goal's where none is named; where one
-        overtakes the other is marked. Plots need the extra `report`."""
+        overtakes the other is marked. Of a map its cells, by the goal's metric. Plots need the
+        extra `report`."""
         return plot(self._found, metric)
 
     def _repr_html_(self) -> str:
         asked, metric = self._found.asked, self._found.goal.metric
-        told = [element("p", asked.axis.crossing(one)) for one in self.crossovers()]
-        return joined(element("p", code(metric), f", {asked.clock}"), steps(self._found), *told)
+        told = [element("p", asked.crossing(one)) for one in self.crossovers()]
+        shown = steps(self._found) if asked.across is None else grid(self._found)
+        return joined(element("p", code(metric), f", {asked.clock}"), shown, *told)
 
     def __repr__(self) -> str:
-        axis = self._found.asked.axis
-        return f"<sweep {self.name}: {len(axis.values)} values of {axis.name}>"
+        told = (f"{len(axis.values)} values of {axis.name}" for axis in self._found.asked.axes)
+        return f"<sweep {self.name}: {' and '.join(told)}>"
 
 
 def sweep(
     profile: str | Path | Profile,
-    over: str,
+    over: str | Sequence[str] | Mapping[str, Sequence[object] | str],
     *,
-    steps: int = STEPS,
+    steps: int | None = None,
     retune: int | None = None,
     memory: str | int | None = None,
     data: str | int | None = None,
@@ -90,19 +122,23 @@ def sweep(
     results: str | Path | None = None,
     on_point: Callable[[int, Point], None] = lambda number, point: None,
 ) -> Swept:
-    """Runs both engines along an axis: where does one overtake the other?
+    """Runs both engines along an axis, or over two: where does one overtake the other?
 
     Example:
         found = advisor.sweep("linkbench", "memory=1GiB..32GiB", steps=8)
         found.crossovers()
         found.plot().save("memory.svg")
+        over = {"memory": "1GiB..16GiB", "clients": [1, 4, 16]}
+        advisor.sweep("linkbench", over).cells().filter("verdict = 'leads'")
 
     Args:
         profile: A shipped profile by its name, the path of a TOML file, or a `Profile`.
-        over: What changes: memory, data, clients or a knob, as `memory=5GiB..100GiB` or
-            `clients=1,4,16`.
-        steps: How many values a range has.
-        retune: Search anew at every step with so many trials; without it settings stay, and the
+        over: What changes: memory, data, clients, requests_per_second or a knob, as
+            `memory=5GiB..100GiB` or `clients=1,4,16`. Two of them, as a list or as names with
+            their values, make a map: every pair of values is run, and each value of the second is
+            a line along the first.
+        steps: How many values a range has; 11, in a map 5 of each axis.
+        retune: Search anew at every place with so many trials; without it settings stay, and the
             cache fills the memory.
         seconds: Length of the measured phase of each run.
         name: What the sweep is called; a new name is made if absent.
@@ -111,12 +147,13 @@ def sweep(
     The other arguments mean what they mean in `advisor.tune`.
 
     Returns:
-        The sweep: `points`, `crossovers()`, `medians()` as a relation of DuckDB, and `plot()`.
+        The sweep: `points`, `crossovers()`, `medians()` and `cells()` as relations of DuckDB, and
+        `plot()`.
 
     Raises:
         advisor.errors.InputError: What was asked for cannot be; it says what is accepted.
     """
-    axis = parse_axis(over, steps)
+    axis, across = parse_axes(_texts(over), steps)
     chosen = asked_profile(
         profile, memory=memory, data=data, clients=clients, hardware=hardware, goal=goal
     )
@@ -134,5 +171,18 @@ def sweep(
         seconds=seconds,
         scale=scale,
         retune=retune,
+        across=across,
     )
     return Swept(walk(asked, store, on_point=on_point), store)
+
+
+def _texts(over: str | Sequence[str] | Mapping[str, Sequence[object] | str]) -> list[str]:
+    """Axes as they are written on the command line."""
+    if isinstance(over, str):
+        return [over]
+    if not isinstance(over, Mapping):
+        return list(over)
+    return [
+        f"{name}={values if isinstance(values, str) else ','.join(map(str, values))}"
+        for name, values in over.items()
+    ]

@@ -49,7 +49,9 @@ def page(found: Evidence) -> str:
 def sweep_page(found: Sweep) -> str:
     """The page of a sweep; without matplotlib it has its table alone and says so."""
     can = can_draw() and any(point.trials for point in found.points)
-    drawn = element("figure", Markup(swept.plot(found).svg), swept.caption()) if can else Markup()
+    drawn = (
+        element("figure", Markup(swept.plot(found).svg), swept.caption(found)) if can else Markup()
+    )
     body = swept.body(found, joined(_without_plots(), drawn))
     return _document(sweep_title(found.asked.name), body)
 

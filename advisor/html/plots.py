@@ -117,6 +117,45 @@ def lines(
     return _drawn(figure, title)
 
 
+@dataclass(frozen=True)
+class Tile:
+    """A cell of a grid."""
+
+    text: str
+    colour: str
+    strength: float
+    """How much of the colour, from 0 to 1."""
+
+
+def tiles(
+    rows: Sequence[Sequence[Tile]],
+    *,
+    title: str,
+    x: tuple[str, Sequence[str]],
+    y: tuple[str, Sequence[str]],
+    bands: Sequence[tuple[int, float, float, float]] = (),
+) -> Plot:
+    """A grid of cells, the first row on top, with the name and the values of both axes. Each of
+    `bands` is a row, and where along it, in columns, something lies, with its low and high."""
+    figure, axes = _begun(title, rows=2 * len(rows))
+    for row, cells in enumerate(rows):
+        for column, one in enumerate(cells):
+            axes.barh(
+                row, 0.96, left=column - 0.48, height=0.92, color=one.colour, alpha=one.strength
+            )
+            axes.text(column, row, one.text, ha="center", va="center", fontsize=9)
+    for row, low, value, high in bands:
+        axes.plot([low, high], [row + 0.4] * 2, color=INK, linewidth=2)
+        axes.plot([value] * 2, [row - 0.46, row + 0.46], color=INK, linestyle="--", linewidth=1)
+    axes.set_xticks(list(range(len(x[1]))), list(x[1]))
+    axes.set_yticks(list(range(len(y[1]))), list(y[1]))
+    axes.set_xlim(-0.5, len(x[1]) - 0.5)
+    axes.set_ylim(len(y[1]) - 0.5, -0.5)
+    axes.set_xlabel(x[0])
+    axes.set_ylabel(y[0])
+    return _drawn(figure, title)
+
+
 def bars(
     names: Sequence[str], groups: Mapping[str, Sequence[float]], *, title: str, x: str
 ) -> Plot:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from advisor.errors import InputError
 from advisor.goal import METRICS
+from advisor.html import sweep_map
 from advisor.html.background import changed
 from advisor.html.element import (
     Markup,
@@ -20,7 +21,7 @@ from advisor.html.element import (
 from advisor.html.plots import ONE, TWO, Line, Plot, lines
 from advisor.knobs import ENGINES
 from advisor.recommend import wording
-from advisor.sweep import Point, Sweep, lead, provenance, sentences
+from advisor.sweep import Place, Point, Sweep, lead, provenance, sentences
 from advisor.sweep.axis import SIZES
 from advisor.sweep.words import Fact
 
@@ -31,9 +32,11 @@ _LEGEND = "Shaded: where noise may have moved the crossing to."
 
 def plot(found: Sweep, metric: str | None = None) -> Plot:
     """A metric of the engines over the axis, the goal's where none is named; where one overtakes
-    the other is marked. Raises `InputError` for a metric that no point has, or without
-    matplotlib."""
+    the other is marked. Of a map its cells, by the goal's metric alone. Raises `InputError` for
+    another metric of a map, for one that no point has, or without matplotlib."""
     asked = found.asked
+    if asked.across is not None:
+        return sweep_map.plot(found, metric)
     metric = metric or found.goal.metric
     unit = GIB if asked.axis.name in SIZES else 1
     told = []
@@ -53,23 +56,23 @@ def plot(found: Sweep, metric: str | None = None) -> Plot:
 
 
 def steps(found: Sweep) -> Markup:
-    """What each engine reaches at each value, and which leads."""
+    """What each engine reaches at each place, and which leads."""
     asked, metric = found.asked, found.goal.metric
     rows = []
-    for value in asked.axis.values:
-        points = [found.at(value, engine) for engine in asked.engines]
+    for place in asked.places:
+        points = [found.at(place, engine) for engine in asked.engines]
         if all(point is None for point in points):
             continue
-        leads = lead(found, value)
+        leads = lead(found, place)
         rows.append(
             (
-                code(asked.axis.label(value)),
+                *_place(found, place),
                 *(_reached(point, metric) for point in points),
                 said(f"{leads[0]} {leads[1]:.2f}x") if leads else "",
             )
         )
-    titles = (asked.axis.name, *(f"{one}, {METRICS[metric].unit}" for one in asked.engines))
-    return table((*titles, "leads"), rows, numbers=True)
+    titles = (f"{one}, {METRICS[metric].unit}" for one in asked.engines)
+    return table((*_axes(found), *titles, "leads"), rows, numbers=True)
 
 
 def body(found: Sweep, drawn: Markup) -> Markup:
@@ -82,7 +85,8 @@ def body(found: Sweep, drawn: Markup) -> Markup:
         element("p", said(f"{found.goal}; {asked.clock}."), class_="note"),
         drawn,
         section(
-            f"Over {asked.axis.name}",
+            f"Over {asked.over}",
+            sweep_map.grid(found),
             steps(found),
             element("p", "Medians; in brackets the lowest and highest run.", class_="note"),
             element("ul", *(element("li", said(one)) for one in rest)) if rest else "",
@@ -95,9 +99,9 @@ def body(found: Sweep, drawn: Markup) -> Markup:
     )
 
 
-def caption() -> Markup:
+def caption(found: Sweep) -> Markup:
     """What the marks of the plot mean."""
-    return element("figcaption", _LEGEND)
+    return element("figcaption", _LEGEND if found.asked.across is None else sweep_map.LEGEND)
 
 
 def _reached(point: Point | None, metric: str) -> Markup:
@@ -120,15 +124,26 @@ def _settings(found: Sweep) -> Markup:
     """What the engines ran with at each value, where it differs from the defaults."""
     rows = [
         (
-            code(found.asked.axis.label(point.value)),
+            *_place(found, point.place),
             point.engine,
             changed(point.engine, point.settings),
         )
         for point in found.points
         if point.settings
     ]
-    shown = table((found.asked.axis.name, "engine", "changes to the defaults"), rows)
+    shown = table((*_axes(found), "engine", "changes to the defaults"), rows)
     return section("Settings", element("details", element("summary", "At each value"), shown))
+
+
+def _axes(found: Sweep) -> list[str]:
+    """The line of a map goes before the place on it."""
+    return [axis.name for axis in reversed(found.asked.axes)]
+
+
+def _place(found: Sweep, place: Place) -> list[Markup]:
+    line = found.asked.line_label(place.across)
+    own = code(found.asked.axis.label(place.value))
+    return [own] if line is None else [code(line), own]
 
 
 def _fact(found: Sweep, one: Fact) -> Markup:

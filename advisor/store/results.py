@@ -410,12 +410,16 @@ class Store:
             sweeps.add(connection, sweep)
 
     def add_swept(
-        self, sweep: str, point: SweepPoint, label: str, trials: tuple[Trial, ...]
+        self,
+        sweep: str,
+        point: SweepPoint,
+        labels: tuple[str, str | None],
+        trials: tuple[Trial, ...],
     ) -> None:
-        """Stores a point of a sweep with its runs, in one transaction; `label` is its value as
-        people write it."""
+        """Stores a point of a sweep with its runs, in one transaction; `labels` are its values as
+        people write them, on the axis and on the second one of a map."""
         with file.writing(self.path, self._patience_s) as connection:
-            sweeps.add_point(connection, sweep, point, label, trials)
+            sweeps.add_point(connection, sweep, point, labels, trials)
 
     def sweep(self, name: str) -> SweepRecord | None:
         """The sweep of this name."""

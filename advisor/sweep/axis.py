@@ -1,8 +1,9 @@
-"""What a sweep walks along: memory, data, clients, or a knob of one engine."""
+"""What a sweep walks along: memory, data, clients, the rate of requests, or a knob of one
+engine."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +13,14 @@ from advisor.knobs import ENGINES, Engine, Knob
 from advisor.profile import Profile
 from advisor.sizes import ACCEPTED, format_size, parse_size
 from advisor.sweep.crossover import Crossover
+from advisor.workload import kinds
 
 OPTION = "--over"
-SIZES, COUNTS = ("memory", "data"), ("clients",)
-STEPS = 11
+SIZES, COUNTS, RATES = ("memory", "data"), ("clients",), ("requests_per_second",)
+OF_PROFILES = (*SIZES, *COUNTS, *RATES)
+MOST_AXES = 2
+STEPS, MAP_STEPS = 11, 5
+"""Values of a range where nobody says how many: of a single axis, and of each axis of a map."""
 LEAST_STEPS, MOST_STEPS = 2, 200
 WIDE = 32
 """A range whose end is more than so many times its beginning is walked by equal factors."""
@@ -46,8 +51,23 @@ class Axis:
         )
 
     def profile(self, profile: Profile, value: float) -> Profile:
-        """The profile at a value."""
-        return profile if self.engine else profile.with_changes(OPTION, **{self.name: int(value)})
+        """The profile at a value. Raises `InputError` for one that it does not take."""
+        if self.engine is not None:
+            return profile
+        if self.name not in RATES:
+            return profile.with_changes(OPTION, **{self.name: int(value)})
+        workload = profile.workload
+        if self.name not in workload.info.parameters:
+            having = [kind.name for kind in kinds().values() if self.name in kind.parameters]
+            accepted = f"a workload that has it: {', '.join(having)}"
+            raise InputError(OPTION, self.name, f"the workload {workload.kind}", accepted)
+        changed = {**workload.model_dump(), self.name: int(value)}
+        return profile.with_changes(OPTION, workload=changed)
+
+    def refuse_values(self, profile: Profile) -> None:
+        """Raises `InputError` for the first value that the profile does not take."""
+        for value in self.values:
+            self.profile(profile, value)
 
     def settings(self, engine: Engine, value: float) -> dict[str, Any]:
         """What a value sets of an engine."""
@@ -59,13 +79,26 @@ class Axis:
         return int(value) if isinstance(knob.default, int) else value
 
 
+def parse_axes(texts: Sequence[str], steps: int | None = None) -> tuple[Axis, Axis | None]:
+    """One axis or the two of a map, each in so many steps. Raises `InputError`."""
+    if not 1 <= len(texts) <= MOST_AXES:
+        raise InputError(OPTION, None, f"{len(texts)} axes", "one, or two for a map")
+    usual = STEPS if len(texts) == 1 else MAP_STEPS
+    first, *rest = [parse_axis(text, usual if steps is None else steps) for text in texts]
+    if not rest:
+        return first, None
+    if rest[0].name == first.name:
+        raise InputError(OPTION, first.name, "the same axis twice", "two axes that differ")
+    return first, rest[0]
+
+
 def parse_axis(text: str, steps: int = STEPS) -> Axis:
     """`memory=5GiB..100GiB` in so many steps, or `memory=5GiB,10GiB,50GiB`. Raises `InputError`."""
     if not LEAST_STEPS <= steps <= MOST_STEPS:
         raise InputError("--steps", None, str(steps), f"{LEAST_STEPS} to {MOST_STEPS}")
     name, _, range_ = text.partition("=")
     name = name.strip()
-    engine = None if name in (*SIZES, *COUNTS) else _engine_of(name)
+    engine = None if name in OF_PROFILES else _engine_of(name)
     knob = knobs.catalogue(engine)[name] if engine else None
     low, dots, high = range_.partition("..")
     try:
@@ -93,7 +126,7 @@ def _engine_of(name: str) -> Engine:
     found = [engine for engine in ENGINES if _is_numeric(knobs.catalogue(engine).get(name))]
     if len(found) == 1:
         return found[0]
-    known = f"{', '.join((*SIZES, *COUNTS))}, or a knob that is a number"
+    known = f"{', '.join(OF_PROFILES)}, or a knob that is a number"
     raise InputError(OPTION, None, repr(name), known)
 
 

@@ -21,6 +21,8 @@ class Crossover:
     before: Engine
     """Better below it."""
     after: Engine
+    across: float | None = None
+    """Where on the second axis of a map; absent on a single axis."""
 
 
 def crossovers(
@@ -33,9 +35,10 @@ def crossovers(
     The interval ends where the same line, moved by the bound, meets 0, but not beyond the axis.
     """
     found = []
-    steps = list(zip(values, gains, strict=True))
+    # Where both reach the same, neither is better: the sign is that of the neighbours.
+    steps = [(at, own) for at, own in zip(values, gains, strict=True) if own != 0.0]
     for (left, one), (right, other) in pairwise(steps):
-        if one == 0.0 or (one > 0) == (other > 0):
+        if (one > 0) == (other > 0):
             continue
         slope = (other - one) / (right - left)
         value = left - one / slope

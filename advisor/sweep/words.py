@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from advisor.knobs import Engine
 from advisor.sizes import format_factor, format_size
-from advisor.sweep.sweep import Sweep
+from advisor.sweep.answer import Point, Sweep
+from advisor.sweep.asked import Place
+from advisor.sweep.cell import cells
+
+NO_CROSSING = "no engine overtakes the other"
 
 
 @dataclass(frozen=True)
@@ -25,22 +29,79 @@ class Fact:
 
 
 def sentences(sweep: Sweep, titles: Mapping[str, str] | None = None) -> list[str]:
-    """Where the better engine changes, or that it does not; what noise there was, and what did not
-    run. Engines have their `titles`, or their names."""
+    """Where the better engine changes, or that it does not, of a map after what its cells come to;
+    what noise there was, and what did not run. Engines have their `titles`, or their names."""
     asked, named = sweep.asked, titles or {}
-    told = [asked.axis.crossing(one, titles) for one in sweep.crossovers()]
-    if not told and len(asked.engines) == 2:
-        told.append("no engine overtakes the other between these values")
+    told = _counted(sweep, named) if asked.across is not None else []
+    told += _crossings(sweep, named)
     if sweep.noise.degrees:
         noise = sweep.noise.bound(asked.runs, asked.runs)
         told.append(f"differences below {100 * noise:.1f} % are within noise")
-    errors = {point.error: point for point in sweep.points if point.error}
-    for error, point in errors.items():
-        where = f"{asked.axis.name} {asked.axis.label(point.value)}"
-        told.append(f"{named.get(point.engine, point.engine)} at {where}: {error}")
+    told += _errors(sweep, named)
     if not sweep.is_whole:
         told.append("interrupted: the steps that are missing were not run")
     return told
+
+
+def _counted(sweep: Sweep, named: Mapping[str, str]) -> list[str]:
+    """Of how many cells each engine has the better."""
+    engines = sweep.asked.engines
+    if len(engines) != 2:
+        return []
+    found = [(cell.verdict, cell.engine) for cell in cells(sweep)]
+    parts = [
+        *((f"{named.get(one, one)} leads in", found.count(("leads", one))) for one in engines),
+        ("noise does not tell them apart in", found.count(("even", None))),
+        *((f"{named.get(one, one)} alone ran in", found.count(("alone", one))) for one in engines),
+        ("neither ran in", found.count(("neither", None))),
+        ("not run:", found.count(("missing", None))),
+    ]
+    told = ", ".join(f"{what} {count}" for what, count in parts if count)
+    return [f"of {len(found)} cells {told}"]
+
+
+def _crossings(sweep: Sweep, named: Mapping[str, str]) -> list[str]:
+    """In a map, every line with its crossings, and then those that have none."""
+    asked, found = sweep.asked, sweep.crossovers()
+    told = [asked.crossing(one, named) for one in found]
+    if len(asked.engines) != 2:
+        return told
+    if asked.across is None:
+        return told or [f"{NO_CROSSING} between these values"]
+    crossed = {one.across for one in found}
+    without = [
+        line
+        for line in asked.across.values
+        if line not in crossed and sum(_is_compared(sweep, line)) > 1
+    ]
+    if without:
+        labels = ", ".join(asked.across.label(line) for line in without)
+        told.append(f"{asked.across.name} {labels}: {NO_CROSSING}")
+    return told
+
+
+def _is_compared(sweep: Sweep, line: float) -> Iterator[bool]:
+    for value in sweep.asked.axis.values:
+        yield sweep.gain(Place(value, line)) is not None
+
+
+def _errors(sweep: Sweep, named: Mapping[str, str]) -> list[str]:
+    failed = [point for point in sweep.points if point.error]
+    if sweep.asked.across is None:
+        last = {point.error: point for point in failed}
+        return [f"{_whose(sweep, point, named)}: {error}" for error, point in last.items()]
+    counts = Counter((point.engine, point.error) for point in failed)
+    first = {(point.engine, point.error): point for point in reversed(failed)}
+    return [
+        f"{_whose(sweep, first[key], named)}: {key[1]}"
+        + (f"; so in {count} cells" if count > 1 else "")
+        for key, count in counts.items()
+    ]
+
+
+def _whose(sweep: Sweep, point: Point, named: Mapping[str, str]) -> str:
+    engine = named.get(point.engine, point.engine)
+    return f"{engine} at {sweep.asked.where(point.place)}"
 
 
 def settings_of(sweep: Sweep, titles: Mapping[str, str] | None = None) -> str:
@@ -51,17 +112,6 @@ def settings_of(sweep: Sweep, titles: Mapping[str, str] | None = None) -> str:
     known = ", ".join(named.get(engine, engine) for engine in asked.current)
     rest = "a rule of thumb, its cache filling the memory"
     return f"your settings of {known}, else {rest}" if known else rest
-
-
-def lead(sweep: Sweep, value: float) -> tuple[Engine, float] | None:
-    """Which engine leads at a value, and how many times what the other reaches; None unless both
-    were measured there."""
-    scores = [sweep.score(value, engine) for engine in sweep.asked.engines]
-    if len(scores) != 2 or not scores[0] or not scores[1]:
-        return None
-    one, other = scores[0], scores[1]
-    is_first = (one > other) == (sweep.goal.direction == "maximize")
-    return sweep.asked.engines[0 if is_first else 1], max(one, other) / min(one, other)
 
 
 def provenance(sweep: Sweep) -> list[Fact]:
@@ -84,7 +134,8 @@ def provenance(sweep: Sweep) -> list[Fact]:
         Fact("Seconds measured", f"{asked.seconds:g}", asked.seconds, "seconds"),
         Fact("First seed", str(asked.seed), asked.seed, "seed"),
     ]
-    facts = [one for one in facts if one.title.lower() != asked.axis.name]
+    swept = [axis.name for axis in asked.axes]
+    facts = [one for one in facts if one.title.lower() not in swept]
     last = next((trial for point in reversed(sweep.points) for trial in point.trials), None)
     if last is None:
         return facts

@@ -24,7 +24,9 @@ from tui.views import (
     ReplayWatcher,
     StudyForm,
     StudyView,
+    SweepCell,
     SweepForm,
+    SweepGrid,
     SweepPlan,
     SweepRow,
     SweepStep,
@@ -188,6 +190,59 @@ STORED_SWEEPS = [
     SweepRow(SWEEP.name, "memory", "2026-11-20 14:02", 10, 10, "simulated", SWEEP.goal),
     SweepRow("old-sweep", "clients", "2026-10-02 09:40", 0, None, "simulated", SWEEP.goal),
 ]
+MAP = SweepView(
+    name="linkbench-sweep-9",
+    profile="linkbench",
+    axis="memory and clients",
+    metric="ops_per_s",
+    goal="maximize ops_per_s",
+    clock="simulated",
+    engines=("lsm", "btree"),
+    steps=(),
+    sentences=(
+        "of 12 cells LSM leads in 5, B-tree leads in 3, noise does not tell them apart in 1, "
+        "LSM alone ran in 1, neither ran in 1, not run: 1",
+        "clients 16: B-tree overtakes LSM at memory 18.2GiB (between 16.9GiB and 19.4GiB by the "
+        "noise)",
+        "differences below 3.1 % are within noise",
+        "B-tree at memory 1MiB, clients 16: no settings fit the memory; so in 2 cells",
+        "interrupted: the steps that are missing were not run",
+    ),
+    points=22,
+    planned=24,
+    grid=SweepGrid(
+        "memory",
+        "clients",
+        ("1MiB", "4GiB", "16GiB", "64GiB", "128GiB", "256GiB"),
+        (
+            (
+                "16",
+                (
+                    SweepCell("LSM alone", "lsm"),
+                    SweepCell("LSM 2.25x", "lsm"),
+                    SweepCell("even 1.01x", ""),
+                    SweepCell("B-tree 1.58x", "btree"),
+                    SweepCell("B-tree 1.62x", "btree"),
+                    SweepCell("B-tree 1.70x", "btree"),
+                ),
+            ),
+            (
+                "64",
+                (
+                    SweepCell("neither", ""),
+                    SweepCell("LSM 3.53x", "lsm"),
+                    SweepCell("LSM 3.08x", "lsm"),
+                    SweepCell("LSM 1.44x", "lsm"),
+                    SweepCell("LSM 1.12x", "lsm"),
+                    SweepCell("-", ""),
+                ),
+            ),
+        ),
+    ),
+)
+STORED_MAP = SweepRow(
+    MAP.name, MAP.axis, "2026-11-22 09:12", MAP.points, MAP.planned, MAP.clock, MAP.goal
+)
 
 
 EXPERIMENTS = [
@@ -292,6 +347,8 @@ class FakeSession:
         return self.kept_sweeps
 
     def stored_sweep(self, name: str) -> SweepView:
+        if name == MAP.name:
+            return MAP
         if name != SWEEP.name:
             raise RuntimeError(f"{name}: found a sweep that does not say what was asked")
         return SWEEP

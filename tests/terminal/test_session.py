@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from textual.widgets import DataTable, Input, OptionList
 
+import advisor
 from advisor import core
 from advisor.core import Cancelled
 from advisor.published import replay_all
@@ -236,6 +237,17 @@ def test_a_sweep_is_told_point_by_point_and_read_back(fake: FakeCore) -> None:
     assert (row.name, row.points, row.planned) == ("linkbench-sweep-1", 6, 6)
 
 
+def test_a_stored_map_is_read_as_a_grid(fake: FakeCore) -> None:
+    found = advisor.sweep("linkbench", ["memory=2GiB,4GiB,8GiB", "clients=1,4"])
+    session = LibrarySession()
+    (row,) = session.sweeps()
+    assert (row.axis, row.points, row.planned) == ("memory and clients", 12, 12)
+    view = session.stored_sweep(found.name)
+    assert view.grid is not None and view.steps == ()
+    assert view.grid.labels == ("2GiB", "4GiB", "8GiB")
+    assert [(label, len(line)) for label, line in view.grid.lines] == [("1", 3), ("4", 3)]
+
+
 @pytest.mark.parametrize("when", ["before", "in a step"])
 def test_a_cancelled_sweep_drops_its_step(fake: FakeCore, when: str) -> None:
     session = LibrarySession()
@@ -271,6 +283,8 @@ def test_a_cancelled_sweep_drops_its_step(fake: FakeCore, when: str) -> None:
         ),
         (SweepForm("linkbench", "innodb_io_capacity=200,400", retune="20"), {"retune"}),
         (SweepForm("fillrandom", "clients=1,x", seconds="-1"), {"over", "seconds"}),
+        (SweepForm("linkbench", "requests_per_second=10,20"), {"over"}),
+        (SweepForm("fillrandom", "clients=1,70000"), {"over"}),
     ],
 )
 def test_the_form_of_a_sweep_names_every_field_that_is_wrong(

@@ -6,7 +6,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input, OptionList
 
 from tests.terminal.conftest import SIZE, picture, text_of, until
-from tests.terminal.fake_session import STORED_SWEEPS, FakeSession
+from tests.terminal.fake_session import STORED_MAP, STORED_SWEEPS, FakeSession
 from tui.app import Workbench
 from tui.screens.profiles import ProfilesScreen
 from tui.screens.sweep_form import SweepDialog
@@ -44,6 +44,18 @@ async def test_stored_sweeps(
     async with app.run_test(size=size) as pilot:
         await opened(pilot)
         await until(pilot, lambda: "B-tree overtakes LSM" in text_of(app))
+        assert await picture(pilot) == snapshot
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+async def test_a_stored_map_is_a_grid(
+    session: FakeSession, snapshot: SnapshotAssertion, size: tuple[int, int]
+) -> None:
+    session.kept_sweeps = [STORED_MAP, *STORED_SWEEPS]
+    app = Workbench(session)
+    async with app.run_test(size=size) as pilot:
+        await opened(pilot)
+        await until(pilot, lambda: "LSM 2.25x" in text_of(app))
         assert await picture(pilot) == snapshot
 
 

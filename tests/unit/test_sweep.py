@@ -34,7 +34,7 @@ def test_a_knob_belongs_to_its_engine() -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("speed=1..2", "'speed'; accepted: memory, data, clients, or a knob that is a number"),
+        ("speed=1..2", "'speed'; accepted: memory, data, clients, requests_per_second, or a knob"),
         ("memory=5GiB..1GiB", "a range that does not ascend"),
         ("memory=5GiB", "one value; accepted: two or more"),
         ("memory=much..more", "accepted: memory=LOW..HIGH"),
@@ -64,6 +64,12 @@ def test_the_interval_of_a_crossover_ends_with_the_axis() -> None:
 
 def test_without_a_change_of_sign_there_is_none() -> None:
     assert crossovers([1, 2, 3], [0.3, 0.1, 0.2], 0.1, ("lsm", "btree")) == []
+
+
+def test_a_tie_is_no_change_of_sign_and_hides_none() -> None:
+    assert crossovers([1, 2, 3], [0.3, 0.0, 0.2], 0.1, ("lsm", "btree")) == []
+    (found,) = crossovers([1, 2, 3], [-0.2, 0.0, 0.2], 0.1, ("lsm", "btree"))
+    assert (found.value, found.after) == (pytest.approx(2.0), "lsm")
 
 
 def test_less_is_a_gain_where_the_goal_is_to_minimize() -> None:

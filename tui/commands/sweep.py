@@ -1,4 +1,5 @@
-"""`tunebench sweep`: both engines over memory, data, clients or a knob."""
+"""`tunebench sweep`: both engines over memory, data, clients, a rate or a knob, or over two of
+them."""
 
 from threading import Event
 from typing import TYPE_CHECKING, Annotated
@@ -26,24 +27,35 @@ from tui.options import (
     SIMULATE,
 )
 
+ROOM = 22
+"""Cells of a place in the narration, where none needs more."""
+
 if TYPE_CHECKING:
-    from advisor.sweep import Asked, Point, Sweep
+    from advisor.sweep import Asked, Cell, Point, Sweep
 
 
 def sweep(
     profile: PROFILE,
     over: Annotated[
-        str,
+        list[str],
         typer.Option(
             "--over",
             metavar="NAME=LOW..HIGH",
-            help="What changes: memory, data, clients or a knob, such as memory=5GiB..100GiB or "
-            "clients=1,4,16.",
+            help="What changes: memory, data, clients, requests_per_second or a knob, such as "
+            "memory=5GiB..100GiB or clients=1,4,16. Given twice, every pair of values is run: a "
+            "map.",
         ),
     ],
     steps: Annotated[
-        int, typer.Option("--steps", min=2, max=200, help="Values between LOW and HIGH.")
-    ] = 11,
+        int | None,
+        typer.Option(
+            "--steps",
+            min=2,
+            max=200,
+            help="Values between LOW and HIGH: 11, or 5 of each axis of a map.",
+            show_default=False,
+        ),
+    ] = None,
     retune: Annotated[
         int | None,
         typer.Option(
@@ -75,13 +87,14 @@ def sweep(
 ) -> None:
     """Run both engines over memory, data, clients or a knob: where does one overtake the other?
 
-    With -o also writes a report, as Markdown and as one page of HTML. Ctrl-C ends it after the
-    running step, with what was measured.
+    With a second --over it makes a map: each cell says which engine leads, and each value of the
+    second axis has a line along the first with its own crossover. With -o also writes a report, as
+    Markdown and as one page of HTML. Ctrl-C ends it after the running step, with what was measured.
     """
     from advisor import atomic
     from advisor.errors import InputError
     from advisor.store import Store
-    from advisor.sweep import Asked, parse_axis
+    from advisor.sweep import Asked, parse_axes
     from advisor.sweep import sweep as walk
     from tui import problem
     from tui import sweep_report as report
@@ -90,7 +103,7 @@ def sweep(
     reports = report.files(output) if output is not None else ()
     for path in reports:
         atomic.check_target(path, force)
-    axis = parse_axis(over, steps)
+    axis, across = parse_axes(over, steps)
     changes = {
         "data": data,
         "memory": memory,
@@ -98,8 +111,9 @@ def sweep(
         "hardware": hardware,
         "goal": goal,
     }
-    if changes.get(axis.name) is not None:
-        raise InputError(f"--{axis.name}", None, "what --over changes", "another option")
+    for one in (axis, across):
+        if one is not None and changes.get(one.name) is not None:
+            raise InputError(f"--{one.name}", None, "what --over changes", "another option")
     chosen = problem.changed_profile(profile, changes)
     engines = problem.chosen_engines(engine, chosen)
     store = Store(results)
@@ -115,14 +129,15 @@ def sweep(
         seconds=seconds,
         scale=scale,
         retune=retune,
+        across=across,
     )
     stop = Event()
-    total = len(axis.values) * len(engines)
+    room = max(ROOM, *(len(asked.where(place)) for place in asked.places))
     with on_interrupt(stop.set):
         found = walk(
             asked,
             store,
-            on_point=lambda number, point: narrate(_told(asked, number, total, point)),
+            on_point=lambda number, point: narrate(_told(asked, number, point, room)),
             stopped=stop.is_set,
         )
     if as_json:
@@ -138,29 +153,34 @@ def sweep(
         raise typer.Exit(INTERRUPTED)
 
 
-def _told(asked: "Asked", number: int, total: int, point: "Point") -> str:
+def _told(asked: "Asked", number: int, point: "Point", room: int) -> str:
     from tui import format as fmt
 
     metric = asked.profile.goal.metric
     spread = point.spread(metric)
     reached = fmt.value(metric, spread.median if spread else None)
-    where = f"{asked.axis.name} {asked.axis.label(point.value)}"
-    told = f"{number:>4}/{total}  {where:<22} {fmt.ENGINE_TITLES[point.engine]:<6} {reached:>10}"
-    return f"{told} {fmt.label(metric)}{'  ' + point.error if point.error else ''}"
+    where = f"{asked.where(point.place):<{room}}"
+    told = f"{number:>4}/{asked.planned}  {where} {fmt.ENGINE_TITLES[point.engine]:<6}"
+    error = f"  {point.error}" if point.error else ""
+    return f"{told} {reached:>10} {fmt.label(metric)}{error}"
 
 
 def _plain(found: "Sweep") -> dict[str, object]:
+    from advisor.sweep import cells
+
     metrics = sorted({name for one in found.points for t in one.trials for name in t.metrics})
     return {
         "sweep": found.asked.name,
         "profile": found.asked.profile.name,
         "clock": found.asked.clock,
         "axis": found.asked.axis.name,
+        "across": found.asked.across.name if found.asked.across else None,
         "goal": str(found.goal),
         "whole": found.is_whole,
         "points": [
             {
                 "value": point.value,
+                "across": point.across,
                 "engine": point.engine,
                 "settings": point.settings,
                 "runs": len(point.trials),
@@ -172,4 +192,15 @@ def _plain(found: "Sweep") -> dict[str, object]:
             for point in found.points
         ],
         "crossovers": found.crossovers(),
+        "cells": [_cell(one) for one in cells(found)],
+    }
+
+
+def _cell(one: "Cell") -> dict[str, object]:
+    return {
+        "value": one.place.value,
+        "across": one.place.across,
+        "verdict": one.verdict,
+        "engine": one.engine,
+        "ratio": one.ratio,
     }

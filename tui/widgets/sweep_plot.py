@@ -1,5 +1,5 @@
 """A sweep as the terminal draws it: a line per value with a bar per engine, and between two values
-where one engine overtakes the other."""
+where one engine overtakes the other; of two axes a grid."""
 
 from rich.text import Text
 from textual.events import Resize
@@ -9,6 +9,7 @@ from tui import format as fmt
 from tui.sweep_report import BAR, bar, highest
 from tui.theme import colour
 from tui.views import SweepView
+from tui.widgets.map_text import drawn_map
 
 LEAST_BAR = 4
 GAP = "  "
@@ -23,6 +24,9 @@ class SweepPlot(Static):
     Each line is a value of the axis: what either engine reaches there, and by how much the better
     one leads. Where the better engine changes between two lines, a line in between says at which
     value, and between which noise may have moved it.
+
+    A sweep over two axes is a grid: each cell says which engine leads, `even` where noise does not
+    tell them apart, who ran alone, or that neither did.
     """
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
@@ -48,7 +52,9 @@ class SweepPlot(Static):
 
 
 def drawn(view: SweepView, width: int, variables: dict[str, str]) -> Text:
-    """The sweep in so many columns, and its sentences below."""
+    """The sweep in so many columns."""
+    if view.grid is not None:
+        return drawn_map(view.grid, width, variables)
     labels = [step.label for step in view.steps]
     numbers = [
         [fmt.value(view.metric, step.medians[place]) for step in view.steps]

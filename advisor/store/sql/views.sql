@@ -63,10 +63,12 @@ LEFT JOIN value AS base
     AND base.place = 0
 GROUP BY ALL;
 
--- Medians of the runs at each step of a sweep, by engine and metric.
+-- Medians of the runs at each place of a sweep, by engine and metric. `across` is the second axis of a map, NULL along
+-- a single one.
 CREATE OR REPLACE VIEW swept AS
 SELECT
-    sweep_run.sweep, sweep.axis, sweep_run.value, sweep_run.label, trial.engine, trial.clock,
+    sweep_run.sweep, sweep.axis, sweep_run.value, sweep_run.label,
+    sweep.across, sweep_run.across_value, sweep_run.across_label, trial.engine, trial.clock,
     trial_metric.metric, median(trial_metric.value) AS median, count(*) AS runs
 FROM sweep_run
 JOIN sweep ON sweep.name = sweep_run.sweep
