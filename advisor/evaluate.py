@@ -46,6 +46,8 @@ from advisor.trial import THIS_MACHINE, Clock, Problem, Role, Trial
 MOST_WARMUP = 2.0
 """A run that is not steady by then is measured all the same: warm-up / measured phase, in seconds
 and in operations."""
+WARMUP_PART = 0.5
+"""Of the operations of a run that is given work: as many before it."""
 INTERVAL_MS = 100
 SCALED_LOAD_BATCH_ROWS = 64
 SIMULATED_OPERATIONS = 100_000
@@ -88,7 +90,11 @@ class Setup:
     """How many times longer than `seconds` and the operations of a simulated run it lasts."""
     to_the_end: bool = False
     """Whether a simulated run lasts for all of its seconds however many operations these hold, as
-    under any other clock: what is compared with such a run is as long as it."""
+    under any other clock."""
+    operations: int | None = None
+    """Work in place of a window, the same on each engine that is compared: so many operations
+    between two settled states, behind a warm-up of half as many, on data that the settings
+    themselves loaded. `seconds` is then the most that it may take."""
     direct_io: bool = False
     """Whether files pass the page cache by, whatever the settings say: what keeps the memory of a
     larger machine out of a run, and is no part of what is tried."""
@@ -270,23 +276,14 @@ def _cost(setup: Setup, metrics: Mapping[str, float]) -> dict[str, float]:
 def _scaled(trial: Trial, setup: Setup, directory: Path | None) -> ScaledRun:
     """The run of a trial: simulated without a directory, else measured or real there."""
     profile, scale = setup.profile, setup.scale
-    length: Length = {
-        "seconds": trial.seconds,
-        "warmup": {"most_seconds": trial.seconds * MOST_WARMUP},
-        "interval_ms": INTERVAL_MS,
-    }
     clock: Simulated | Path
     load = None
     if directory is None:
         assert trial.budget_bytes is not None
-        load = loaded_before(profile, trial.engine, trial.settings)
+        if setup.operations is None:
+            load = loaded_before(profile, trial.engine, trial.settings)
         # What the settings leave of the memory holds pages of files, as in a container it would.
         clock = Simulated(profile.hardware, profile.memory_bytes - trial.budget_bytes)
-        if not setup.to_the_end:
-            length["operations"] = int(SIMULATED_OPERATIONS * setup.times)
-            length["warmup"]["most_operations"] = int(length["operations"] * MOST_WARMUP)
-            length["seconds"] = max(trial.seconds, _paced_seconds(profile, length["operations"]))
-            length["warmup"]["most_seconds"] = length["seconds"] * MOST_WARMUP
     else:
         clock = directory
     past = engines.of(trial.engine).direct_io
@@ -298,7 +295,7 @@ def _scaled(trial: Trial, setup: Setup, directory: Path | None) -> ScaledRun:
             clients=profile.clients,
             seed=trial.seed,
             clock=clock,
-            length=length,
+            length=_length(trial, setup),
             load_batch_rows=SCALED_LOAD_BATCH_ROWS if scale.factor < 1 else None,
             load=load,
         ),
@@ -311,6 +308,30 @@ def _scaled(trial: Trial, setup: Setup, directory: Path | None) -> ScaledRun:
         return ScaledRun(spec, (*scaled.notes, *notes))
     scaled.spec["memory_limit"] = _memory_limit(trial, setup, scaled.spec["options"])
     return scaled
+
+
+def _length(trial: Trial, setup: Setup) -> Length:
+    """How long the run of a trial goes."""
+    if setup.operations is not None:
+        return {
+            "seconds": trial.seconds,
+            "operations": setup.operations,
+            "warmup_seconds": trial.seconds * WARMUP_PART,
+            "warmup_operations": max(1, int(setup.operations * WARMUP_PART)),
+            "ends": "settled",
+            "interval_ms": INTERVAL_MS,
+        }
+    length: Length = {
+        "seconds": trial.seconds,
+        "warmup": {"most_seconds": trial.seconds * MOST_WARMUP},
+        "interval_ms": INTERVAL_MS,
+    }
+    if setup.clock == "simulated" and not setup.to_the_end:
+        length["operations"] = int(SIMULATED_OPERATIONS * setup.times)
+        length["warmup"]["most_operations"] = int(length["operations"] * MOST_WARMUP)
+        length["seconds"] = max(trial.seconds, _paced_seconds(setup.profile, length["operations"]))
+        length["warmup"]["most_seconds"] = length["seconds"] * MOST_WARMUP
+    return length
 
 
 def _paced_seconds(profile: Profile, operations: int) -> float:

@@ -270,8 +270,9 @@ def _verified(r: Recommendation, found: Verification | None) -> str:
     sizing = found.sizing
     how = (
         f"{format_size(sizing.data_bytes)} of data ({format_factor(sizing.scale.factor)} of the "
-        f"profile's), {sizing.seconds:.3g} s measured, {_counted(found.rounds, 'round')} that all "
-        f"finished, predicted for {found.predicted_on}. Ratios are to {base.contender.name}, "
+        f"profile's), {sizing.operations:,} operations of each run from settled to settled, "
+        f"{_counted(found.rounds, 'round')} that all finished, predicted for "
+        f"{found.predicted_on}. Ratios are to {base.contender.name}, "
         "geometric means over runs in turns with the same keys, with intervals of 98.75% confidence"
     )
     said = "".join(f"{sentence}\n\n" for sentence in r.real)

@@ -106,8 +106,15 @@ class Length(TypedDict, total=False):
     """Operations of all clients in the measured phase."""
     warmup_seconds: float
     """Length of a warm-up that nobody judges."""
+    warmup_operations: int
+    """Operations of all clients in it, at most; of the two bounds the first ends it."""
     warmup: WarmupSpec
-    """A warm-up until the run is steady, in place of `warmup_seconds`; the run is then judged."""
+    """A warm-up until the run is steady, in place of `warmup_seconds` and `warmup_operations`; the
+    run is then judged."""
+    ends: Literal["running", "settled"]
+    """`settled` for a measured phase that begins and ends with a settled engine: the background
+    settles before it, and behind it at its cost. `running`, a piece of a run that goes on, if
+    absent."""
     interval_ms: int
     """Length of an interval of the report in milliseconds, at least 10; 100 if absent."""
 
@@ -205,7 +212,8 @@ class Metrics(Latencies, total=False):
     ops_per_s: float
     """Operations of all clients per second of the phase and of `debt_s`."""
     debt_s: float
-    """Simulated: seconds by which paying the phase's debt would have made it longer."""
+    """Seconds by which paying the phase's debt makes it longer; absent where that takes real time
+    and the phase does not end settled."""
     reads_per_op: float
     """Reads from storage: those of the device if simulated, the engine's calls if measured."""
     read_kb_per_op: float
@@ -284,10 +292,10 @@ class Debt(TypedDict):
     """What the measured phase left to the background: bytes that it has still to write to flush
     memtables and merge files, or to write dirty pages."""
 
-    before_bytes: int
-    """Owed when the phase began."""
-    after_bytes: int
-    """Owed when it ended."""
+    before_bytes: NotRequired[int]
+    """Owed when the phase began; absent for one that begins settled."""
+    after_bytes: NotRequired[int]
+    """Owed when it ended; absent for one that ends settled."""
     seconds: float
     """How long the background took for what the phase had added, the clients being stopped."""
     written_bytes: int

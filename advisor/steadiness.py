@@ -28,7 +28,10 @@ def debt_notes(report: Report) -> Iterator[str]:
     """What a run is charged for work that it left to the background, if that is worth telling."""
     charged, seconds = report["metrics"].get("debt_s"), report.get("seconds")
     if charged and seconds and charged > WORTH_TELLING * seconds:
-        yield f"left work undone that would take {charged:.2g} s beside its {seconds:.2g} s"
+        debt = report.get("debt")
+        is_settled = debt is not None and "after_bytes" not in debt
+        left = "settled in" if is_settled else "left work undone that would take"
+        yield f"{left} {charged:.2g} s beside its {seconds:.2g} s"
 
 
 def _changes(changes: list[SeriesChange] | None) -> str:

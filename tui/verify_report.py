@@ -37,7 +37,7 @@ def how(found: Verification) -> tuple[str, str]:
     size = [
         f"{format_size(sizing.data_bytes)} of data, {format_size(sizing.memory_bytes)} of memory "
         f"({format_factor(sizing.scale.factor)} of the profile's)",
-        f"{sizing.seconds:.3g} s measured",
+        f"{sizing.operations:,} operations a run, from settled to settled",
         "direct I/O" if sizing.direct_io else "through the page cache",
         *([f"in {sizing.disk}"] if sizing.disk else ()),
     ]

@@ -77,10 +77,12 @@ class Winner:
 
 
 class _Name(NamedTuple):
-    """A configuration: the same name may stand for other settings in an older table."""
+    """A configuration and what it did: the same names may stand for other settings, and for other
+    work, in an older table."""
 
     configuration: str
     settings: str
+    work: str
 
 
 _Values = dict[str, dict[_Name, float]]
@@ -147,7 +149,7 @@ def _by_metric(rows: Iterable[Row]) -> dict[tuple[str, str], _Values]:
     for row in rows:
         if row.value > 0:
             where = logs[row.case, row.metric]
-            name = _Name(row.configuration, row.settings)
+            name = _Name(row.configuration, row.settings, row.work)
             where.setdefault((row.source, name), []).append(math.log(row.value))
     found: dict[tuple[str, str], _Values] = {}
     for key, where in logs.items():
@@ -169,5 +171,5 @@ def _noise(rows: Iterable[Row], case: str, metric: str) -> float:
     groups: dict[_Name, list[float]] = defaultdict(list)
     for row in rows:
         if (row.case, row.metric, row.source) == (case, metric, "real"):
-            groups[_Name(row.configuration, row.settings)].append(row.value)
+            groups[_Name(row.configuration, row.settings, row.work)].append(row.value)
     return Noise.pooled(groups.values()).bound(1, 1)

@@ -27,7 +27,13 @@ DATA_BYTES = 256 * MIB
 FITTING_BYTES = 40 * MIB
 """Data that fits into the memory beside memtables."""
 TABLE_BYTES = 192 * MIB
+FITTING_TABLE_BYTES = 16 * MIB
 CLIENTS = 4
+
+
+def _digest(whole: Mapping[str, object]) -> str:
+    text = json.dumps(whole, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 @dataclass(frozen=True)
@@ -39,7 +45,20 @@ class Case:
     workload: Mapping[str, object]
     metric: str
     """What decides which settings are better."""
+    operations: int
+    """Of the measured phase, which begins and ends settled."""
     data_bytes: int = DATA_BYTES
+
+    def digest(self, suite: Suite) -> str:
+        """Of all that a run does besides its settings: a case may come to stand for another."""
+        whole = {
+            "workload": dict(self.workload),
+            "operations": self.operations,
+            "data": self.data_bytes,
+            "memory": suite.memory_bytes,
+            "clients": CLIENTS,
+        }
+        return _digest(whole)
 
     def profile(self, suite: Suite, machine: str) -> Profile:
         """The case on a machine."""
@@ -65,8 +84,7 @@ class Configuration:
     @property
     def digest(self) -> str:
         """Of the settings: a name may come to stand for others."""
-        text = json.dumps(dict(self.settings), sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:8]
+        return _digest(dict(self.settings))
 
 
 @dataclass(frozen=True)
@@ -94,47 +112,55 @@ class Suite:
         )
 
 
-_KEYS = {"kind": "key_value", "load_overwrites": 0}
-"""The rows that ship were measured on data as a load leaves it."""
+_KEYS = {"kind": "key_value"}
 _OVERWRITE = {**_KEYS, "reads": 0, "overwrites": 1}
 _READ = {**_KEYS, "reads": 1, "overwrites": 0}
 _MIXED = {**_KEYS, "reads": 1, "overwrites": 1}
 _OF_KEYS: tuple[Case, ...] = (
-    Case("overwrite", "random overwrites, flat out", _OVERWRITE, "ops_per_s"),
+    Case("overwrite", "random overwrites, flat out", _OVERWRITE, "ops_per_s", 600_000),
     Case(
-        "read", "uniform reads, a tenth of absent keys", {**_READ, "absent_share": 0.1}, "ops_per_s"
+        "read",
+        "uniform reads, a tenth of absent keys",
+        {**_READ, "absent_share": 0.1},
+        "ops_per_s",
+        120_000,
     ),
-    Case("hot-read", "zipfian reads", {**_READ, "distribution": "zipfian"}, "ops_per_s"),
-    Case("mixed", "half reads and half overwrites", _MIXED, "ops_per_s"),
+    Case("hot-read", "zipfian reads", {**_READ, "distribution": "zipfian"}, "ops_per_s", 200_000),
+    Case("mixed", "half reads and half overwrites", _MIXED, "ops_per_s", 250_000),
     Case(
         "scan",
         "short scans with a tenth of inserts",
         {**_KEYS, "reads": 0, "overwrites": 0, "inserts": 1, "scans": 9},
         "ops_per_s",
+        60_000,
     ),
     Case(
         "paced",
         "overwrites at a fixed rate: what they cost, free of the noise of a shared machine",
-        {**_OVERWRITE, "requests_per_second": 20_000},
+        {**_OVERWRITE, "requests_per_second": 30_000},
         "write_amp",
+        300_000,
     ),
     Case(
         "fitting-mixed",
         "half reads and half overwrites of data that fits",
         _MIXED,
         "ops_per_s",
+        400_000,
         FITTING_BYTES,
     ),
 )
+_READ_WRITE = {"kind": "sysbench", "script": "oltp_read_write"}
 
 
 _OF_TABLES: tuple[Case, ...] = (
-    Case("linkbench", "the social graph", {"kind": "linkbench"}, "ops_per_s", TABLE_BYTES),
+    Case("linkbench", "the social graph", {"kind": "linkbench"}, "ops_per_s", 40_000, TABLE_BYTES),
     Case(
         "sysbench-read-write",
         "transactions of 18 statements, 4 of which write",
-        {"kind": "sysbench", "script": "oltp_read_write"},
+        _READ_WRITE,
         "ops_per_s",
+        6_000,
         TABLE_BYTES,
     ),
     Case(
@@ -142,6 +168,7 @@ _OF_TABLES: tuple[Case, ...] = (
         "one row by its key",
         {"kind": "sysbench", "script": "oltp_point_select"},
         "ops_per_s",
+        100_000,
         TABLE_BYTES,
     ),
     Case(
@@ -149,7 +176,16 @@ _OF_TABLES: tuple[Case, ...] = (
         "batches of 50 rows with three secondary indexes",
         {"kind": "insert_benchmark", "rows_per_commit": 50, "data_bytes": 100},
         "ops_per_s",
+        100_000,
         TABLE_BYTES,
+    ),
+    Case(
+        "fitting-read-write",
+        "the same transactions on data that fits",
+        _READ_WRITE,
+        "ops_per_s",
+        6_000,
+        FITTING_TABLE_BYTES,
     ),
 )
 SUITES: Mapping[str, Suite] = {

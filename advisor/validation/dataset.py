@@ -18,6 +18,8 @@ class Row:
     """One number."""
 
     case: str
+    work: str
+    """Digest of the case: what it does, on how much data, in how much memory."""
     configuration: str
     settings: str
     """Digest of the configuration's settings."""
@@ -29,13 +31,15 @@ class Row:
     value: float
     product: str
     """Name and version, of real runs."""
+    core: str
+    """Version of the core that predicted."""
     host: str
-    """Processor of the machine that ran, or that was predicted."""
+    """The machine that ran, or that was predicted: its processor and the probe of its drive."""
 
     @property
-    def run(self) -> tuple[str, str, str, str, int]:
+    def run(self) -> tuple[str, ...]:
         """Which run it is of."""
-        return self.case, self.configuration, self.settings, self.source, self.repeat
+        return self.work, self.settings, self.source, str(self.repeat)
 
 
 _COLUMNS = [field.name for field in fields(Row)]

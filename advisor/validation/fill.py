@@ -8,17 +8,17 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from advisor.core import Core
-from advisor.hardware import processor
+from advisor.evaluate import Refused
 from advisor.real import RealEngine
 from advisor.trial import THIS_MACHINE
 from advisor.validation.cases import Case, Configuration, Suite
 from advisor.validation.dataset import add, read
 from advisor.validation.run import (
-    SECONDS,
     Bench,
     Progress,
     Wanted,
     alone,
+    host,
     refuse_other,
     rows_of,
 )
@@ -34,7 +34,6 @@ def fill(
     *,
     cases: Sequence[Case],
     configurations: Sequence[Configuration],
-    seconds: float = SECONDS,
     minutes: float | None = None,
     machine: str = THIS_MACHINE,
     directory: Path | None = None,
@@ -44,17 +43,17 @@ def fill(
 ) -> int:
     """Makes the runs that the table lacks, as far as the time goes, and returns how many it made.
 
-    A run that fails leaves no row, and is told. Raises `InputError` for what the engine refuses,
-    and for a table of another machine or another version of the product.
+    A run that fails, or whose settings an engine refuses, leaves no row, and is told. Raises
+    `InputError` for a table of another machine or another version of the product.
     """
     ends = None if minutes is None else time.monotonic() + 60 * minutes
-    bench = Bench(suite, real, seconds, machine, directory, core)
+    bench, here = Bench(real, machine, directory, core), host(machine)
     with alone(path):
         known = read(path) if path.stat().st_size else []
-        refuse_other("machine", path, {row.host for row in known}, processor())
+        refuse_other("machine", path, {row.host for row in known}, here)
         products = {row.product for row in known if row.product}
         runs = {row.run for row in known}
-        wanted = [one for one in _wanted(cases, configurations) if one.run not in runs]
+        wanted = [one for one in _wanted(suite, cases, configurations) if one.run not in runs]
         made = 0
         for one in wanted:
             if ends is not None and time.monotonic() >= ends:
@@ -62,22 +61,27 @@ def fill(
             made += 1
             progress = one.progress(made, len(wanted))
             on_progress(progress)
-            trial = bench.trial(one)
+            try:
+                trial = bench.trial(one)
+            except Refused as refused:
+                trial = refused.trial
             if not trial.finished:
                 on_failure(progress, trial.error or trial.outcome)
                 continue
             if trial.product:
                 refuse_other("product", path, products, trial.product)
                 products.add(trial.product)
-            add(path, rows_of(one, trial))
+            add(path, rows_of(one, trial, here))
     return made
 
 
-def _wanted(cases: Sequence[Case], configurations: Sequence[Configuration]) -> Iterator[Wanted]:
+def _wanted(
+    suite: Suite, cases: Sequence[Case], configurations: Sequence[Configuration]
+) -> Iterator[Wanted]:
     """Every run, those of one configuration in all cases together: a table that is broken off holds
     whole configurations."""
     for place, configuration in enumerate(configurations):
         for case in cases:
-            yield Wanted(case, configuration, "predicted", 1)
+            yield Wanted(suite, case, configuration, "predicted", 1)
             for repeat in range(1, (REPEATS if place == 0 else 1) + 1):
-                yield Wanted(case, configuration, "real", repeat)
+                yield Wanted(suite, case, configuration, "real", repeat)

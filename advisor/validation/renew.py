@@ -9,16 +9,15 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from advisor.core import Core
-from advisor.hardware import processor
 from advisor.trial import THIS_MACHINE
 from advisor.validation.cases import Case, Suite
 from advisor.validation.dataset import Row, read, replace
 from advisor.validation.run import (
-    SECONDS,
     Bench,
     Progress,
     Wanted,
     alone,
+    host,
     refuse_other,
     rows_of,
 )
@@ -29,7 +28,6 @@ def renew(
     suite: Suite,
     *,
     cases: Sequence[Case],
-    seconds: float = SECONDS,
     machine: str = THIS_MACHINE,
     on_progress: Callable[[Progress], None] = lambda progress: None,
     on_failure: Callable[[Progress, str], None] = lambda progress, why: None,
@@ -41,18 +39,18 @@ def renew(
     A prediction that fails leaves no row, and is told; so does one of settings that are no longer
     those of the suite. Raises `InputError` for a table of another machine.
     """
-    bench = Bench(suite, None, seconds, machine, None, core)
+    bench, here = Bench(None, machine, None, core), host(machine)
     with alone(path):
         known = read(path)
-        refuse_other("machine", path, {row.host for row in known}, processor())
+        refuse_other("machine", path, {row.host for row in known}, here)
         names = {case.name for case in cases}
         kept = [row for row in known if row.source == "real" or row.case not in names]
-        real = {row.run[:3] for row in kept if row.source == "real"}
+        real = {(row.work, row.settings) for row in kept if row.source == "real"}
         wanted = [
-            one
+            Wanted(suite, case, configuration, "predicted", 1)
             for configuration in suite.configurations()
-            for one in (Wanted(case, configuration, "predicted", 1) for case in cases)
-            if one.run[:3] in real
+            for case in cases
+            if (case.digest(suite), configuration.digest) in real
         ]
         made: dict[tuple[str, str], list[Row]] = {}
         with ThreadPoolExecutor(os.cpu_count()) as workers:
@@ -64,7 +62,7 @@ def renew(
                 if not trial.finished:
                     on_failure(progress, trial.error or trial.outcome)
                     continue
-                made[one.case.name, one.configuration.name] = list(rows_of(one, trial))
+                made[one.case.name, one.configuration.name] = list(rows_of(one, trial, here))
         replace(path, _in_order(kept, made))
     return len(made)
 

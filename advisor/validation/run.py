@@ -11,14 +11,15 @@ from pathlib import Path
 from advisor.core import Core
 from advisor.errors import InputError
 from advisor.evaluate import Setup, evaluate
-from advisor.hardware import processor
+from advisor.hardware import hardware, processor
 from advisor.real import RealEngine
 from advisor.scale import Scale
-from advisor.trial import Trial
+from advisor.trial import THIS_MACHINE, Trial
 from advisor.validation.cases import Case, Configuration, Suite
 from advisor.validation.dataset import Row
 
-SECONDS = 4.0
+MOST_SECONDS = 60.0
+"""A run that takes longer has done less than it was to do."""
 METRICS = (
     "ops_per_s",
     "p99_us",
@@ -48,6 +49,7 @@ class Progress:
 class Wanted:
     """A run to make."""
 
+    suite: Suite
     case: Case
     configuration: Configuration
     source: str
@@ -55,10 +57,10 @@ class Wanted:
     repeat: int
 
     @property
-    def run(self) -> tuple[str, str, str, str, int]:
+    def run(self) -> tuple[str, ...]:
         """As `Row.run`."""
-        settings = self.configuration.digest
-        return self.case.name, self.configuration.name, settings, self.source, self.repeat
+        work = self.case.digest(self.suite)
+        return work, self.configuration.digest, self.source, str(self.repeat)
 
     def progress(self, number: int, of: int) -> Progress:
         """The run as the `number`th of so many."""
@@ -69,10 +71,8 @@ class Wanted:
 class Bench:
     """Where runs are made."""
 
-    suite: Suite
     real: RealEngine | None
     """Needed for real runs alone."""
-    seconds: float
     machine: str
     """The hardware that is predicted for."""
     directory: Path | None
@@ -81,25 +81,38 @@ class Bench:
     def trial(self, one: Wanted) -> Trial:
         """Makes the run. Raises what `evaluate` raises."""
         setup = Setup(
-            one.case.profile(self.suite, self.machine),
+            one.case.profile(one.suite, self.machine),
             Scale(1.0),
-            self.seconds,
+            MOST_SECONDS,
             "real" if one.source == "real" else "simulated",
             self.directory,
             core=self.core,
             real=self.real,
-            to_the_end=True,
+            operations=one.case.operations,
             direct_io=True,
         )
-        return evaluate(setup, self.suite.engine, one.configuration.settings, seed=one.repeat)
+        return evaluate(setup, one.suite.engine, one.configuration.settings, seed=one.repeat)
 
 
-def rows_of(one: Wanted, trial: Trial) -> Iterator[Row]:
+def host(machine: str = THIS_MACHINE) -> str:
+    """The machine, as far as it tells itself from others: its processor, and what the probe of its
+    drive found. Machines of one name may be twice as fast as one another."""
+    known = hardware(machine)
+    drive = known.device.model_dump()
+    probed = [f"{name} {drive[name]:.0f}" for name in _PROBED if name in drive]
+    return ", ".join((processor(), f"{known.cpu_cores} cores", *probed))
+
+
+_PROBED = ("read_latency_us", "sync_us")
+
+
+def rows_of(one: Wanted, trial: Trial, machine: str) -> Iterator[Row]:
     """The metrics of a finished run."""
     for metric in METRICS:
         if metric in trial.metrics:
             yield Row(
                 case=one.case.name,
+                work=one.case.digest(one.suite),
                 configuration=one.configuration.name,
                 settings=one.configuration.digest,
                 source=one.source,
@@ -107,7 +120,8 @@ def rows_of(one: Wanted, trial: Trial) -> Iterator[Row]:
                 metric=metric,
                 value=float(trial.metrics[metric]),
                 product=trial.product,
-                host=processor(),
+                core="" if trial.product else trial.core_version,
+                host=machine,
             )
 
 

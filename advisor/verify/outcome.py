@@ -37,20 +37,21 @@ class Sizing:
     scale: Scale
     data_bytes: int
     memory_bytes: int
-    seconds: float
+    operations: int
+    """Of the measured phase, which begins and ends settled: the same for all, and predicted."""
     direct_io: bool
     """Whether reads and writes pass the page cache by, which would hold all the data here."""
     disk: str = ""
     """The folder of the runs; empty where only the stored runs are left."""
 
     @classmethod
-    def of(cls, profile: Profile, scale: Scale, seconds: float, disk: str = "") -> Sizing:
+    def of(cls, profile: Profile, scale: Scale, operations: int, disk: str = "") -> Sizing:
         """The profile at this scale."""
         return cls(
             scale,
             scale.size(profile.data_bytes),
             scale.size(profile.memory_bytes),
-            seconds,
+            operations,
             profile.data_bytes > profile.memory_bytes,
             disk,
         )

@@ -8,6 +8,7 @@ from operator import attrgetter
 from advisor.profile import Profile
 from advisor.scale import Scale
 from advisor.store import Store, VerifiedRun
+from advisor.trial import Trial
 from advisor.verify.contenders import Contender
 from advisor.verify.outcome import Compared, Sizing, Verification, failure
 
@@ -23,8 +24,13 @@ def stored(study: str, profile: Profile, session: str, store: Store) -> Verifica
     """The verification of this session, which has runs."""
     runs = store.verified_runs(session)
     found = [_compared(list(mine)) for _, mine in groupby(runs, attrgetter("place"))]
-    sizing = Sizing.of(profile, Scale(runs[0].trial.scale), runs[0].trial.seconds)
+    done = (_operations(run.trial) for run in runs if run.trial.finished)
+    sizing = Sizing.of(profile, Scale(runs[0].trial.scale), next(done, 0))
     return Verification.of(study, session, profile, found, sizing, None)
+
+
+def _operations(trial: Trial) -> int:
+    return round(sum(latencies["count"] for latencies in trial.by_operation.values()))
 
 
 def _compared(runs: list[VerifiedRun]) -> Compared:

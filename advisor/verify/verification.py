@@ -3,7 +3,8 @@ rows, until the verdict stands or the time is over; and each once predicted.
 
 A round runs every contender once with one seed, so that each is paired with the base of comparison
 under the same load of the machine. Data, memory and all that scales shrink by one factor to what
-the time allows, for the prediction as for the real engine.
+the time allows, for the prediction as for the real engine. Each run does the same work, predicted
+or real: so many operations from a settled engine to a settled one.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import Literal
 
 from advisor.core import Core
 from advisor.errors import WorkError
-from advisor.evaluate import Refused, Setup, evaluate
+from advisor.evaluate import WARMUP_PART, Refused, Setup, evaluate
 from advisor.profile import Profile
 from advisor.real import RealEngine
 from advisor.real.disk import SPACE
@@ -44,7 +45,14 @@ DISK_PART = 0.5
 LOAD_PART = 0.6
 """Of the time of a run that may pass before it is measured."""
 SECONDS = (3.0, 30.0)
-"""Shortest and longest measured phase."""
+"""Shortest and longest measured phase of the base of comparison."""
+SLOWEST = 4.0
+"""A contender that takes so many times longer is cut off."""
+PILOT_SECONDS = 1.0
+LEAST_OPERATIONS = 1000
+PREDICTIONS_PART = 0.3
+"""Of the time of a verification that its predictions may take; one that takes more is given up."""
+LEAST_PREDICTION_S = 5.0
 
 
 @dataclass(frozen=True)
@@ -95,6 +103,17 @@ def verify(
     return runs.carry_out()
 
 
+@dataclass(frozen=True)
+class _Pilot:
+    """What a small run tells of this machine."""
+
+    start_s: float
+    """Seconds that a run takes beside its phases."""
+    per_byte_s: float
+    """Seconds in which a byte of data is loaded and settled."""
+    ops_per_s: float
+
+
 class _Runs:
     """A verification under way."""
 
@@ -123,6 +142,7 @@ class _Runs:
         self._real: dict[str, list[Trial]] = {one.name: [] for one in contenders}
         self._errors: dict[str, str] = {}
         self._longest = 0.0
+        self._most_seconds = SLOWEST * SECONDS[1]
 
     def carry_out(self) -> Verification:
         sizing = self._sized()
@@ -183,40 +203,59 @@ class _Runs:
         of_disk = shutil.disk_usage(folder).free * DISK_PART / SPACE
         runs = len(self._contenders) * (LEAST_ROUNDS + 1)
         each = 60 * limits.minutes / runs
-        data, start_s = limits.data_bytes, 0.0
-        if data is None:
-            start_s, per_byte_s = self._pilot()
+        pilot = self._pilot()
+        run_s = max(0.0, each - pilot.start_s)
         low, high = SECONDS
-        run_s = max(0.0, each - start_s)
-        # A warm-up may last twice as long as what is measured after it.
-        seconds = limits.seconds or min(high, max(low, (1 - LOAD_PART) * run_s / 3))
+        # What is measured stands behind a warm-up of half as much.
+        phases = 1 + WARMUP_PART
+        seconds = limits.seconds or min(high, max(low, (1 - LOAD_PART) * run_s / phases))
+        data = limits.data_bytes
         if data is None:
-            of_time = max(0.0, run_s - 3 * seconds) / per_byte_s
+            of_time = max(0.0, run_s - phases * seconds) / pilot.per_byte_s
             data = round(max(SMALLEST_BYTES, min(of_time, of_disk, LARGEST_BYTES)))
         scale = Scale.at_most(data, profile.data_bytes)
-        return Sizing.of(profile, scale, seconds, str(folder))
+        self._most_seconds = SLOWEST * seconds
+        operations = max(LEAST_OPERATIONS, round(pilot.ops_per_s * seconds))
+        return Sizing.of(profile, scale, operations, str(folder))
 
-    def _pilot(self) -> tuple[float, float]:
-        """Seconds that a run takes beside its phases, and those in which a byte of data is loaded
-        and settled."""
-        self._say("pilot", self._contenders[0].name, 0)
-        data = min(PILOT_BYTES, self._profile.data_bytes)
-        scale = Scale.at_most(data, self._profile.data_bytes)
-        small = Sizing.of(self._profile, scale, 0.5)
-        trial = self._evaluate(self._contenders[0], small, self._seed)
+    def _pilot(self) -> _Pilot:
+        """A small run of the base of comparison."""
+        base, profile = self._contenders[0], self._profile
+        self._say("pilot", base.name, 0)
+        data = min(PILOT_BYTES, profile.data_bytes)
+        setup = Setup(
+            profile,
+            Scale.at_most(data, profile.data_bytes),
+            PILOT_SECONDS,
+            "real",
+            self._directory,
+            self._core,
+            self._engine,
+            direct_io=profile.data_bytes > profile.memory_bytes,
+        )
+        try:
+            trial = evaluate(setup, base.engine, base.settings, seed=self._seed, role="verify")
+        except Refused as refused:
+            trial = refused.trial
         if not trial.finished:
-            raise WorkError(f"{self._contenders[0].name}: {trial.error or trial.outcome}")
+            raise WorkError(f"{base.name}: {trial.error or trial.outcome}")
         after = math.fsum(
             interval["seconds"] for interval in trial.intervals if interval["phase"] != "load"
         )
         ended = max((interval["t_s"] for interval in trial.intervals), default=0.0)
-        start_s = max(0.0, trial.wall_seconds - ended)
-        return start_s, max(0.01, ended - after) / data
+        return _Pilot(
+            start_s=max(0.0, trial.wall_seconds - ended),
+            per_byte_s=max(0.01, ended - after) / data,
+            ops_per_s=trial.metrics["ops_per_s"],
+        )
 
     def _predict(self, sizing: Sizing) -> None:
+        """On the data of the first round, for as long as they leave it its time."""
         for place, one in enumerate(self._contenders):
             self._say("prediction", one.name, 0)
-            trial = self._tried(one, sizing, self._seed, simulated=True)
+            left = self._ends - time.monotonic()
+            most = max(LEAST_PREDICTION_S, left * PREDICTIONS_PART / len(self._contenders))
+            trial = self._tried(one, sizing, self._seed + 1, simulated=True, most_wall_seconds=most)
             self._keep(trial, place, one, 0)
             if trial.finished:
                 self._predicted[one.name] = trial
@@ -233,31 +272,38 @@ class _Runs:
             self._errors[one.name] = failure(trial, number)
 
     def _tried(
-        self, one: Contender, sizing: Sizing, seed: int, *, simulated: bool = False
+        self,
+        one: Contender,
+        sizing: Sizing,
+        seed: int,
+        *,
+        simulated: bool = False,
+        most_wall_seconds: float | None = None,
     ) -> Trial:
         """A trial, also of settings that an engine refuses: the others go on."""
-        try:
-            return self._evaluate(one, sizing, seed, simulated=simulated)
-        except Refused as refused:
-            return refused.trial
-
-    def _evaluate(
-        self, one: Contender, sizing: Sizing, seed: int, *, simulated: bool = False
-    ) -> Trial:
         setup = Setup(
             self._profile,
             sizing.scale,
-            sizing.seconds,
+            self._most_seconds,
             "simulated" if simulated else "real",
             self._directory,
             self._core,
             self._engine,
-            to_the_end=True,
+            operations=sizing.operations,
             direct_io=sizing.direct_io,
         )
-        return evaluate(
-            setup, one.engine, one.settings, seed=seed, role="verify", on_interval=self.on_interval
-        )
+        try:
+            return evaluate(
+                setup,
+                one.engine,
+                one.settings,
+                seed=seed,
+                role="verify",
+                on_interval=self.on_interval,
+                most_wall_seconds=most_wall_seconds,
+            )
+        except Refused as refused:
+            return refused.trial
 
     def _keep(self, trial: Trial, place: int, one: Contender, number: int) -> None:
         self._store.add_verified(trial, self._study, self._session, place, one.name, number)

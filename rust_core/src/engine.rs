@@ -34,6 +34,12 @@ impl EngineKind {
     pub fn is_real(self) -> bool {
         !matches!(self, Self::Lsm | Self::Btree)
     }
+
+    /// Whether its background merges what writers leave to it, in a time of its own. That of a B-tree writes pages when
+    /// it is made to.
+    pub fn merges(self) -> bool {
+        !matches!(self, Self::Btree | Self::Innodb)
+    }
 }
 
 /// How keys are laid out.

@@ -52,7 +52,7 @@ def one(name: str, cache_mib: int, error: str | None = None, **values: float) ->
 
 def judged(found: Sequence[Compared], goal: str = "maximize ops_per_s") -> Verification:
     profile = problem(goal=goal)
-    sizing = Sizing.of(profile, Scale(1 / 64), 1.0)
+    sizing = Sizing.of(profile, Scale(1 / 64), 1_000)
     return Verification.of("s", SESSION, profile, found, sizing, "settled")
 
 

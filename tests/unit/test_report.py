@@ -134,13 +134,14 @@ def test_what_a_real_engine_said_stands_beside_what_was_predicted() -> None:
         )
         for name, settings, real, predicted in sides
     ]
-    sizing = Sizing.of(found.profile, Scale(1 / 64), 3.0)
+    sizing = Sizing.of(found.profile, Scale(1 / 64), 3_000)
     verified = Verification.of("graph", "", found.profile, compared, sizing, None)
     text = report.markdown(replace(found, real=("It stayed.",)), verified)
     section = text.split("## On RocksDB 10.4.2 itself")[1].split("## ")[0]
     assert "| ops_per_s (ops/s) | 181.7 | 1.50x [1.50 to 1.50] | 2.00x |" in section
     assert "It stayed." in section
-    assert "320MiB of data (1/64 of the profile's), 3 s measured, 3 rounds" in section
+    work = "3,000 operations of each run from settled to settled"
+    assert f"320MiB of data (1/64 of the profile's), {work}, 3 rounds" in section
     assert "predicted for nvme-2024" in section
     assert "- recommended: better" in section
     assert "earlier recommendation" not in section

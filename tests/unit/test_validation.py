@@ -8,10 +8,10 @@ import pytest
 
 from advisor.errors import InputError
 from advisor.evaluate import needed_memory
-from advisor.hardware import processor
 from advisor.real import Library
 from advisor.validation import (
     SUITES,
+    Case,
     Configuration,
     Progress,
     Row,
@@ -26,16 +26,30 @@ from advisor.validation import (
     wrong_winners,
 )
 from advisor.validation.agreement import spearman
-from tests.support.fake_core import FakeCore, RunError
+from advisor.validation.run import host
+from tests.support.fake_core import FakeCore, RunError, SpecError
 
 SUITE = SUITES["rocksdb"]
 
 
 def row(configuration: str, source: str, value: float, repeat: int = 1, **other: str) -> Row:
     product = "RocksDB 10.4.2" if source == "real" else ""
-    given = {"case": "overwrite", "metric": "ops_per_s", **other}
+    given = {
+        "case": "overwrite",
+        "work": "w1",
+        "settings": "a1",
+        "metric": "ops_per_s",
+        "core": "" if product else "0.1.0",
+        "host": "m",
+        **other,
+    }
     return Row(
-        given["case"], configuration, "a1", source, repeat, given["metric"], value, product, "m"
+        configuration=configuration,
+        source=source,
+        repeat=repeat,
+        value=value,
+        product=product,
+        **given,
     )
 
 
@@ -107,14 +121,14 @@ def test_rows_survive_the_file_and_a_strange_file_is_refused(tmp_path: Path) -> 
     add(path, [row("a", "predicted", 0.25)])
     assert read(path) == [row("a", "real", 1234.5), row("a", "predicted", 0.25)]
     head = path.read_text().splitlines(keepends=True)[0]
-    path.write_text(path.read_text() + "overwrite,a,a1,real,x,ops_per_s,1,,m\n")
+    path.write_text(path.read_text() + "overwrite,w,a,a1,real,x,ops_per_s,1,,,m\n")
     with pytest.raises(InputError, match=":4: found"):
         read(path)
-    path.write_text(head + "overwrite,a,a1,guessed,1,ops_per_s,1,,m\n")
+    path.write_text(head + "overwrite,w,a,a1,guessed,1,ops_per_s,1,,,m\n")
     with pytest.raises(InputError, match="guessed"):
         read(path)
     path.write_text("a,b\n1,2\n")
-    with pytest.raises(InputError, match="accepted: case, configuration"):
+    with pytest.raises(InputError, match="accepted: case, work, configuration"):
         read(path)
 
 
@@ -133,27 +147,44 @@ def test_a_table_of_another_machine_is_not_gone_on_with(tmp_path: Path) -> None:
         fill(path, SUITE, Library("lib.so"), cases=SUITE.cases, configurations=())
 
 
+def _of(case: Case) -> dict[str, str]:
+    """A row of the case on the machine of these tests."""
+    return {"case": case.name, "work": case.digest(SUITE), "host": host("nvme-2024")}
+
+
+def test_settings_that_are_refused_do_not_end_the_others(tmp_path: Path) -> None:
+    def refuses(spec: Mapping[str, object]) -> None:
+        raise SpecError("options.block_size", "1", "more")
+
+    told: list[str] = []
+    made = fill(
+        tmp_path / "table.csv",
+        SUITE,
+        Library("lib.so"),
+        cases=SUITE.cases[:2],
+        configurations=SUITE.configurations()[1:2],
+        machine="nvme-2024",
+        on_failure=lambda progress, why: told.append(progress.source),
+        core=FakeCore(fail=refuses),
+    )
+    assert (made, told) == (8, ["predicted", "real", "real", "real"] * 2)
+
+
+def test_other_work_under_the_same_name_is_another_cell(tmp_path: Path) -> None:
+    rows = [row("a", "predicted", 2.0), row("a", "real", 1.0, work="of old")]
+    assert agreement(rows) == []
+
+
 def test_predictions_are_made_anew_for_what_has_real_runs_alone(tmp_path: Path) -> None:
     first, second = SUITE.configurations()[:2]
     case = SUITE.cases[0]
 
     def of(configuration: Configuration, source: str, value: float, **other: str) -> Row:
-        given = {"case": case.name, "metric": "ops_per_s", "settings": configuration.digest}
-        given |= other
-        return Row(
-            given["case"],
-            configuration.name,
-            given["settings"],
-            source,
-            1,
-            given["metric"],
-            value,
-            "",
-            processor(),
-        )
+        known = {"settings": configuration.digest, **_of(case)}
+        return row(configuration.name, source, value, **(known | other))
 
     real = of(first, "real", 100.0)
-    elsewhere = of(first, "predicted", 3.0, case="read")
+    elsewhere = of(first, "predicted", 3.0, **_of(SUITE.cases[1]))
     path = tmp_path / "table.csv"
     add(
         path,
@@ -188,9 +219,7 @@ def test_predictions_are_made_anew_for_what_has_real_runs_alone(tmp_path: Path) 
 def test_a_prediction_that_fails_is_told_and_real_runs_stay(tmp_path: Path) -> None:
     (first, *_), case = SUITE.configurations(), SUITE.cases[0]
     path = tmp_path / "table.csv"
-    real = Row(
-        case.name, first.name, first.digest, "real", 1, "ops_per_s", 7.0, "RocksDB", processor()
-    )
+    real = row(first.name, "real", 7.0, settings=first.digest, **_of(case))
     add(path, [real])
 
     def fails(spec: Mapping[str, object]) -> None:

@@ -41,6 +41,17 @@ impl Kernel {
     }
 }
 
+/// Lets the account of a process's largest memory begin anew. A kernel without that goes on with the old one.
+#[expect(clippy::disallowed_methods, reason = "a file of the kernel's, past our storage")]
+pub fn forget_peak(process: u32) -> Result<()> {
+    const PEAK: &str = "5";
+    let file = format!("/proc/{process}/clear_refs");
+    match std::fs::write(&file, PEAK) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::io(file, "write", error)),
+        _ => Ok(()),
+    }
+}
+
 const NANOSECONDS: u64 = 1_000_000_000;
 
 /// The fields `utime` and `stime` of /proc/PID/stat, the 12th and 13th behind the name in brackets.

@@ -79,7 +79,7 @@ fn loading(spec: &Spec, load: &LoadSpec, opener: &dyn Opener) -> Result<Spec> {
         load: None,
         seconds: None,
         operations: None,
-        warmup: Warmup::Seconds(0.0),
+        warmup: Warmup::Fixed { seconds: None, operations: None },
         keep: false,
         memory_limit: None,
         ..spec.clone()

@@ -1,9 +1,10 @@
 //! What a measured phase leaves to the background, and what it costs to pay it.
 //!
 //! Writers who run ahead of the background are not served faster: what they leave has to be written in the end. So the
-//! clients stop when the phase is over, the background goes on in virtual time until it owes no more than when the
-//! phase began, and the phase is charged for that. Jobs come in whole pieces, so what is paid beyond is left out by its
-//! part of all that was paid.
+//! clients stop when the phase is over, the background goes on, and the phase is charged for that. In virtual time it
+//! goes on until it owes no more than when the phase began; jobs come in whole pieces, so what is paid beyond is left
+//! out by its part of all that was paid. A phase that begins and ends settled is charged with all of it, under any
+//! clock: what is set beside a real engine pays as that does.
 
 use crate::cost::CpuUse;
 use crate::device::DeviceStats;
@@ -25,39 +26,58 @@ pub struct Payment {
     pub device: DeviceStats,
 }
 
-/// What the background owed before and after a phase, and what paying it took.
-#[derive(Debug, Clone, Default)]
+/// What of a payment a phase is charged with.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Terms {
+    /// What pays the debt that it has added; time where the background or the cores would have been busy for longer
+    /// than it was.
+    Added {
+        /// Bytes that the background had still to write when the phase began.
+        before_bytes: u64,
+        /// The same when it ended.
+        after_bytes: u64,
+        /// Seconds of the phase in which the background merged files or wrote pages.
+        busy_seconds: f64,
+        /// Cores of the machine.
+        cores: u32,
+    },
+    /// All, with its time.
+    Whole,
+    /// All but its time: an engine that is made to write its pages faster than it would.
+    WholeButTime,
+}
+
+/// What a phase left to the background, and what paying it took.
+#[derive(Debug, Clone)]
 pub struct Debt {
-    /// Bytes that the background had still to write when the phase began.
-    pub before_bytes: u64,
-    /// The same when it ended.
-    pub after_bytes: u64,
-    /// Seconds of the phase in which the background merged files or wrote pages.
-    pub busy_seconds: f64,
-    /// Cores of the machine.
-    pub cores: u32,
+    /// How it is charged.
+    pub terms: Terms,
     /// What was done about it; nothing if the debt had not grown.
     pub payment: Payment,
 }
 
 impl Debt {
-    /// Bytes that the phase has added.
-    pub fn grown_bytes(&self) -> u64 {
-        self.after_bytes.saturating_sub(self.before_bytes)
-    }
-
-    /// The part of the payment that pays what the phase has added.
+    /// The part of the payment that the phase is charged with.
     pub fn share(&self) -> f64 {
-        let paid = self.after_bytes.saturating_sub(self.payment.left_bytes);
-        if paid == 0 { 0.0 } else { (self.grown_bytes() as f64 / paid as f64).min(1.0) }
+        let Terms::Added { before_bytes, after_bytes, .. } = self.terms else { return 1.0 };
+        let paid = after_bytes.saturating_sub(self.payment.left_bytes);
+        let grown = after_bytes.saturating_sub(before_bytes);
+        if paid == 0 { 0.0 } else { (grown as f64 / paid as f64).min(1.0) }
     }
 
-    /// By how many seconds a phase of this length, with so much CPU time of clients and background, would have been
+    /// By how many seconds a phase of this length, with so much CPU time of clients and background, is taken to be
     /// longer: where the background or the cores are busy for longer than it once the debt is paid, it waits for them.
-    pub fn seconds(&self, phase_seconds: f64, cpu_ns: u64) -> f64 {
-        let background = self.busy_seconds + self.share() * self.payment.seconds;
-        let cpu = self.charged(cpu_ns, self.payment.cpu.ns) / 1e9 / f64::from(self.cores.max(1));
-        (background.max(cpu) - phase_seconds).max(0.0)
+    /// `None` where the time of paying says nothing.
+    pub fn seconds(&self, phase_seconds: f64, cpu_ns: u64) -> Option<f64> {
+        match self.terms {
+            Terms::Whole => Some(self.payment.seconds),
+            Terms::WholeButTime => None,
+            Terms::Added { busy_seconds, cores, .. } => {
+                let background = busy_seconds + self.share() * self.payment.seconds;
+                let cpu = self.charged(cpu_ns, self.payment.cpu.ns) / 1e9 / f64::from(cores.max(1));
+                Some((background.max(cpu) - phase_seconds).max(0.0))
+            }
+        }
     }
 
     /// What a phase counted, with its part of what the payment did.
@@ -68,12 +88,14 @@ impl Debt {
     /// As a report shows it.
     pub fn to_json(&self) -> Value {
         let share = self.share();
-        json!({
-            "before_bytes": self.before_bytes,
-            "after_bytes": self.after_bytes,
+        let mut shown = json!({
             "seconds": share * self.payment.seconds,
             "written_bytes": (share * self.payment.io.written_bytes as f64) as u64,
-        })
+        });
+        if let Terms::Added { before_bytes, after_bytes, .. } = self.terms {
+            (shown["before_bytes"], shown["after_bytes"]) = (json!(before_bytes), json!(after_bytes));
+        }
+        shown
     }
 }
 
@@ -82,15 +104,18 @@ mod tests {
     use super::*;
 
     /// Paid in two seconds of two cores.
-    fn debt([before_bytes, after_bytes, left_bytes]: [u64; 3]) -> Debt {
+    fn paid(terms: Terms, left_bytes: u64) -> Debt {
         let cpu = CpuUse { ns: 4_000_000_000, ..CpuUse::default() };
-        let payment = Payment { left_bytes, seconds: 2.0, cpu, ..Payment::default() };
-        Debt { before_bytes, after_bytes, busy_seconds: 0.0, cores: 2, payment }
+        Debt { terms, payment: Payment { left_bytes, seconds: 2.0, cpu, ..Payment::default() } }
+    }
+
+    fn added([before_bytes, after_bytes, left_bytes]: [u64; 3], busy_seconds: f64) -> Debt {
+        paid(Terms::Added { before_bytes, after_bytes, busy_seconds, cores: 2 }, left_bytes)
     }
 
     /// What a phase of ten seconds is charged.
     fn seconds(bytes: [u64; 3], busy_seconds: f64, cpu_seconds: u64) -> f64 {
-        Debt { busy_seconds, ..debt(bytes) }.seconds(10.0, cpu_seconds * 1_000_000_000)
+        added(bytes, busy_seconds).seconds(10.0, cpu_seconds * 1_000_000_000).unwrap()
     }
 
     #[test]
@@ -105,8 +130,8 @@ mod tests {
 
     #[test]
     fn what_is_paid_beyond_the_debt_of_the_phase_is_not_charged() {
-        assert_eq!(debt([300, 500, 100]).share(), 0.5);
-        assert_eq!(debt([300, 500, 100]).charged(1000, 300), 1150.0);
+        assert_eq!(added([300, 500, 100], 0.0).share(), 0.5);
+        assert_eq!(added([300, 500, 100], 0.0).charged(1000, 300), 1150.0);
         assert_eq!(seconds([300, 500, 100], 10.0, 0), 1.0);
         assert_eq!(seconds([500, 500, 100], 10.0, 0), 0.0);
     }
@@ -114,6 +139,14 @@ mod tests {
     #[test]
     fn what_nothing_is_done_about_costs_nothing_that_was_seen() {
         assert_eq!(seconds([100, 500, 500], 10.0, 20), 0.0);
-        assert_eq!(debt([100, 500, 300]).share(), 1.0);
+        assert_eq!(added([100, 500, 300], 0.0).share(), 1.0);
+    }
+
+    #[test]
+    fn a_phase_that_ends_settled_is_charged_with_all_of_it() {
+        let [whole, but_time] = [Terms::Whole, Terms::WholeButTime].map(|terms| paid(terms, 0));
+        assert_eq!([&whole, &but_time].map(|debt| debt.charged(1000, 300)), [1300.0, 1300.0]);
+        assert_eq!([&whole, &but_time].map(|debt| debt.seconds(10.0, 0)), [Some(2.0), None]);
+        assert_eq!(whole.to_json(), json!({"seconds": 2.0, "written_bytes": 0}));
     }
 }

@@ -93,7 +93,7 @@ impl Driver for WallDriver {
         run_phase(&self.stage, phase, self.kinds, clients, limits, on_interval)
     }
 
-    fn settle(&mut self) -> Result<()> {
+    fn settle(&mut self) -> Result<u64> {
         let Stage { engine, signal, clock, halt, .. } = &self.stage;
         self.task.now_ns = clock.now_ns();
         let settled =
@@ -101,7 +101,7 @@ impl Driver for WallDriver {
         halt.check()?;
         settled?;
         self.storage.skip_syncs(false);
-        self.files.sync_everything(|| halt.check())
+        self.files.sync_everything(|| halt.check()).map(|()| 0)
     }
 
     fn snapshot(&self) -> Result<Snapshot> {
@@ -110,6 +110,10 @@ impl Driver for WallDriver {
 
     fn background_cpu(&self) -> Option<CpuUse> {
         Some(self.workers.used())
+    }
+
+    fn used_cpu(&self) -> Result<CpuUse> {
+        Ok(self.workers.used())
     }
 
     fn device(&self) -> Option<DeviceStats> {

@@ -1,10 +1,10 @@
 //! The phases of a run, the same under either clock: load and settle, warm up, measure, report.
 
 use super::checked_spec::CheckedSpec;
-use super::debt::{Debt, Payment};
+use super::debt::{Debt, Payment, Terms};
 use super::phase::{Limits, Outcome, Watch};
 use super::report::{Header, Loaded, Measured, report};
-use super::spec::{Clock, Warmup};
+use super::spec::{Clock, Ends, Warmup};
 use super::wear::FlashWear;
 use crate::cost::CpuUse;
 use crate::device::DeviceStats;
@@ -29,8 +29,13 @@ pub trait Driver {
         on_interval: &mut dyn FnMut(Value),
     ) -> Result<Outcome>;
 
-    /// Lets background work drain.
-    fn settle(&mut self) -> Result<()>;
+    /// Lets background work drain, and says for how many nanoseconds it waited to be sure that nothing came any more.
+    fn settle(&mut self) -> Result<u64>;
+
+    /// Completes a load: what is written once all rows are there, and background work.
+    fn settle_load(&mut self) -> Result<()> {
+        self.settle().map(drop)
+    }
 
     /// All counters now.
     fn snapshot(&self) -> Result<Snapshot>;
@@ -38,18 +43,16 @@ pub trait Driver {
     /// What background work has used; `None` where [`Outcome::cpu`] holds that too.
     fn background_cpu(&self) -> Option<CpuUse>;
 
+    /// What was used by all that goes on while clients are stopped.
+    fn used_cpu(&self) -> Result<CpuUse>;
+
     /// What a simulated device has counted; `None` for a real one.
     fn device(&self) -> Option<DeviceStats>;
 
-    /// Has the background work on until it owes no more than so many bytes, and says what that took. `None` where it
-    /// would take real time.
-    fn pay(&mut self, _debt_bytes: u64) -> Result<Option<Payment>> {
+    /// Has the background work on until it owes no more than so many bytes, and gives the cores of the machine. `None`
+    /// where it would take real time.
+    fn pay_down_to(&mut self, _debt_bytes: u64) -> Result<Option<u32>> {
         Ok(None)
-    }
-
-    /// Cores of the simulated machine.
-    fn cores(&self) -> Option<u32> {
-        None
     }
 }
 
@@ -103,7 +106,7 @@ pub fn load(run: &CheckedSpec, driver: &mut dyn Driver, on_interval: &mut dyn Fn
     };
     let loaders = (0..run.spec.clients).map(|index| run.workload.loader(index)).collect();
     let outcome = driver.phase(Phase::Load, loaders, limits(run, None, None, Watch::Unwatched), &mut keep)?;
-    driver.settle()?;
+    driver.settle_load()?;
     let settled = driver.snapshot()?;
     let loaded = Loaded {
         seconds: (settled.at_ns - outcome.before.at_ns) as f64 / 1e9,
@@ -123,8 +126,8 @@ fn warm_up(
     on_interval: &mut dyn FnMut(Value),
 ) -> Result<(Clients, Option<Steadiness>)> {
     let limits = match run.spec.warmup {
-        Warmup::Seconds(0.0) => return Ok((clients, None)),
-        Warmup::Seconds(seconds) => limits(run, Some(seconds), None, Watch::Unwatched),
+        Warmup::Fixed { seconds: None | Some(0.0), operations: None } => return Ok((clients, None)),
+        Warmup::Fixed { seconds, operations } => limits(run, seconds, operations, Watch::Unwatched),
         Warmup::UntilSteady { most_seconds, most_operations } => {
             limits(run, most_seconds, most_operations, Watch::UntilWarmFor(planned(run)))
         }
@@ -140,17 +143,26 @@ fn measure(
     on_interval: &mut dyn FnMut(Value),
 ) -> Result<(Measured, Option<Steadiness>, Clients)> {
     let watch = match run.spec.warmup {
-        Warmup::Seconds(_) => Watch::Unwatched,
+        Warmup::Fixed { .. } => Watch::Unwatched,
         Warmup::UntilSteady { .. } => Watch::Judged,
     };
     let limits = limits(run, run.spec.seconds, run.spec.operations, watch);
+    if run.spec.ends == Ends::Settled {
+        driver.settle()?;
+    }
     let (background, device) = (driver.background_cpu(), driver.device());
-    let outcome = driver.phase(Phase::Run, clients, limits, on_interval)?;
+    let mut outcome = driver.phase(Phase::Run, clients, limits, on_interval)?;
     let device_after = driver.device();
     let background = driver.background_cpu().zip(background).map(|(after, before)| after.since(&before));
-    let debt = match watch {
-        Watch::Unwatched => None,
-        Watch::Judged | Watch::UntilWarmFor(_) => debt_of(driver, &outcome)?,
+    let debt = match (run.spec.ends, watch) {
+        (Ends::Settled, _) => {
+            let payment = paid_by(driver, |driver| driver.settle())?;
+            outcome.after.disk_bytes = driver.snapshot()?.disk_bytes;
+            let terms = if run.spec.engine.merges() { Terms::Whole } else { Terms::WholeButTime };
+            Some(Debt { terms, payment })
+        }
+        (Ends::Running, Watch::Unwatched) => None,
+        (Ends::Running, Watch::Judged | Watch::UntilWarmFor(_)) => added_by(driver, &outcome)?,
     };
     let mut cpu = outcome.cpu;
     if let Some(used) = &background {
@@ -177,13 +189,33 @@ fn measure(
     Ok((measured, outcome.steadiness, outcome.clients))
 }
 
-/// What a phase leaves to the background, which pays it now.
-fn debt_of(driver: &mut dyn Driver, outcome: &Outcome) -> Result<Option<Debt>> {
+/// What a phase that goes on adds to the debt of the background, which pays that now, in virtual time.
+fn added_by(driver: &mut dyn Driver, outcome: &Outcome) -> Result<Option<Debt>> {
+    let Some(busy_ns) = outcome.busy_ns else { return Ok(None) };
     let (before_bytes, after_bytes) = (outcome.before.engine.debt_bytes, outcome.after.engine.debt_bytes);
-    let (Some(busy_ns), Some(cores)) = (outcome.busy_ns, driver.cores()) else { return Ok(None) };
-    let payment = driver.pay(before_bytes)?;
-    let busy_seconds = busy_ns as f64 / 1e9;
-    Ok(payment.map(|payment| Debt { before_bytes, after_bytes, busy_seconds, cores, payment }))
+    let mut cores = None;
+    let payment = paid_by(driver, |driver| {
+        cores = driver.pay_down_to(before_bytes)?;
+        Ok(0)
+    })?;
+    let Some(cores) = cores else { return Ok(None) };
+    let terms = Terms::Added { before_bytes, after_bytes, busy_seconds: busy_ns as f64 / 1e9, cores };
+    Ok(Some(Debt { terms, payment }))
+}
+
+/// What background work took that `work` has done, less the nanoseconds that this says it did nothing.
+fn paid_by(driver: &mut dyn Driver, work: impl FnOnce(&mut dyn Driver) -> Result<u64>) -> Result<Payment> {
+    let (before, cpu, device) = (driver.snapshot()?, driver.used_cpu()?, driver.device());
+    let idle_ns = work(driver)?;
+    let after = driver.snapshot()?;
+    let device = driver.device().zip(device).map(|(after, before)| after.since(&before));
+    Ok(Payment {
+        left_bytes: after.engine.debt_bytes,
+        seconds: (after.at_ns - before.at_ns).saturating_sub(idle_ns) as f64 / 1e9,
+        io: after.meters.since(&before.meters).total(),
+        cpu: driver.used_cpu()?.since(&cpu),
+        device: device.unwrap_or_default(),
+    })
 }
 
 /// What the flash of the simulated machine is rated to take; `None` without flash.

@@ -93,12 +93,12 @@ impl Driver for RealDriver {
         Ok(outcome)
     }
 
-    fn settle(&mut self) -> Result<()> {
+    fn settle(&mut self) -> Result<u64> {
         let Stage { engine, signal, halt, .. } = &self.stage;
         let settled =
             engine.begin_settle(&mut self.task).and_then(|()| workers::settle(&**engine, signal, &|| halt.is_asked()));
         halt.check()?;
-        settled
+        settled.map(|()| 0)
     }
 
     fn snapshot(&self) -> Result<Snapshot> {
@@ -107,8 +107,12 @@ impl Driver for RealDriver {
 
     /// All of the process's but its clients': the threads of RocksDB, and next to nothing of who watches.
     fn background_cpu(&self) -> Option<CpuUse> {
-        let used = Kernel::now().ok()?.cpu_ns;
-        Some(CpuUse { ns: used.saturating_sub(self.clients_cpu_ns), work: WorkCounts::default() })
+        self.used_cpu().ok()
+    }
+
+    fn used_cpu(&self) -> Result<CpuUse> {
+        let used = Kernel::now()?.cpu_ns;
+        Ok(CpuUse { ns: used.saturating_sub(self.clients_cpu_ns), work: WorkCounts::default() })
     }
 
     fn device(&self) -> Option<DeviceStats> {

@@ -1,7 +1,7 @@
 //! One run's numbers under their one set of names. Takes plain numbers, whichever clock they come from. What was not
 //! measured is absent.
 
-use super::debt::Debt;
+use super::debt::{Debt, Payment, Terms};
 use super::wear::FlashWear;
 use crate::cost::CpuUse;
 use crate::metrics::intervals::{cache_hit_ratio, stall_s};
@@ -49,14 +49,15 @@ impl Measured {
     /// Seconds that paying the debt adds.
     fn debt_seconds(&self) -> Option<f64> {
         let cpu_ns = self.cpu.as_ref().map_or(0, |cpu| cpu.ns);
-        self.debt.as_ref().map(|debt| debt.seconds(self.seconds(), cpu_ns))
+        self.debt.as_ref().and_then(|debt| debt.seconds(self.seconds(), cpu_ns))
     }
 
     /// The verdict on a phase after this warm-up: what it leaves to the background is a change.
     pub fn judged(&self, warmup: &Steadiness, phase: &Steadiness, planned: Length) -> Steady {
         let steady = Steady::judged(warmup, phase, planned);
         let Some((debt, seconds)) = self.debt.as_ref().zip(self.debt_seconds()) else { return steady };
-        steady.charged(seconds / self.seconds(), debt.before_bytes as f64, debt.after_bytes as f64)
+        let Terms::Added { before_bytes, after_bytes, .. } = debt.terms else { return steady };
+        steady.charged(seconds / self.seconds(), before_bytes as f64, after_bytes as f64)
     }
 
     /// Operations that ended in the phase.
@@ -71,7 +72,8 @@ impl Measured {
         self.by_operation.iter().for_each(|(_, latencies)| overall.merge(latencies));
         let (before, after) = (&self.before.engine, &self.after.engine);
         let io = self.after.meters.since(&self.before.meters).total();
-        let debt = self.debt.clone().unwrap_or_default();
+        let nothing = Debt { terms: Terms::Whole, payment: Payment::default() };
+        let debt = self.debt.as_ref().unwrap_or(&nothing);
         let paid = &debt.payment;
         let seconds = self.seconds() + self.debt_seconds().unwrap_or_default();
         let written_bytes = debt.charged(io.written_bytes, paid.io.written_bytes);
@@ -92,7 +94,7 @@ impl Measured {
             ("bloom_false_positive_ratio", bloom_false_positive_ratio(before, after)),
             ("stall_s", Some(stall_s(self.stall_ns, self.clients))),
         ];
-        let flash = self.flash.iter().flat_map(|flash| flash.metrics(seconds, &debt));
+        let flash = self.flash.iter().flat_map(|flash| flash.metrics(seconds, debt));
         map.extend(
             measured.into_iter().chain(flash).filter_map(|(name, value)| Some((name.to_owned(), json!(value?)))),
         );
@@ -219,7 +221,6 @@ mod tests {
     use crate::cost::{Work, WorkCounts};
     use crate::device::DeviceStats;
     use crate::metrics::Meters;
-    use crate::run::debt::Payment;
     use crate::run::wear::YEAR_S;
 
     fn full() -> Measured {
@@ -307,7 +308,8 @@ mod tests {
         let device = DeviceStats { written_bytes: 4000, nand_bytes: 9000, ..DeviceStats::default() };
         let cpu = CpuUse { ns: 200_000, ..CpuUse::default() };
         let payment = Payment { left_bytes: 100, seconds: 4.0, io, cpu, device };
-        let debt = Debt { before_bytes: 300, after_bytes: 500, busy_seconds: 2.0, cores: 1, payment };
+        let terms = Terms::Added { before_bytes: 300, after_bytes: 500, busy_seconds: 2.0, cores: 1 };
+        let debt = Debt { terms, payment };
         let measured = Measured { debt: Some(debt), ..full() };
         let metrics = measured.metrics();
         for (name, expected) in [

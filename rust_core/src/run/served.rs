@@ -89,6 +89,9 @@ impl Driver for ServerDriver {
         on_interval: &mut dyn FnMut(Value),
     ) -> Result<Outcome> {
         self.server.take_latencies();
+        if phase == Phase::Run {
+            self.server.forget_peak_memory()?;
+        }
         let before = self.server.kernel()?;
         let mut outcome = run_real_phase(&self.stage, phase, self.kinds, clients, limits, on_interval)?;
         let after = self.server.kernel()?;
@@ -99,11 +102,20 @@ impl Driver for ServerDriver {
         Ok(outcome)
     }
 
-    fn settle(&mut self) -> Result<()> {
+    fn settle(&mut self) -> Result<u64> {
         let halt = &self.stage.halt;
-        let settled = self.server.run(&self.tables.finish).and_then(|()| self.server.settle(&|| halt.is_asked()));
+        let settled = self.server.settle(&|| halt.is_asked());
         halt.check()?;
         settled
+    }
+
+    /// Lets the planner see what the tables hold, too.
+    fn settle_load(&mut self) -> Result<()> {
+        let halt = &self.stage.halt;
+        let finished = self.server.run(&self.tables.finish).and_then(|()| self.server.settle(&|| halt.is_asked()));
+        let analyzed = finished.and_then(|_| self.server.analyze());
+        halt.check()?;
+        analyzed
     }
 
     fn snapshot(&self) -> Result<Snapshot> {
@@ -113,6 +125,10 @@ impl Driver for ServerDriver {
     /// A server's threads are not told apart: all its time stands with the clients'.
     fn background_cpu(&self) -> Option<CpuUse> {
         None
+    }
+
+    fn used_cpu(&self) -> Result<CpuUse> {
+        Ok(CpuUse { ns: self.server.kernel()?.cpu_ns, work: WorkCounts::default() })
     }
 
     fn device(&self) -> Option<DeviceStats> {

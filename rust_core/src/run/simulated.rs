@@ -1,7 +1,6 @@
 //! One run under the virtual clock: files in memory over a modelled device, one thread, the same report every time.
 
 use super::checked_spec::CheckedSpec;
-use super::debt::Payment;
 use super::halt::{Halt, HaltingStorage};
 use super::machine::HardwareSpec;
 use super::phase::{Limits, Outcome, Watch, snapshot};
@@ -262,27 +261,15 @@ impl Driver for VirtualDriver {
         Ok(Outcome { clients, before, after, recorder, blocks_asked, cpu, memory_bytes, busy_ns, steadiness })
     }
 
-    fn settle(&mut self) -> Result<()> {
-        self.settle_to(0)
+    fn settle(&mut self) -> Result<u64> {
+        self.settle_to(0).map(|()| 0)
     }
 
-    fn pay(&mut self, debt_bytes: u64) -> Result<Option<Payment>> {
-        let (before, cpu, device) = (self.snapshot()?, self.cpu_use(), self.device_stats());
-        if before.engine.debt_bytes > debt_bytes {
+    fn pay_down_to(&mut self, debt_bytes: u64) -> Result<Option<u32>> {
+        if self.engine.stats().debt_bytes > debt_bytes {
             self.settle_to(debt_bytes)?;
         }
-        let after = self.snapshot()?;
-        Ok(Some(Payment {
-            left_bytes: after.engine.debt_bytes,
-            seconds: (after.at_ns - before.at_ns) as f64 / 1e9,
-            io: after.meters.since(&before.meters).total(),
-            cpu: self.cpu_use().since(&cpu),
-            device: self.device_stats().since(&device),
-        }))
-    }
-
-    fn cores(&self) -> Option<u32> {
-        Some(self.cores)
+        Ok(Some(self.cores))
     }
 
     fn snapshot(&self) -> Result<Snapshot> {
@@ -292,6 +279,10 @@ impl Driver for VirtualDriver {
     /// The cores do not tell clients from jobs.
     fn background_cpu(&self) -> Option<CpuUse> {
         None
+    }
+
+    fn used_cpu(&self) -> Result<CpuUse> {
+        Ok(self.cpu_use())
     }
 
     fn device(&self) -> Option<DeviceStats> {

@@ -34,8 +34,13 @@ pub enum Clock {
 /// How long clients run before the measured phase.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Warmup {
-    /// So long, and nobody asks whether that was enough.
-    Seconds(f64),
+    /// So long, by whichever bound comes first, and nobody asks whether that was enough; not at all without a bound.
+    Fixed {
+        /// So many seconds.
+        seconds: Option<f64>,
+        /// So many operations of all clients.
+        operations: Option<u64>,
+    },
     /// Until nothing changes any more, or until a budget ends, whichever comes first.
     UntilSteady {
         /// After so many seconds.
@@ -43,6 +48,18 @@ pub enum Warmup {
         /// After so many operations of all clients.
         most_operations: Option<u64>,
     },
+}
+
+/// What goes on in the background when the measured phase begins and ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, VariantNames)]
+#[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
+pub enum Ends {
+    /// Whatever the clients left to it: the phase is a piece of a run that goes on.
+    #[default]
+    Running,
+    /// Nothing: it settles before the phase and behind it, and the phase is charged with all of the latter.
+    Settled,
 }
 
 /// A load by itself: the engine closes behind it, and opens anew with the options of the run.
@@ -77,6 +94,8 @@ pub struct Spec {
     pub operations: Option<u64>,
     /// The phase before it, which is not scored.
     pub warmup: Warmup,
+    /// What the measured phase begins and ends with.
+    pub ends: Ends,
     /// Length of an interval.
     pub interval: Duration,
     /// The clock and what belongs to it.
@@ -106,7 +125,9 @@ struct Given {
     seconds: Option<f64>,
     operations: Option<u64>,
     warmup_seconds: Option<f64>,
+    warmup_operations: Option<u64>,
     warmup: Option<GivenWarmup>,
+    ends: Option<Ends>,
     interval_ms: Option<u64>,
     directory: Option<String>,
     hardware: Option<HardwareSpec>,
@@ -140,7 +161,7 @@ const OPERATIONS: RangeInclusive<u64> = 1..=i64::MAX as u64;
 const CLIENTS: RangeInclusive<u64> = 1..=1024;
 const INTERVAL_MS: RangeInclusive<u64> = 10..=3_600_000;
 const MEMORY: RangeInclusive<u64> = 1..=u64::MAX;
-const A_WARMUP: &str = "an object of most_seconds, most_operations, in place of warmup_seconds";
+const A_WARMUP: &str = "an object of most_seconds, most_operations, in place of warmup_seconds and warmup_operations";
 
 /// What a field takes, for all that may be wrong with it.
 fn accepted(field: &str) -> Option<String> {
@@ -153,9 +174,10 @@ fn accepted(field: &str) -> Option<String> {
         "clients" => whole(CLIENTS),
         "seed" | "load.seed" | "load.page_cache_bytes" => whole(0..=u64::MAX),
         "seconds" | "warmup.most_seconds" => seconds(SECONDS),
-        "operations" | "warmup.most_operations" => whole(OPERATIONS),
+        "operations" | "warmup_operations" | "warmup.most_operations" => whole(OPERATIONS),
         "warmup_seconds" => seconds(WARMUP_SECONDS),
         "warmup" => A_WARMUP.to_owned(),
+        "ends" => Ends::VARIANTS.join(" or "),
         "interval_ms" => whole(INTERVAL_MS),
         "directory" => "a path for the run's files".to_owned(),
         "keep" => "true or false".to_owned(),
@@ -223,16 +245,17 @@ impl Given {
 
     fn warmup(&self) -> Result<Warmup> {
         let seconds = within("warmup_seconds", self.warmup_seconds, WARMUP_SECONDS)?;
+        let operations = within("warmup_operations", self.warmup_operations, OPERATIONS)?;
         let Some(GivenWarmup { most_seconds, most_operations }) = self.warmup else {
-            return Ok(Warmup::Seconds(seconds.unwrap_or(0.0)));
+            return Ok(Warmup::Fixed { seconds, operations });
         };
         let most_seconds = within("warmup.most_seconds", most_seconds, SECONDS)?;
         let most_operations = within("warmup.most_operations", most_operations, OPERATIONS)?;
         if most_seconds.is_none() && most_operations.is_none() {
             return Err(Error::invalid("warmup", "{}", A_WARMUP));
         }
-        if seconds.is_some() {
-            return Err(Error::invalid("warmup", "both", "warmup or warmup_seconds, not both"));
+        if seconds.is_some() || operations.is_some() {
+            return Err(Error::invalid("warmup", "both", "warmup, or warmup_seconds and warmup_operations"));
         }
         Ok(Warmup::UntilSteady { most_seconds, most_operations })
     }
@@ -259,6 +282,7 @@ impl Spec {
             seconds: within("seconds", given.seconds, SECONDS)?,
             operations: within("operations", given.operations, OPERATIONS)?,
             warmup: given.warmup()?,
+            ends: given.ends.unwrap_or_default(),
             load: given.load,
             interval: Duration::from_millis(within("interval_ms", given.interval_ms, INTERVAL_MS)?.unwrap_or(100)),
             keep: given.keep.unwrap_or(false),
@@ -279,6 +303,8 @@ mod tests {
     use super::*;
     use serde_json::json;
 
+    const NO_WARMUP: Warmup = Warmup::Fixed { seconds: None, operations: None };
+
     fn with(field: &str, value: Value) -> Value {
         let mut spec = json!({"engine": "lsm", "workload": {"kind": "ycsb"}, "seconds": 1, "directory": "/x"});
         spec[field] = value;
@@ -289,7 +315,8 @@ mod tests {
     fn absent_fields_take_their_defaults() {
         let spec = Spec::from_json(with("keep", json!(null))).unwrap();
         assert_eq!((spec.engine, spec.clients, spec.seed, spec.keep), (EngineKind::Lsm, 1, 1, false));
-        assert_eq!((spec.seconds, spec.operations, spec.warmup), (Some(1.0), None, Warmup::Seconds(0.0)));
+        assert_eq!((spec.seconds, spec.operations, spec.warmup), (Some(1.0), None, NO_WARMUP));
+        assert_eq!(spec.ends, Ends::Running);
         assert_eq!((spec.interval, spec.memory_limit), (Duration::from_millis(100), None));
     }
 
@@ -331,6 +358,8 @@ mod tests {
                 json!({"most_operations": 0}),
                 "warmup.most_operations: found 0, accepted: a whole number from 1",
             ),
+            ("warmup_operations", json!(0), "warmup_operations: found 0, accepted: a whole number from 1"),
+            ("ends", json!("well"), "ends: found \"well\", accepted: running or settled"),
             ("load", json!({}), "load: found a value, accepted: nothing: it is for the simulated clock"),
             ("load", json!({"seed": -1}), "load.seed: found -1, accepted: a whole number from 0"),
             ("load", json!({"sead": 1}), "load.sead: found 1, accepted: a field of options, page_cache_bytes, seed"),

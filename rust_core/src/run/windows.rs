@@ -21,9 +21,14 @@ struct Asked {
 }
 
 fn run(engine: &str, options: &Value, workload: &Value, asked: &Asked) -> Value {
-    let spec = json!({"engine": engine, "options": options, "workload": workload, "clock": "simulated",
+    run_with(engine, options, workload, asked.measured, &json!({"warmup": {"most_operations": asked.warmup}}))
+}
+
+fn run_with(engine: &str, options: &Value, workload: &Value, operations: u64, length: &Value) -> Value {
+    let mut spec = json!({"engine": engine, "options": options, "workload": workload, "clock": "simulated",
         "hardware": {"cores": 4, "page_cache_bytes": 1 << 18, "device": flash()},
-        "clients": 4, "operations": asked.measured, "warmup": {"most_operations": asked.warmup}});
+        "clients": 4, "operations": operations});
+    spec.as_object_mut().unwrap().extend(length.as_object().unwrap().clone());
     let run = CheckedSpec::new(spec, Arc::new(Engines)).unwrap();
     let Clock::Simulated(hardware) = &run.spec.clock else { panic!("the spec asks for the simulation") };
     simulated::run(&run, hardware, &Arc::default(), &mut |_| ()).unwrap().report
@@ -86,6 +91,35 @@ fn a_phase_with_cycles_of_level_0_ends_with_one() {
     assert_eq!(one["operations"], other["operations"]);
     assert_eq!(one["metrics"], other["metrics"]);
     assert_eq!(one["engine_details"]["level0_files"], 0.0);
+}
+
+/// From settled to settled.
+fn settled(engine: &str, options: &Value, workload: &Value, operations: u64) -> Value {
+    let length = json!({"warmup_operations": 2_000, "ends": "settled"});
+    run_with(engine, options, workload, operations, &length)
+}
+
+#[test]
+fn a_phase_from_settled_to_settled_does_what_it_was_asked_and_pays_for_all_of_it() {
+    let overwrites = json!({"kind": "db_bench", "benchmark": "overwrite", "keys": 20_000});
+    let report = settled("lsm", &lsm(12, 63, 80), &overwrites, 20_000);
+    assert_eq!((&report["operations"], &report["steady"]), (&json!(20_000), &Value::Null));
+    let (phase, paid) = (report["seconds"].as_f64().unwrap(), report["debt"]["seconds"].as_f64().unwrap());
+    assert!(paid > 0.0 && (metric(&report, "debt_s") - paid).abs() < 1e-9);
+    assert!((metric(&report, "ops_per_s") * (phase + paid) / 20_000.0 - 1.0).abs() < 1e-9);
+    // What is left to settle is as little as before, so nobody owes what the phase wrote.
+    let long = settled("lsm", &lsm(12, 63, 80), &overwrites, 80_000);
+    let ratio = metric(&report, "write_amp") / metric(&long, "write_amp");
+    assert!((0.85..1.15).contains(&ratio), "{} and {}", metric(&report, "write_amp"), metric(&long, "write_amp"));
+}
+
+#[test]
+fn a_b_tree_that_ends_settled_is_charged_with_bytes_and_not_with_the_time_of_a_forced_flush() {
+    let options = json!({"innodb_buffer_pool_size": 1 << 20, "innodb_redo_log_capacity": 1 << 20});
+    let report = settled("btree", &options, &ycsb("A"), 6_000);
+    assert!(report["debt"]["written_bytes"].as_u64().unwrap() > 0);
+    assert_eq!(report["metrics"].get("debt_s"), None);
+    assert!((metric(&report, "ops_per_s") / seen(&report) - 1.0).abs() < 1e-9);
 }
 
 #[test]

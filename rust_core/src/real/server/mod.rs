@@ -9,7 +9,7 @@ mod status;
 pub use options::ServerOptions;
 pub use session::LatenciesByName;
 
-use super::kernel::Kernel;
+use super::kernel::{self, Kernel};
 use crate::engine::{Commit, Engine, EngineIterator, EngineStats, Poison, WriteBatch};
 use crate::error::{Error, Result};
 use crate::metrics::MetersSnapshot;
@@ -208,8 +208,9 @@ impl SqlServer {
         super::files::bytes_below(&self.process.lock().data())
     }
 
-    /// Waits until what was written is where it belongs and background work rests, then lets the planner see it.
-    pub fn settle(&self, give_up: &dyn Fn() -> bool) -> Result<()> {
+    /// Waits until what was written is where it belongs and background work rests. Returns the nanoseconds for which it
+    /// looked on while nothing happened.
+    pub fn settle(&self, give_up: &dyn Fn() -> bool) -> Result<u64> {
         match self.engine {
             StorageEngine::InnoDb => self.settle_innodb(give_up)?,
             StorageEngine::MyRocks => {
@@ -217,11 +218,21 @@ impl SqlServer {
                 self.rest(give_up, &|_| true)?;
             }
         }
+        Ok(u64::from(QUIET_LOOKS) * QUIET_LOOK.as_nanos() as u64)
+    }
+
+    /// Lets the planner see what the tables hold.
+    pub fn analyze(&self) -> Result<()> {
         let tables: Vec<String> = self.control.lock().query("SHOW TABLES").map_err(failed)?;
         for table in tables {
             self.control.lock().query::<mysql::Row, _>(format!("ANALYZE TABLE {table}")).map_err(failed)?;
         }
         Ok(())
+    }
+
+    /// Lets the kernel's account of its largest memory begin anew.
+    pub fn forget_peak_memory(&self) -> Result<()> {
+        kernel::forget_peak(self.id)
     }
 
     fn settle_innodb(&self, give_up: &dyn Fn() -> bool) -> Result<()> {
