@@ -33,6 +33,7 @@ from advisor.hardware import (
 from advisor.knobs import ENGINES, Engine
 from advisor.price import METRIC as COST
 from advisor.price import Price
+from advisor.trial import Clock
 from advisor.workload import Workload, refused
 
 __all__ = [
@@ -132,6 +133,15 @@ class Profile(Table):
         if self.direct_io is not None:
             return self.direct_io
         return self.hardware.detect and self.memory_bytes < self.hardware.memory_bytes
+
+    def holds_page_cache_out(self, clock: Clock) -> bool:
+        """Whether a run opens files past the page cache whatever its settings say, so that this
+        holds no more than the profile's memory. A real engine runs here, on a machine with more."""
+        if clock == "measured":
+            return False
+        if clock == "simulated" or self.direct_io is not None:
+            return self.passes_page_cache
+        return self.data_bytes > self.memory_bytes
 
     @property
     def units(self) -> int:

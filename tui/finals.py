@@ -87,7 +87,7 @@ def _judges(
     refusal: InputError | None = None
     for engine in (one for one in question.engines if one in wanted):
         try:
-            judge = judge_of(engine, question.profile.workload, rocksdb, server)
+            judge = problem.told(judge_of(engine, question.profile.workload, rocksdb, server))
         except InputError as error:
             refusal = error
             continue

@@ -13,7 +13,7 @@ from advisor import imports, knobs
 from advisor.errors import InputError
 from advisor.knobs import ENGINES, Engine, Setting
 from advisor.profile import Profile, load
-from advisor.real import ENGINE, RealEngine, Server, find, find_server
+from advisor.real import ENGINE, Library, RealEngine, Server, find, find_server
 from advisor.real.server import ENGINE_OF
 from advisor.sizes import ACCEPTED, parse_size
 from advisor.store import Store
@@ -98,7 +98,17 @@ def real_engine(
     if hardware is not None:
         accepted = "a real engine runs on this machine"
         raise InputError("--hardware", None, f"{hardware!r} with --engine {engine}", accepted)
-    return find(rocksdb) if storage is None else find_server(storage, server)
+    return told(find(rocksdb) if storage is None else find_server(storage, server))
+
+
+def told(real: RealEngine) -> RealEngine:
+    """The real engine, with a word on one whose times mislead."""
+    if isinstance(real, Library) and real.has_assertions:
+        narrate(
+            f"{real.path} is built with assertions, as distributions do, and slow: read its "
+            "counters, not its times; --rocksdb names a release build"
+        )
+    return real
 
 
 def judged_engine(engine: str | None, profile: Profile, rocksdb: Path | None) -> Engine | None:

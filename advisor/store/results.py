@@ -17,7 +17,7 @@ from advisor.store import export, file, rows, schema, sweeps, tags
 from advisor.store.lease import leased
 from advisor.store.relation import copied
 from advisor.store.sweeps import SweepPoint, SweepRecord
-from advisor.trial import Trial
+from advisor.trial import THIS_MACHINE, Trial
 
 if TYPE_CHECKING:
     import duckdb
@@ -457,13 +457,15 @@ class Store:
 
     def verified_ratios(self, product: str) -> list[tuple[str, float, float]]:
         """Metric, predicted and real ratio to the base of comparison, of every contender of every
-        verification on a product."""
+        verification on a product. Predictions of another machine than the one that ran are left
+        out: their errors are not the model's."""
         return [
             (metric, predicted, real)
             for metric, predicted, real in self._read(
                 "SELECT metric, predicted_ratio, real_ratio FROM verified WHERE place > 0 "
-                "AND starts_with(product, ?) AND predicted_ratio > 0 AND real_ratio > 0",
-                [product],
+                "AND starts_with(product, ?) AND predicted_ratio > 0 AND real_ratio > 0 "
+                "AND predicted_on = ?",
+                [product, THIS_MACHINE],
             )
         ]
 

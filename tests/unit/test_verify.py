@@ -11,7 +11,7 @@ from advisor.imports import read
 from advisor.real import Library, check_disk, find, real_spec
 from advisor.real.rocksdb import options_file
 from advisor.store import Store
-from advisor.trial import Trial
+from advisor.trial import THIS_MACHINE, Trial
 from advisor.verify import Difference, errors_so_far
 
 MIB = 1 << 20
@@ -87,7 +87,7 @@ def test_a_disk_that_is_too_small_is_said_before_anything_runs(tmp_path: Path) -
         check_disk(tmp_path, 1 << 60)
 
 
-def _trial(ops_per_s: float, clock: str) -> Trial:
+def _trial(ops_per_s: float, clock: str, hardware: str = THIS_MACHINE) -> Trial:
     real = clock == "real"
     return Trial(
         engine="lsm",
@@ -101,7 +101,19 @@ def _trial(ops_per_s: float, clock: str) -> Trial:
         metrics={"ops_per_s": ops_per_s},
         product="RocksDB 10.4.2" if real else "",
         started="2026-01-01T00:00:00",
+        hardware=hardware,
     )
+
+
+def test_what_was_predicted_for_another_machine_is_no_error_of_the_model(tmp_path: Path) -> None:
+    store = Store(tmp_path / "r.duckdb")
+    session = "00000000-0000-0000-0000-000000000002"
+    for name, place in (("defaults", 0), ("recommended", 1)):
+        predicted = _trial(100.0 + place, "simulated", "nvme-2024")
+        store.add_verified(predicted, "s", session, place, name, 0)
+        store.add_verified(_trial(50.0 + place, "real"), "s", session, place, name, 1)
+    assert store.sql("SELECT count(*) FROM verified").rows == [(2,)]
+    assert errors_so_far(store, "RocksDB") == []
 
 
 def test_predicted_and_real_stand_side_by_side_in_the_results(tmp_path: Path) -> None:

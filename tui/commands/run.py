@@ -70,7 +70,15 @@ def run(
     if engine is None and len(chosen.engines) > 1:
         narrate(f"running the {one} engine; --engine chooses another")
     factor = Scale(scale) if scale else choose_scale(chosen, clock)
-    setup = Setup(chosen, factor, seconds, clock, real=real, to_the_end=scale is not None)
+    setup = Setup(
+        chosen,
+        factor,
+        seconds,
+        clock,
+        real=real,
+        to_the_end=scale is not None,
+        direct_io=chosen.holds_page_cache_out(clock),
+    )
     trial = store.add_trial(_watched(setup, one, tried, seed))
     _report(trial, chosen, as_json)
 

@@ -71,7 +71,7 @@ def verify(
     study = Study.load(name or problem.newest_study(store), store)
     wanted = problem.judged_engine(engine, study.profile, rocksdb)
     advice = decided(study, recommend(study, measure=False, engine=wanted))
-    real = judge_of(advice.engine, study.profile.workload, rocksdb, server)
+    real = problem.told(judge_of(advice.engine, study.profile.workload, rocksdb, server))
     found = contenders(study, advice, runners_up=runners_up, lines=lines)
     profile = problem.predictable(study.profile, hardware)
     size = None if data is None else problem.size_of("--data", data)

@@ -43,7 +43,7 @@ JOIN trial ON trial.id = part.trial;
 -- of comparison: geometric means over the rounds that both finished.
 CREATE OR REPLACE VIEW verified AS
 WITH value AS (
-    SELECT verification.*, trial.product, trial_metric.metric, trial_metric.value
+    SELECT verification.*, trial.product, trial.hardware, trial_metric.metric, trial_metric.value
     FROM verification
     JOIN trial ON trial.id = verification.trial
     JOIN trial_metric ON trial_metric.trial = trial.id
@@ -52,6 +52,7 @@ WITH value AS (
 SELECT
     value.session, value.study, value.place, value.contender, value.metric,
     max(value.product) AS product,
+    any_value(value.hardware) FILTER (value.round = 0) AS predicted_on,
     exp(avg(ln(value.value)) FILTER (value.round = 0)) AS predicted,
     exp(avg(ln(value.value)) FILTER (value.round > 0)) AS real,
     count(*) FILTER (value.round > 0) AS rounds,
