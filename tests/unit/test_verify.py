@@ -112,7 +112,7 @@ def test_what_was_predicted_for_another_machine_is_no_error_of_the_model(tmp_pat
         predicted = _trial(100.0 + place, "simulated", "nvme-2024")
         store.add_verified(predicted, "s", session, place, name, 0)
         store.add_verified(_trial(50.0 + place, "real"), "s", session, place, name, 1)
-    assert store.sql("SELECT count(*) FROM verified").rows == [(2,)]
+    assert store.sql("SELECT count(*) FROM verified").rows == ((2,),)
     assert errors_so_far(store, "RocksDB") == []
 
 
