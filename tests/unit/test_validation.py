@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from advisor import engines
 from advisor.errors import InputError
 from advisor.evaluate import needed_memory
 from advisor.real import Library
@@ -247,7 +248,8 @@ def test_every_configuration_fits_the_memory_of_every_case(suite: Suite) -> None
     for case in suite.cases:
         profile = case.profile(suite, "nvme-2024")
         for one in configurations:
-            needed = needed_memory(profile, suite.engine, one.settings)
+            opened = {**one.settings, **engines.of(suite.engine).direct_io}
+            needed = needed_memory(profile, suite.engine, opened)
             assert needed <= profile.memory_bytes, one.name
 
 
