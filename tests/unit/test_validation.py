@@ -9,7 +9,8 @@ import pytest
 from advisor import engines
 from advisor.errors import InputError
 from advisor.evaluate import needed_memory
-from advisor.real import Library
+from advisor.knobs import Setting
+from advisor.real import Library, Server
 from advisor.validation import (
     SUITES,
     Case,
@@ -169,6 +170,29 @@ def test_settings_that_are_refused_do_not_end_the_others(tmp_path: Path) -> None
         core=FakeCore(fail=refuses),
     )
     assert (made, told) == (8, ["predicted", "real", "real", "real"] * 2)
+
+
+def test_settings_that_the_product_has_not_are_told_and_not_run(tmp_path: Path) -> None:
+    suite, core = SUITES["innodb"], FakeCore()
+    lacking = Configuration("lacking", {**suite.configurations()[0].settings, **_LACKING})
+    told: list[str] = []
+    fill(
+        tmp_path / "table.csv",
+        suite,
+        Server("mariadbd", "innodb", "mariadb-10.11"),
+        cases=suite.cases[:1],
+        configurations=[lacking],
+        machine="nvme-2024",
+        on_failure=lambda progress, why: told.append(why),
+        core=core,
+    )
+    assert not core.specs
+    assert set(told) == {
+        "innodb_compression_algorithm: the product accepts one of none, zlib, lz4, snappy"
+    }
+
+
+_LACKING: dict[str, Setting] = {"innodb_compression_algorithm": "zstd"}
 
 
 def test_other_work_under_the_same_name_is_another_cell(tmp_path: Path) -> None:
