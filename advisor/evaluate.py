@@ -51,8 +51,11 @@ WARMUP_PART = 0.5
 INTERVAL_MS = 100
 SCALED_LOAD_BATCH_ROWS = 64
 SIMULATED_OPERATIONS = 100_000
-"""A simulated run ends after so many operations if its virtual seconds last longer: fast settings
-do not cost more time than slow ones, and chance moves rates by less than a percent by then."""
+"""A simulated run ends after so many operations of one statement if its virtual seconds last
+longer: fast settings do not cost more time than slow ones, and chance moves rates by less than a
+percent by then."""
+FEWEST_OPERATIONS = 5_000
+"""However many statements one of them is: the 99th percentile rests on fifty."""
 MEMORY_SLACK = 1.2
 """A run may grow this far past its scaled budget: allocators round up, and sizes are checked a
 little late."""
@@ -327,7 +330,9 @@ def _length(trial: Trial, setup: Setup) -> Length:
         "interval_ms": INTERVAL_MS,
     }
     if setup.clock == "simulated" and not setup.to_the_end:
-        length["operations"] = int(SIMULATED_OPERATIONS * setup.times)
+        each = SIMULATED_OPERATIONS // setup.profile.workload.statements
+        operations = min(SIMULATED_OPERATIONS, max(FEWEST_OPERATIONS, each))
+        length["operations"] = int(operations * setup.times)
         length["warmup"]["most_operations"] = int(length["operations"] * MOST_WARMUP)
         length["seconds"] = max(trial.seconds, _paced_seconds(setup.profile, length["operations"]))
         length["warmup"]["most_seconds"] = length["seconds"] * MOST_WARMUP

@@ -123,8 +123,8 @@ class _Pilot:
 
 
 def with_buffers(profile: Profile, contenders: Sequence[Contender]) -> Profile:
-    """The profile with the memory that files take which pass the page cache by, for settings that fit
-    it without: nothing else of a run lives in memory that they leave."""
+    """The profile with memory for what direct reads take beside settings that fit it without them:
+    nothing else of a run has a use for it."""
     if not passes_page_cache(profile):
         return profile
     needs = [

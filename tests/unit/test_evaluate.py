@@ -83,6 +83,19 @@ def test_a_paced_trial_lasts_until_it_has_as_many_operations_as_others(tmp_path:
     assert [spec["warmup"]["most_seconds"] for spec in core.specs] == [2.0, 10.0, 2.0]
 
 
+def test_a_transaction_of_many_statements_counts_as_many(tmp_path: Path) -> None:
+    core = FakeCore()
+    for workload in (
+        {"kind": "linkbench"},
+        {"kind": "sysbench", "script": "oltp_point_select"},
+        {"kind": "sysbench", "script": "oltp_read_only"},
+        {"kind": "tpcc"},
+    ):
+        asked = setup(tmp_path, core, profile=problem(workload=workload), clock="simulated")
+        evaluate(asked, "lsm", {}, seed=1)
+    assert [spec["operations"] for spec in core.specs] == [100_000, 100_000, 7_142, 5_000]
+
+
 def test_filters_are_reckoned_by_keys_and_not_by_ids() -> None:
     found = needed_parts(problem(), "lsm", {"filter_policy": "bloomfilter:10:false"})
     assert {part.name: part.bytes for part in found}["filters"] == problem().keys * 10 // 8
