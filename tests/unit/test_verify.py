@@ -9,6 +9,7 @@ from advisor import knobs
 from advisor.errors import InputError, WorkError
 from advisor.evaluate import largest_cache
 from advisor.imports import read
+from advisor.knobs import Settings
 from advisor.real import Library, check_disk, find, real_spec
 from advisor.real.rocksdb import options_file
 from advisor.store import Store
