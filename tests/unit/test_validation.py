@@ -24,6 +24,7 @@ from advisor.validation import (
     fill,
     read,
     renew,
+    rivalries,
     shipped,
     wrong_winners,
 )
@@ -95,6 +96,31 @@ def test_less_is_better_where_the_metric_says_so() -> None:
     (found,) = wrong_winners(rows)
     assert (found.predicted.configuration, found.real.configuration) == ("a", "a")
     assert not found.is_wrong
+
+
+def test_products_are_compared_at_all_settings_on_the_same_work_and_machine() -> None:
+    def table(sides: Mapping[str, tuple[float, float]], **where: str) -> list[Row]:
+        told = {"case": "linkbench", **where}
+        return [
+            row(name, source, value, **told)
+            for name, values in sides.items()
+            for source, value in zip(("predicted", "real"), values, strict=True)
+        ]
+
+    innodb = table({"small pool": (100, 100), "full pool": (200, 400)})
+    myrocks = table({"squeezed": (200, 180), "textbook": (110, 105)})
+    (found,) = rivalries(myrocks, innodb)
+    assert (found.case, found.metric, len(found.ratios)) == ("linkbench", "ops_per_s", 4)
+    assert (found.first.predicted, found.first.real) == (pytest.approx(2.0), pytest.approx(1.8))
+    # 2.0 for 1.8, 1.0 for 0.45, 1.1 for 1.05 and 0.55 for 0.26.
+    assert found.near == 0.5
+    # 1.05 has no winner, 1.0 is none for one that is 0.45.
+    assert (found.told, found.wrong) == (3, 0)
+    assert rivalries(table({"a": (9, 9)}, work="other"), innodb) == []
+    assert rivalries(table({"a": (9, 9)}, host="other"), innodb) == []
+    wrong = table({"squeezed": (99, 180)})
+    (found,) = rivalries(wrong, innodb)
+    assert (found.told, found.wrong) == (2, 1)
 
 
 def test_failures_are_the_wrong_winners_by_all_metrics_the_worst_first() -> None:
