@@ -28,7 +28,7 @@ from advisor.loading import loaded_before
 from advisor.memory_need import needed_parts, shortage
 from advisor.price import METRIC as COST
 from advisor.profile import Profile
-from advisor.real import ProcessCore, RealEngine, check_disk, real_spec
+from advisor.real import ProcessCore, RealEngine, as_run, check_disk, real_spec
 from advisor.scale import (
     MIB,
     FullRun,
@@ -39,7 +39,7 @@ from advisor.scale import (
     carry_back,
     scaled_run,
 )
-from advisor.spec import Interval, Length, Report
+from advisor.spec import Interval, Length, Report, Spec
 from advisor.steadiness import debt_notes, unsteady_notes
 from advisor.trial import THIS_MACHINE, Clock, Problem, Role, Trial
 
@@ -51,8 +51,11 @@ WARMUP_PART = 0.5
 INTERVAL_MS = 100
 SCALED_LOAD_BATCH_ROWS = 64
 SIMULATED_OPERATIONS = 100_000
-"""A simulated run ends after so many operations if its virtual seconds last longer: fast settings
-do not cost more time than slow ones, and chance moves rates by less than a percent by then."""
+"""A simulated run ends after so many operations of one statement if its virtual seconds last
+longer: fast settings do not cost more time than slow ones, and chance moves rates by less than a
+percent by then."""
+FEWEST_OPERATIONS = 5_000
+"""However many statements one of them is: the 99th percentile rests on fifty."""
 MEMORY_SLACK = 1.2
 """A run may grow this far past its scaled budget: allocators round up, and sizes are checked a
 little late."""
@@ -85,7 +88,7 @@ class Setup:
     core: Core | None = None
     """The compiled core if absent; under the real clock every run of it has its own process."""
     real: RealEngine | None = None
-    """What runs under the real clock."""
+    """What runs under the real clock, and what a simulated run is a prediction of."""
     times: float = 1.0
     """How many times longer than `seconds` and the operations of a simulated run it lasts."""
     to_the_end: bool = False
@@ -132,14 +135,7 @@ def needed_memory(profile: Profile, engine: Engine, settings: Settings) -> int:
 def largest_cache(profile: Profile, engine: Engine, settings: Settings) -> int | None:
     """The cache that fills the profile's memory beside all else in the settings; `None` if none
     fits."""
-    return memory.largest_cache(
-        engine,
-        settings,
-        budget=profile.memory_bytes,
-        clients=profile.clients,
-        data_bytes=profile.data_bytes,
-        keys=profile.keys,
-    )
+    return memory.largest_cache(engine, settings, profile.memory_load, budget=profile.memory_bytes)
 
 
 def evaluate(
@@ -161,7 +157,8 @@ def evaluate(
     """
     complete = {**knobs.defaults(engine), **knobs.check(engine, settings)}
     core = setup.core or _core_of(setup.clock)
-    need = needed_memory(setup.profile, engine, complete)
+    opened = _opened(setup, engine, complete)
+    need = needed_memory(setup.profile, engine, opened)
     trial = Trial(
         engine=engine,
         settings=complete,
@@ -180,10 +177,15 @@ def evaluate(
         problem=problem_of(setup.profile),
     )
     if need > setup.profile.memory_bytes:
-        error = shortage(setup.profile, engine, complete)
+        error = shortage(setup.profile, engine, opened)
         return replace(trial, outcome="rejected", error=error)
     patience = _Patience(most_wall_seconds, cancelled)
     return _run(trial, setup, core, on_interval, patience)
+
+
+def _opened(setup: Setup, engine: Engine, settings: Settings) -> Settings:
+    """The settings with those by which files are opened."""
+    return {**settings, **engines.of(engine).direct_io} if setup.direct_io else settings
 
 
 class _Patience:
@@ -286,11 +288,10 @@ def _scaled(trial: Trial, setup: Setup, directory: Path | None) -> ScaledRun:
         clock = Simulated(profile.hardware, profile.memory_bytes - trial.budget_bytes)
     else:
         clock = directory
-    past = engines.of(trial.engine).direct_io
     scaled = scaled_run(
         FullRun(
             engine=trial.engine,
-            settings={**trial.settings, **(past if setup.direct_io else {})},
+            settings=_opened(setup, trial.engine, trial.settings),
             workload=InBytes(profile.workload, profile.data_bytes),
             clients=profile.clients,
             seed=trial.seed,
@@ -306,6 +307,8 @@ def _scaled(trial: Trial, setup: Setup, directory: Path | None) -> ScaledRun:
         check_disk(directory, scale.size(profile.data_bytes))
         spec, notes = real_spec(scaled.spec, setup.real)
         return ScaledRun(spec, (*scaled.notes, *notes))
+    if setup.real is not None:
+        scaled = _as_run(scaled, setup.real)
     scaled.spec["memory_limit"] = _memory_limit(trial, setup, scaled.spec["options"])
     return scaled
 
@@ -327,11 +330,21 @@ def _length(trial: Trial, setup: Setup) -> Length:
         "interval_ms": INTERVAL_MS,
     }
     if setup.clock == "simulated" and not setup.to_the_end:
-        length["operations"] = int(SIMULATED_OPERATIONS * setup.times)
+        each = SIMULATED_OPERATIONS // setup.profile.workload.statements
+        operations = min(SIMULATED_OPERATIONS, max(FEWEST_OPERATIONS, each))
+        length["operations"] = int(operations * setup.times)
         length["warmup"]["most_operations"] = int(length["operations"] * MOST_WARMUP)
         length["seconds"] = max(trial.seconds, _paced_seconds(setup.profile, length["operations"]))
         length["warmup"]["most_seconds"] = length["seconds"] * MOST_WARMUP
     return length
+
+
+def _as_run(scaled: ScaledRun, real: RealEngine) -> ScaledRun:
+    """A prediction of what a real engine does with the settings that it has, where it has not all
+    that it is asked for."""
+    options, notes = as_run(scaled.spec["options"], real)
+    spec: Spec = {**scaled.spec, "options": dict(options)}
+    return ScaledRun(spec, (*scaled.notes, *notes))
 
 
 def _paced_seconds(profile: Profile, operations: int) -> float:
@@ -345,13 +358,9 @@ def _paced_seconds(profile: Profile, operations: int) -> float:
 def _memory_limit(trial: Trial, setup: Setup, options: Settings) -> int:
     """Bytes that the engine of a run with these options, which are scaled, may take."""
     profile, data_bytes = setup.profile, setup.scale.size(setup.profile.data_bytes)
-    parts = memory.memory_parts(
-        trial.engine,
-        options,
-        clients=profile.clients,
-        data_bytes=data_bytes,
-        keys=profile.workload.keys(data_bytes),
-    )
+    keys = profile.workload.keys(data_bytes)
+    small = replace(profile.memory_load, data_bytes=data_bytes, keys=keys)
+    parts = memory.memory_parts(trial.engine, options, small)
     # What no setting decides is the product's and the machine's, and no engine here has it.
     needed = sum(part.bytes for part in parts if part.knobs)
     budget = max(setup.scale.size(profile.memory_bytes), needed)

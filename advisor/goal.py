@@ -190,6 +190,11 @@ class Goal:
         """The kinds of operations that it speaks of by themselves."""
         return frozenset(part[1] for name in self.metrics if (part := of_operation(name)))
 
+    @property
+    def asks_for_latencies(self) -> bool:
+        """Whether it speaks of percentiles."""
+        return any(of_operation(name) or name in PERCENTILES for name in self.metrics)
+
     def kept(self, metrics: Mapping[str, float]) -> bool:
         """Whether every bound is kept."""
         return all(limit.kept(metrics) for limit in self.limits)

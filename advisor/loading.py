@@ -23,13 +23,8 @@ def loaded_before(profile: Profile, engine: Engine, settings: Settings) -> Loade
         name: defaults[name] if name in known.traceless else value
         for name, value in settings.items()
     }
-    sizes = {
-        "clients": profile.clients,
-        "data_bytes": profile.data_bytes,
-        "keys": profile.keys,
-    }
-    cache = largest_cache(engine, loading, budget=profile.memory_bytes, **sizes)
+    cache = largest_cache(engine, loading, profile.memory_load, budget=profile.memory_bytes)
     if cache is not None:
         loading[known.cache_knob] = cache
-    needed = sum(part.bytes for part in memory_parts(engine, loading, **sizes))
+    needed = sum(part.bytes for part in memory_parts(engine, loading, profile.memory_load))
     return LoadedBefore(loading, profile.memory_bytes - needed)

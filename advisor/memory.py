@@ -10,7 +10,7 @@ from typing import Any
 
 from advisor import engines
 from advisor.engines import Engine
-from advisor.engines.description import Load
+from advisor.engines.description import Load as Load
 from advisor.engines.description import Part as Part
 from advisor.knobs import Settings, catalogue, check, defaults
 
@@ -23,16 +23,10 @@ RESERVE = "reserve"
 """The part for what the others do not know: fragmented memory, dictionaries, threads of others."""
 
 
-def memory_parts(
-    engine: Engine, settings: Mapping[str, Any], *, clients: int, data_bytes: int, keys: int
-) -> list[Part]:
+def memory_parts(engine: Engine, settings: Mapping[str, Any], load: Load) -> list[Part]:
     """Memory that the settings need at full size, by what needs it. Absent knobs take their
-    defaults. The first part is the cache, the last one the reserve.
-
-    `data_bytes` is the uncompressed data.
-    """
-    complete = defaults(engine) | check(engine, settings)
-    return accepted_parts(engine, complete, Load(clients, data_bytes, keys))
+    defaults. The first part is the cache, the last one the reserve."""
+    return accepted_parts(engine, defaults(engine) | check(engine, settings), load)
 
 
 def accepted_parts(engine: Engine, complete: Settings, load: Load) -> list[Part]:
@@ -42,29 +36,18 @@ def accepted_parts(engine: Engine, complete: Settings, load: Load) -> list[Part]
     return [*parts, Part(RESERVE, (), int(reserve))]
 
 
-def memory_bytes(
-    engine: Engine, settings: Mapping[str, Any], *, clients: int, data_bytes: int, keys: int
-) -> int:
+def memory_bytes(engine: Engine, settings: Mapping[str, Any], load: Load) -> int:
     """Memory that the settings need at full size: the sum of `memory_parts`."""
-    parts = memory_parts(engine, settings, clients=clients, data_bytes=data_bytes, keys=keys)
-    return sum(part.bytes for part in parts)
+    return sum(part.bytes for part in memory_parts(engine, settings, load))
 
 
 def largest_cache(
-    engine: Engine,
-    settings: Mapping[str, Any],
-    *,
-    budget: int,
-    clients: int,
-    data_bytes: int,
-    keys: int,
+    engine: Engine, settings: Mapping[str, Any], load: Load, *, budget: int
 ) -> int | None:
     """The cache of the engine that fills the budget beside all else in the settings, in whole MiB;
     None if none fits.
     """
-    _, *others, reserve = memory_parts(
-        engine, settings, clients=clients, data_bytes=data_bytes, keys=keys
-    )
+    _, *others, reserve = memory_parts(engine, settings, load)
     assert reserve.name == RESERVE
     rest = budget / (1 + RESERVE_SHARE) - sum(part.bytes for part in others)
     known = engines.of(engine)

@@ -22,13 +22,7 @@ class Remedy:
 
 def needed_parts(profile: Profile, engine: Engine, settings: Settings) -> list[Part]:
     """Memory that the settings need for the profile's data at full size, part by part."""
-    return memory_parts(
-        engine,
-        settings,
-        clients=profile.clients,
-        data_bytes=profile.data_bytes,
-        keys=profile.keys,
-    )
+    return memory_parts(engine, settings, profile.memory_load)
 
 
 def shortage(profile: Profile, engine: Engine, settings: Settings) -> str:

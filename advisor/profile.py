@@ -31,6 +31,7 @@ from advisor.hardware import (
     shipped_hardware,
 )
 from advisor.knobs import ENGINES, Engine
+from advisor.memory import Load
 from advisor.price import METRIC as COST
 from advisor.price import Price
 from advisor.trial import Clock
@@ -152,6 +153,12 @@ class Profile(Table):
     def keys(self) -> int:
         """How many keys the engine holds, index entries included."""
         return self.workload.keys(self.data_bytes)
+
+    @property
+    def memory_load(self) -> Load:
+        """What the memory of an engine depends on besides its settings."""
+        tables = self.workload.info.has_tables
+        return Load(self.clients, self.data_bytes, self.keys, tables)
 
     def with_changes(self, source: str = "options", **changes: Any) -> Profile:
         """A copy with other fields, by their names in TOML (`data="8GiB"`). Raises `InputError`."""

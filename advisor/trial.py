@@ -116,6 +116,13 @@ class Trial:
         return self.outcome == "finished"
 
     @property
+    def owed(self) -> float:
+        """What paying for work left to the background would add to the time of the measured phase,
+        as a part of it."""
+        measured = sum(one.get("seconds", 0.0) for one in self.intervals if one["phase"] == "run")
+        return self.metrics.get("debt_s", 0.0) / (measured or self.seconds)
+
+    @property
     def why(self) -> str:
         """Why it was made, a rule of thumb or an earlier study with its name."""
         return f"{self.role}: {self.rule}" if self.rule else self.role

@@ -46,6 +46,9 @@ class WorkloadKind:
     parameters: Mapping[str, Option]
     operations: Mapping[str, Mapping[str, Condition]]
     """By the core's names, each with what parameters must be for it to occur."""
+    statements: int | Mapping[str, int] = 1
+    """What one operation asks of the engine, in statements or calls of the size of a row's; by the
+    core's names where there is one kind of operation at a time."""
     divided: tuple[str, ...] = ()
     """Counts that make up a unit: they shrink where there is less data than one."""
 
@@ -72,6 +75,7 @@ def _kind(name: str, declared: DeclaredWorkload) -> WorkloadKind:
             known: option for known, option in declared.parameters.items() if known != sized_by
         },
         operations=table["operations"],
+        statements=table.get("statements", 1),
         divided=tuple(table.get("divided", ())),
     )
 
@@ -135,6 +139,12 @@ class Workload(BaseModel):
             for operation, needs in self.info.operations.items()
             if all(_holds(self._value(name), needed) for name, needed in needs.items())
         )
+
+    @property
+    def statements(self) -> int:
+        """How many statements an operation is."""
+        known = self.info.statements
+        return known if isinstance(known, int) else max(known[one] for one in self.operations)
 
     @property
     def unit_bytes(self) -> int:

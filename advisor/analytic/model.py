@@ -14,7 +14,6 @@ from advisor import engines
 from advisor.analytic import btree, lsm, machine
 from advisor.analytic.columns import Columns, Numbers
 from advisor.analytic.demand import Demand, demand
-from advisor.engines.description import Load
 from advisor.knobs import Engine, Setting, Settings, defaults
 from advisor.memory import RESERVE_SHARE, accepted_parts
 from advisor.price import METRIC as COST
@@ -56,8 +55,9 @@ class Model:
         known = engines.of(self.engine)
         shapes, which = settings.different(self._shaping)
         bare = ({**shapes.settings(i), known.cache_knob: 0} for i in range(shapes.count))
+        load = self.profile.memory_load
         others = [
-            sum(part.bytes for part in accepted_parts(self.engine, one, self._load)) for one in bare
+            sum(part.bytes for part in accepted_parts(self.engine, one, load)) for one in bare
         ]
         cache = settings.number(known.cache_knob) * known.cache_overhead
         return np.array(others, dtype=np.float64)[which] + cache * (1.0 + RESERVE_SHARE)
@@ -81,15 +81,10 @@ class Model:
         return drawn.different(set(known))[0]
 
     @cached_property
-    def _load(self) -> Load:
-        profile = self.profile
-        return Load(profile.clients, profile.data_bytes, profile.keys)
-
-    @cached_property
     def _shaping(self) -> frozenset[str]:
         """The knobs that the memory depends on, without the cache."""
         known, read = engines.of(self.engine), _Read(defaults(self.engine))
-        known.memory_parts(read, self._load)
+        known.memory_parts(read, self.profile.memory_load)
         return frozenset(read.names - {known.cache_knob})
 
     def predict(self, settings: Columns, needed: Numbers) -> dict[str, Numbers]:

@@ -30,7 +30,7 @@ CLIENTS_PER_CORE = 2
 SEED = 1
 ROWS = 50_000
 KEYS = 200_000
-SIMULATED_STATEMENTS = 20_000
+SIMULATED_OPERATIONS = 20_000
 MOST_SIMULATED = 1_500_000
 """Operations of a library's load, where the simulation makes as many as the product did."""
 SHIPPED = "nvme-2024"
@@ -65,7 +65,7 @@ class Load:
     """Beside those of `CACHED`."""
 
 
-def _script(name: str, operations: int = SIMULATED_STATEMENTS, **parameters: Any) -> Load:
+def _script(name: str, operations: int = SIMULATED_OPERATIONS, **parameters: Any) -> Load:
     workload = {"kind": "sysbench", "script": f"oltp_{name}", "table_size": ROWS, **parameters}
     return Load(_named(name, parameters), workload, operations)
 

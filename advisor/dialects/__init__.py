@@ -165,8 +165,10 @@ class Fresh:
     """The file of a product that is made anew."""
 
     text: str
+    settings: dict[str, Setting]
+    """What the product has by it."""
     notes: tuple[str, ...]
-    """What it says otherwise than the settings, and what it cannot say."""
+    """Where that is not what was asked, and why."""
 
 
 def fresh(dialect: str, settings: Settings) -> Fresh:
@@ -186,7 +188,8 @@ def fresh(dialect: str, settings: Settings) -> Fresh:
             lines.append(Line(name, value, defaults[name], evidence="rule: as this run asks"))
     entries = plan(dialect, engine_of(dialect), lines)
     notes += [f"{one.knob.name}: {one.refusal}" for one in entries if one.refusal]
-    return Fresh(_writer(dialect).write(_known(dialect), entries, About()), tuple(notes))
+    has = _line.applied(entries, {name: defaults[name] for name in settings})
+    return Fresh(_writer(dialect).write(_known(dialect), entries, About()), has, tuple(notes))
 
 
 def _all() -> Mapping[str, Dialect]:

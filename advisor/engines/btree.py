@@ -6,19 +6,13 @@ from typing import Final
 
 from advisor.engines.description import EngineDescription, Load, Part, Unexercised
 from advisor.engines.numbers import MIB, number
+from advisor.engines.server import server_parts
 from advisor.options import Settings
 
 NAME: Final = "btree"
 
 POOL_OVERHEAD = 1.08
 """Memory per byte of buffer pool: knobs.md, rule 7. A warm mariadbd 10.11 grows by 1.07."""
-
-SERVER_BYTES = 84 * MIB
-"""A mariadbd 10.11 without its buffer pool, idle, with its code; the performance schema, which it
-leaves off, would take as much again."""
-
-CONNECTION_BYTES = 292 * 1024 + 16 * 1024 + 128 * 1024
-"""Thread stack, network buffer and read buffer of one connection, at MariaDB 10.11's defaults."""
 
 DOUBLEWRITE_PAGES = 128
 """Pages of a doublewrite batch of the core."""
@@ -30,8 +24,7 @@ def _memory_parts(settings: Settings, load: Load) -> list[Part]:
     return [
         Part("buffer pool", ("innodb_buffer_pool_size",), round(pool * POOL_OVERHEAD)),
         Part("log buffer", ("innodb_log_buffer_size",), log_buffer),
-        Part("connections", (), load.clients * CONNECTION_BYTES),
-        Part("server", (), SERVER_BYTES),
+        *server_parts(load),
     ]
 
 

@@ -33,6 +33,8 @@ class Load:
     data_bytes: int
     """Uncompressed."""
     keys: int
+    has_tables: bool
+    """Whether it is spoken in SQL, to a server."""
 
 
 @dataclass(frozen=True)

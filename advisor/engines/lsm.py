@@ -6,7 +6,8 @@ import re
 from typing import Final
 
 from advisor.engines.description import EngineDescription, Load, Part
-from advisor.engines.numbers import number
+from advisor.engines.numbers import MIB, number
+from advisor.engines.server import SERVER_BYTES, server_parts
 from advisor.options import Settings
 
 NAME: Final = "lsm"
@@ -28,9 +29,14 @@ KEPT_BYTES = 2 * WRITER_BYTES
 block that was freed (mallopt(3)), and every thread has an arena of its own (up to 8 for each core).
 With MALLOC_ARENA_MAX=1 or jemalloc it is less."""
 
+MYROCKS_SERVER_BYTES = SERVER_BYTES + 20 * MIB
+"""A mariadbd 10.11 with MyRocks, idle: the plugin's code, and an InnoDB beside it, whose buffer
+pool of 128 MiB holds the server's own tables alone."""
+
 
 def _memory_parts(settings: Settings, load: Load) -> list[Part]:
-    """RocksDB's memory ("Memory usage in RocksDB" of its wiki), and what its threads hold.
+    """RocksDB's memory ("Memory usage in RocksDB" of its wiki), and what its threads hold; with
+    tables in MyRocks the server's as well.
 
     Each background thread keeps in its arena what its largest job took, so jobs count as if all ran
     at once. Buffered reads of a compaction are read ahead by the file system, direct ones into a
@@ -99,6 +105,7 @@ def _memory_parts(settings: Settings, load: Load) -> list[Part]:
             flushes * max(KEPT_BYTES, writer(flushed)),
         ),
         Part("clients", ("block_size", "num_levels"), load.clients * per_client),
+        *(server_parts(load, MYROCKS_SERVER_BYTES) if load.has_tables else ()),
     ]
 
 

@@ -5,11 +5,12 @@ from pathlib import Path
 
 from advisor.engines import Engine
 from advisor.errors import InputError
+from advisor.knobs import Settings
 from advisor.real.disk import check_disk
 from advisor.real.library import Library, find
 from advisor.real.process import ProcessCore
 from advisor.real.rocksdb import DIALECT, ENGINE, check_settings, library_spec
-from advisor.real.server import ENGINE_OF, Server, find_server, server_spec
+from advisor.real.server import ENGINE_OF, Server, as_served, find_server, server_spec
 from advisor.real.trial_run import product_of
 from advisor.spec import Spec
 from advisor.workload import Workload
@@ -21,6 +22,7 @@ __all__ = [
     "ProcessCore",
     "RealEngine",
     "Server",
+    "as_run",
     "check_disk",
     "check_settings",
     "engine_of",
@@ -69,3 +71,12 @@ def real_spec(spec: Spec, real: RealEngine) -> tuple[Spec, list[str]]:
     if isinstance(real, Server):
         return server_spec(spec, real)
     return library_spec(spec, real), []
+
+
+def as_run(settings: Settings, real: RealEngine) -> tuple[Settings, list[str]]:
+    """The settings that a real engine has when it is asked for these, and notes on where they are
+    others. Raises `InputError` for what RocksDB has not."""
+    if isinstance(real, Server):
+        return as_served(settings, real)
+    check_settings(settings)
+    return settings, []

@@ -13,7 +13,7 @@ from typing import Literal, cast
 from advisor import dialects
 from advisor.engines import Engine
 from advisor.errors import InputError
-from advisor.knobs import Settings
+from advisor.knobs import Setting, Settings
 from advisor.spec import Spec
 
 OPTION = "--server"
@@ -74,18 +74,26 @@ def find_server(storage: Storage, named: Path | None = None) -> Server:
 def server_spec(spec: Spec, server: Server) -> tuple[Spec, list[str]]:
     """The measured run of one of our engines as one of the server's, and notes on settings that
     the server does not have or raises."""
-    options = spec["options"]
-    fresh = dialects.fresh(server.dialect, _without_tables(options))
-    real = {"server": server.path, "options_file": fresh.text, "table_options": _tables(options)}
+    served, notes = as_served(spec["options"], server)
+    file = dialects.fresh(server.dialect, _without_tables(served)).text
+    real = {"server": server.path, "options_file": file, "table_options": _tables(served)}
     changed = {**spec, "engine": server.storage, "clock": "real", "options": real}
     changed["interval_ms"] = _INTERVAL_MS
     changed.pop("memory_limit", None)
-    notes = list(fresh.notes)
-    if (indexes := options.get("compressed_indexes", "all")) != "all":
-        notes.append(f"compressed_indexes {indexes} ran as all: a row format is of whole tables")
     return cast(Spec, changed), notes
 
 
+def as_served(options: Settings, server: Server) -> tuple[dict[str, Setting], list[str]]:
+    """What the server has when it is asked for these settings, and notes on what is otherwise."""
+    fresh = dialects.fresh(server.dialect, _without_tables(options))
+    served, notes = {**options, **fresh.settings}, list(fresh.notes)
+    if (indexes := options.get("compressed_indexes", _WHOLE)) != _WHOLE:
+        served["compressed_indexes"] = _WHOLE
+        notes.append(f"compressed_indexes {indexes} ran as all: a row format is of whole tables")
+    return served, notes
+
+
+_WHOLE = "all"
 _OF_TABLES = ("key_block_size", "compressed_indexes", "merge_threshold")
 """Settings that InnoDB takes when a table is created."""
 

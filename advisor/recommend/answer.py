@@ -11,6 +11,7 @@ from advisor.knobs import Engine, Settings
 from advisor.recommend.bench import StudyBench
 from advisor.recommend.choice import Choice, best_of_others, choose, given
 from advisor.recommend.evidence import Finding, evidence, reason
+from advisor.recommend.floors import notes_of_base
 from advisor.recommend.judging import Judging, judging, judging_of
 from advisor.recommend.leftover import Ruled, leftover
 from advisor.recommend.proof import alternatives, prove, rule_of_thumb
@@ -127,7 +128,7 @@ def _explain(
         verdict=verdict,
         noise=noise,
         broken=tuple(str(limit) for limit in goal.broken(shown.metrics())),
-        notes=tuple(_notes(study, shown)),
+        notes=(*_notes(study, shown), *(notes_of_base(*pair) if pair else ())),
         trials=study.trials,
         rebuilds=tuple(_rebuilds(study, chosen)),
         results=study.results,

@@ -11,6 +11,7 @@ from advisor.hardware import Hardware
 from advisor.knobs import Engine
 from advisor.noise import Noise
 from advisor.recommend import wording
+from advisor.recommend.floors import enlarged
 from advisor.search import VERDICT_RUNS
 from advisor.search.ranking import Candidate, loss
 from advisor.trial import Clock, Trial
@@ -34,6 +35,8 @@ class Comparison:
     """Finished runs of that of the two which has fewer."""
     on_smaller: float | None = None
     """The gain on the next smaller copy; absent where both were not run on one."""
+    enlarged: tuple[str, ...] = ()
+    """Knobs that were larger in the runs than in the settings that are said to gain."""
 
     @property
     def within_noise(self) -> bool:
@@ -47,8 +50,9 @@ class Comparison:
 
     @property
     def is_settled(self) -> bool:
-        """Whether noise and scale together leave the sign of the gain."""
-        return abs(self.gain) > self.bound + self.scale_error
+        """Whether noise and scale together leave the sign of the gain, which is that of the
+        settings."""
+        return not self.enlarged and abs(self.gain) > self.bound + self.scale_error
 
     @property
     def decides(self) -> bool:
@@ -65,7 +69,8 @@ class Comparison:
         if self.within_noise:
             told = f"within noise: {told}"
         elif not self.is_settled:
-            told = f"not settled at this scale: {told}"
+            ran = f", with more {', '.join(self.enlarged)} than is written" if self.enlarged else ""
+            told = f"not settled at this scale: {told}{ran}"
         return told if self.decides else f"{told}, from a single run"
 
 
@@ -88,6 +93,7 @@ def compare(
         bound,
         min(len(one.trials), len(other.trials)),
         None if below[0] is None or below[1] is None else -loss(goal, below[1], below[0]),
+        enlarged(one, other),
     )
 
 

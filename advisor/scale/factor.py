@@ -112,6 +112,11 @@ class Scale:
         """Whether a run at this scale can tell this value from a larger one: it hits no floor."""
         return not knob.scales or self._shrunk(knob, full)[1] is None
 
+    def floored(self, engine: Engine, settings: Settings) -> tuple[str, ...]:
+        """The knobs that a run at this scale cannot shrink to what these settings say."""
+        known = knobs.catalogue(engine)
+        return tuple(name for name, value in settings.items() if not self.holds(known[name], value))
+
     def carry_back(self, metrics: Mapping[str, float]) -> dict[str, float]:
         """Metrics of a scaled run as of the full size."""
         return {

@@ -17,6 +17,8 @@ REPEATS_THAT_COUNT_ALONE = 2
 flatters."""
 VERDICT_RUNS = 2
 """Finished runs that each of two candidates needs before one is called better."""
+MOST_OWED = 0.05
+"""What a run may leave undone, as a part of its time, and count as one that has settled."""
 WORTH = 0.02
 """What buys less of the goal's metric than this is worth neither a line nor another run, however
 sure it is."""
@@ -55,10 +57,20 @@ class Candidate:
     @property
     def has_settled(self) -> bool:
         """Whether it was steady when it was measured, or was measured for longer after it was not:
-        as a simulated repetition is, on a higher rung for longer than the look that it repeats."""
+        as a simulated repetition is, on a higher rung for longer than the look that it repeats.
+        That has to leave little undone."""
         is_longer = any(trial.seconds < self.seconds for trial in self.trials)
-        has_climbed = any(t.clock == "simulated" and t.role in AGAIN for t in self.longest)
+        has_climbed = any(
+            t.clock == "simulated" and t.role in AGAIN and t.owed <= MOST_OWED for t in self.longest
+        )
         return is_longer or has_climbed or any(t.steady is not False for t in self.longest)
+
+    def pays(self, goal: Goal) -> bool:
+        """Whether the goal's metrics are charged with what its runs left undone, or little was:
+        latencies are those of the phase, before anybody pays."""
+        if not goal.asks_for_latencies:
+            return True
+        return statistics.median(trial.owed for trial in self.judged) <= MOST_OWED
 
     def metrics(self) -> dict[str, float]:
         """The median of every metric that all judged trials measured."""
@@ -98,7 +110,8 @@ def candidates(trials: Iterable[Trial]) -> list[Candidate]:
 def ranked(found: Iterable[Candidate], goal: Goal) -> list[Candidate]:
     """Feasible candidates, the best first; then those that break a limit, the nearest to keeping
     them first. A limit whose metric was not measured is farther than any that was. What has not
-    settled stands behind what has: it flatters by what it has still to pay.
+    settled, or has not paid for its latencies, stands behind what has: it flatters by what it has
+    still to pay.
 
     With several objectives the front comes first, so that its first few span it (`spread`), and
     the others follow by their distance from the ideal point.
@@ -114,12 +127,17 @@ def ranked(found: Iterable[Candidate], goal: Goal) -> list[Candidate]:
     return sorted(known, key=key)
 
 
+def stands(candidate: Candidate, goal: Goal) -> bool:
+    """Whether what its runs showed of the goal can be gone on with."""
+    return candidate.has_settled and candidate.pays(goal)
+
+
 def _unlawfulness(
     candidate: Candidate, metrics: dict[str, float], goal: Goal
 ) -> tuple[int, float, bool]:
     """What stands before the objectives."""
     unmeasured = sum(limit.metric not in metrics for limit in goal.limits)
-    return unmeasured, excess(goal, metrics), not candidate.has_settled
+    return unmeasured, excess(goal, metrics), not stands(candidate, goal)
 
 
 def _ranked_by_front(known: list[Candidate], goal: Goal) -> list[Candidate]:
@@ -139,10 +157,10 @@ def _ranked_by_front(known: list[Candidate], goal: Goal) -> list[Candidate]:
 
 
 def eligible(trials: Iterable[Trial], goal: Goal) -> list[Candidate]:
-    """The feasible candidates that may win, the best first. Once some have settled, one that has
-    not cannot; nor, once some of these were repeated, one that was not."""
+    """The feasible candidates that may win, the best first. Once some have settled and paid, one
+    that has not cannot; nor, once some of these were repeated, one that was not."""
     feasible = [c for c in ranked(candidates(trials), goal) if c.feasible(goal)]
-    settled = [candidate for candidate in feasible if candidate.has_settled] or feasible
+    settled = [candidate for candidate in feasible if stands(candidate, goal)] or feasible
     return [candidate for candidate in settled if candidate.repeats] or settled
 
 

@@ -49,6 +49,7 @@ from advisor.search.ranking import (
     eligible,
     ranked,
     signed,
+    stands,
     violations,
 )
 from advisor.search.runner import Afar, Answer, Job, Runner
@@ -373,7 +374,7 @@ class Study:
         found = Candidate(trial.engine, trial.settings, (trial,))
         if not found.feasible(self.goal):
             return False
-        leaders = [one for one in eligible(self.looks, self.goal) if one.has_settled]
+        leaders = [one for one in eligible(self.looks, self.goal) if stands(one, self.goal)]
         point = self.goal.point(found.metrics())
         return not any(covers(self.goal.point(one.metrics()), point) for one in leaders)
 

@@ -13,6 +13,7 @@ from advisor.validation.cases import SUITES, Case, Configuration, Suite
 from advisor.validation.dataset import Row, add, read, shipped
 from advisor.validation.fill import fill
 from advisor.validation.renew import renew
+from advisor.validation.rivalry import Rivalry, rivalries
 from advisor.validation.run import Progress
 from advisor.validation.summary import shipped_summary
 
@@ -22,6 +23,7 @@ __all__ = [
     "Case",
     "Configuration",
     "Progress",
+    "Rivalry",
     "Row",
     "Sides",
     "Suite",
@@ -32,6 +34,7 @@ __all__ = [
     "fill",
     "read",
     "renew",
+    "rivalries",
     "shipped",
     "shipped_summary",
     "wrong_winners",

@@ -91,8 +91,7 @@ _Values = dict[str, dict[_Name, float]]
 def agreement(rows: Iterable[Row]) -> list[Agreement]:
     """Every metric of every case that has both sides."""
     found = []
-    for (case, metric), values in sorted(_by_metric(rows).items()):
-        pairs = _pairs(values)
+    for (case, metric), pairs in sorted(sides(rows).items()):
         if pairs:
             ratios = [pair.predicted / pair.real for pair in pairs]
             ranks = spearman([pair.predicted for pair in pairs], [pair.real for pair in pairs])
@@ -116,10 +115,10 @@ def failures(rows: Iterable[Row]) -> list[Winner]:
 
 def _winners(rows: Sequence[Row], cells: Iterable[tuple[str, str]]) -> list[Winner]:
     """Of each case by a metric, those that lose most first."""
-    by_metric = _by_metric(rows)
+    known = sides(rows)
     found = []
     for case, metric in cells:
-        pairs = _pairs(by_metric.get((case, metric), {}))
+        pairs = known.get((case, metric), [])
         if len(pairs) < 2:
             continue
         sign = 1 if METRICS[metric].direction == "maximize" else -1
@@ -141,6 +140,11 @@ def _ranks(values: Sequence[float]) -> list[float]:
     order = sorted(values)
     first = {value: place for place, value in reversed(list(enumerate(order)))}
     return [first[value] + (order.count(value) - 1) / 2 for value in values]
+
+
+def sides(rows: Iterable[Row]) -> dict[tuple[str, str], list[Sides]]:
+    """By case and metric: the configurations that have both sides, as they come in the table."""
+    return {cell: _pairs(values) for cell, values in _by_metric(rows).items()}
 
 
 def _by_metric(rows: Iterable[Row]) -> dict[tuple[str, str], _Values]:

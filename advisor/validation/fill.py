@@ -9,7 +9,7 @@ from pathlib import Path
 
 from advisor.core import Core
 from advisor.evaluate import Refused
-from advisor.real import RealEngine
+from advisor.real import RealEngine, as_run
 from advisor.trial import THIS_MACHINE
 from advisor.validation.cases import Case, Configuration, Suite
 from advisor.validation.dataset import add, read
@@ -43,8 +43,8 @@ def fill(
 ) -> int:
     """Makes the runs that the table lacks, as far as the time goes, and returns how many it made.
 
-    A run that fails, or whose settings an engine refuses, leaves no row, and is told. Raises
-    `InputError` for a table of another machine or another version of the product.
+    A run that fails, or whose settings an engine refuses or has not, leaves no row, and is told.
+    Raises `InputError` for a table of another machine or another version of the product.
     """
     ends = None if minutes is None else time.monotonic() + 60 * minutes
     bench, here = Bench(real, machine, directory, core), host(machine)
@@ -61,6 +61,9 @@ def fill(
             made += 1
             progress = one.progress(made, len(wanted))
             on_progress(progress)
+            if lacking := as_run(one.configuration.settings, real)[1]:
+                on_failure(progress, "; ".join(lacking))
+                continue
             try:
                 trial = bench.trial(one)
             except Refused as refused:

@@ -30,6 +30,12 @@ METRICS = (
 Ending = Literal["settled", "out of time", "interrupted", "nothing to compare"]
 
 
+def passes_page_cache(profile: Profile) -> bool:
+    """Whether files of a verification are opened past the page cache, which would hold all of data
+    that the profile's memory does not."""
+    return profile.data_bytes > profile.memory_bytes
+
+
 @dataclass(frozen=True)
 class Sizing:
     """What each run of a verification is."""
@@ -52,7 +58,7 @@ class Sizing:
             scale.size(profile.data_bytes),
             scale.size(profile.memory_bytes),
             operations,
-            profile.data_bytes > profile.memory_bytes,
+            passes_page_cache(profile),
             disk,
         )
 

@@ -19,9 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from advisor import engines
 from advisor.core import Core
 from advisor.errors import WorkError
-from advisor.evaluate import WARMUP_PART, Refused, Setup, evaluate
+from advisor.evaluate import WARMUP_PART, Refused, Setup, evaluate, needed_memory
 from advisor.profile import Profile
 from advisor.real import RealEngine
 from advisor.real.disk import SPACE
@@ -30,7 +31,14 @@ from advisor.spec import Interval
 from advisor.store import Store
 from advisor.trial import Trial
 from advisor.verify.contenders import Contender
-from advisor.verify.outcome import Compared, Ending, Sizing, Verification, failure
+from advisor.verify.outcome import (
+    Compared,
+    Ending,
+    Sizing,
+    Verification,
+    failure,
+    passes_page_cache,
+)
 from advisor.verify.paired import LOOKS, differences
 
 LEAST_ROUNDS = LOOKS[0]
@@ -114,6 +122,19 @@ class _Pilot:
     ops_per_s: float
 
 
+def with_buffers(profile: Profile, contenders: Sequence[Contender]) -> Profile:
+    """The profile with memory for what direct reads take beside settings that fit it without them:
+    nothing else of a run has a use for it."""
+    if not passes_page_cache(profile):
+        return profile
+    needs = [
+        needed_memory(profile, one.engine, {**one.settings, **engines.of(one.engine).direct_io})
+        for one in contenders
+        if needed_memory(profile, one.engine, one.settings) <= profile.memory_bytes
+    ]
+    return profile.with_changes(memory=max((profile.memory_bytes, *needs)))
+
+
 class _Runs:
     """A verification under way."""
 
@@ -134,6 +155,7 @@ class _Runs:
         core: Core | None,
     ) -> None:
         self._study, self._profile, self._engine = study, profile, real
+        self._run_on = with_buffers(profile, contenders)
         self._contenders, self._store, self._limits = contenders, store, limits
         self._seed, self._directory, self._core = seed, directory, core
         self._session = str(uuid.uuid4())
@@ -224,14 +246,14 @@ class _Runs:
         self._say("pilot", base.name, 0)
         data = min(PILOT_BYTES, profile.data_bytes)
         setup = Setup(
-            profile,
+            self._run_on,
             Scale.at_most(data, profile.data_bytes),
             PILOT_SECONDS,
             "real",
             self._directory,
             self._core,
             self._engine,
-            direct_io=profile.data_bytes > profile.memory_bytes,
+            direct_io=passes_page_cache(profile),
         )
         try:
             trial = evaluate(setup, base.engine, base.settings, seed=self._seed, role="verify")
@@ -282,7 +304,7 @@ class _Runs:
     ) -> Trial:
         """A trial, also of settings that an engine refuses: the others go on."""
         setup = Setup(
-            self._profile,
+            self._run_on,
             sizing.scale,
             self._most_seconds,
             "simulated" if simulated else "real",

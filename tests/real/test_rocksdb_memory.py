@@ -9,6 +9,7 @@ import pytest
 
 from advisor import memory
 from advisor.knobs import Setting, Settings
+from advisor.memory import Load
 from tests.real.rocksdb_process import KEY_BYTES, resident_bytes
 
 pytestmark = pytest.mark.real
@@ -68,7 +69,7 @@ def said_and_taken(name: str, settings: Settings) -> tuple[int, int]:
     if name not in QUICK and not os.environ.get("TUNEBENCH_VERIFY"):
         pytest.skip("the other settings are for `make verify`")
     keys = DATA_BYTES // (KEY_BYTES + VALUE_BYTES)
-    parts = memory.memory_parts("lsm", settings, clients=CLIENTS, data_bytes=DATA_BYTES, keys=keys)
+    parts = memory.memory_parts("lsm", settings, Load(CLIENTS, DATA_BYTES, keys, has_tables=False))
     said = sum(part.bytes for part in parts if part.name != memory.RESERVE)
     # Which arena a thread allocates from is the scheduler's: one process in thirty is 24% off.
     taken = statistics.median_low(

@@ -19,7 +19,7 @@ def test_a_description_names_knobs_of_its_engine(engine: Engine) -> None:
     named = {known.cache_knob, known.unit_knob, *known.shrinkable}
     named |= {name for name in (known.memtable_knob,) if name is not None}
     named |= {one.knob for one in (known.unexercised,) if one is not None}
-    parts = known.memory_parts(knobs.defaults(engine), Load(4, GIB, 1_000_000))
+    parts = known.memory_parts(knobs.defaults(engine), Load(4, GIB, 1_000_000, has_tables=True))
     named |= {name for part in parts for name in part.knobs}
     assert named <= set(knobs.catalogue(engine))
     assert parts[0].knobs == (known.cache_knob,)

@@ -10,6 +10,7 @@ from advisor.core import DiskFull
 from advisor.errors import InputError
 from advisor.evaluate import Refused, Setup, evaluate
 from advisor.memory_need import needed_parts
+from advisor.real import Server
 from advisor.scale import Scale
 from advisor.steadiness import debt_notes
 from tests.support.fake_core import FakeCore, RunError, SpecError
@@ -27,6 +28,37 @@ def test_settings_that_do_not_fit_the_memory_cost_no_run(tmp_path: Path) -> None
     assert trial.outcome == "rejected"
     assert "the profile has 4GiB" in str(trial.error)
     assert core.specs == []
+
+
+def test_what_direct_reads_need_counts_where_the_setup_asks_for_them(tmp_path: Path) -> None:
+    core = FakeCore()
+    # Each of twelve compactions reads 19 tables ahead.
+    many = {"max_background_jobs": 16, "level0_file_num_compaction_trigger": 18}
+    buffered, direct = (
+        evaluate(setup(tmp_path, core, direct_io=past), "lsm", many, seed=1)
+        for past in (False, True)
+    )
+    assert direct.budget_bytes is not None
+    assert buffered.budget_bytes is not None
+    assert direct.budget_bytes - buffered.budget_bytes > 12 * 19 * (2 << 20)
+    assert direct.settings == buffered.settings
+    small = problem(memory="1GiB")
+    settings = {**many, "block_cache": 512 << 20}
+    trial = evaluate(setup(tmp_path, core, profile=small, direct_io=True), "lsm", settings, seed=1)
+    assert trial.outcome == "rejected"
+    assert "compactions (max_background_jobs, use_direct_reads" in str(trial.error)
+
+
+def test_a_prediction_of_a_server_is_of_what_the_server_has(tmp_path: Path) -> None:
+    core = FakeCore()
+    server = Server("mariadbd", "innodb", "mariadb-10.11")
+    asked = {"innodb_compression_algorithm": "zstd", "innodb_io_capacity": 300}
+    predicts = setup(tmp_path, core, clock="simulated", real=server)
+    trial = evaluate(predicts, "btree", asked, seed=1)
+    options = core.specs[0]["options"]
+    assert (options["innodb_compression_algorithm"], options["innodb_io_capacity"]) == ("none", 300)
+    assert trial.settings["innodb_compression_algorithm"] == "zstd"
+    assert any(note.startswith("innodb_compression_algorithm: ") for note in trial.notes)
 
 
 def test_the_spec_is_scaled_and_the_trial_is_not(tmp_path: Path) -> None:
@@ -49,6 +81,19 @@ def test_a_paced_trial_lasts_until_it_has_as_many_operations_as_others(tmp_path:
     assert [spec["seconds"] for spec in core.specs] == [1.0, 5.0, 1.0]
     assert {spec["operations"] for spec in core.specs} == {100_000}
     assert [spec["warmup"]["most_seconds"] for spec in core.specs] == [2.0, 10.0, 2.0]
+
+
+def test_a_transaction_of_many_statements_counts_as_many(tmp_path: Path) -> None:
+    core = FakeCore()
+    for workload in (
+        {"kind": "linkbench"},
+        {"kind": "sysbench", "script": "oltp_point_select"},
+        {"kind": "sysbench", "script": "oltp_read_only"},
+        {"kind": "tpcc"},
+    ):
+        asked = setup(tmp_path, core, profile=problem(workload=workload), clock="simulated")
+        evaluate(asked, "lsm", {}, seed=1)
+    assert [spec["operations"] for spec in core.specs] == [100_000, 100_000, 7_142, 5_000]
 
 
 def test_filters_are_reckoned_by_keys_and_not_by_ids() -> None:

@@ -217,7 +217,6 @@ PRODUCTS_OWN = {"innodb_io_capacity", "innodb_io_capacity_max", "innodb_lru_scan
 """InnoDB takes nothing below 100; the core goes lower for its own tests."""
 FLOORS_OF_SCALE = {
     "innodb_buffer_pool_size",
-    "innodb_redo_log_capacity",
     "innodb_log_buffer_size",
     "soft_pending_compaction_bytes_limit",
     "hard_pending_compaction_bytes_limit",

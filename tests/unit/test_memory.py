@@ -2,34 +2,40 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from advisor import engines, memory
+from advisor.engines.lsm import MYROCKS_SERVER_BYTES
+from advisor.engines.server import CONNECTION_BYTES, SERVER_BYTES
 from advisor.imports.connections import Connections, read_connections
 from advisor.knobs import ENGINES, Engine, Settings, catalogue
+from advisor.memory import Load
 from advisor.recommend.budget import budget_lines, crowded
 from tests.support.problems import problem
 
 MIB, GIB = 1 << 20, 1 << 30
 
 
+def load(**where: int) -> Load:
+    return replace(Load(clients=0, data_bytes=GIB, keys=1_000_000, has_tables=False), **where)
+
+
 def parts(engine: Engine, settings: Settings, **where: int) -> dict[str, int]:
-    found = memory.memory_parts(
-        engine, settings, **({"clients": 0, "data_bytes": GIB, "keys": 1_000_000} | where)
-    )
+    found = memory.memory_parts(engine, settings, load(**where))
     return {part.name: part.bytes for part in found}
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_parts_name_knobs_of_their_engine_and_add_up(engine: Engine) -> None:
-    where = {"clients": 8, "data_bytes": GIB, "keys": 10_000_000}
-    found = memory.memory_parts(engine, {}, **where)
+    where = load(clients=8, keys=10_000_000)
+    found = memory.memory_parts(engine, {}, where)
     assert {knob for part in found for knob in part.knobs} <= set(catalogue(engine))
     assert found[0].knobs == (engines.of(engine).cache_knob,)
     assert len({part.name for part in found}) == len(found)
-    assert memory.memory_bytes(engine, {}, **where) == sum(part.bytes for part in found)
+    assert memory.memory_bytes(engine, {}, where) == sum(part.bytes for part in found)
 
 
 def test_memory_of_the_lsm_is_the_sum_of_its_rules() -> None:
@@ -93,31 +99,37 @@ def test_memory_of_the_btree_follows_pool_log_buffer_and_clients() -> None:
     def total(clients: int) -> int:
         return sum(parts("btree", settings, clients=clients).values())
 
-    alone = round(1.08 * GIB) + (16 << 20) + engines.btree.SERVER_BYTES
+    alone = round(1.08 * GIB) + (16 << 20) + SERVER_BYTES
     assert total(0) == pytest.approx(alone * 17 / 16, abs=1)
-    assert total(10) - total(0) == pytest.approx(
-        10 * engines.btree.CONNECTION_BYTES * 17 / 16, abs=1
-    )
+    assert total(10) - total(0) == pytest.approx(10 * CONNECTION_BYTES * 17 / 16, abs=1)
+
+
+def test_an_lsm_of_tables_has_the_memory_of_a_server_and_its_connections() -> None:
+    alone, served = (parts("lsm", {}, clients=8, has_tables=tables) for tables in (False, True))
+    more = {name: size for name, size in served.items() if name not in alone}
+    assert more == {"server": MYROCKS_SERVER_BYTES, "connections": 8 * CONNECTION_BYTES}
+    same = alone.keys() - {memory.RESERVE}
+    assert {name: served[name] for name in same} == {name: alone[name] for name in same}
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_full_memory_keeps_a_reserve(engine: Engine) -> None:
-    where = {"clients": 8, "data_bytes": 64 * GIB, "keys": 10_000_000}
-    size = memory.largest_cache(engine, {}, budget=16 * GIB, **where)
+    where = load(clients=8, data_bytes=64 * GIB, keys=10_000_000)
+    size = memory.largest_cache(engine, {}, where, budget=16 * GIB)
     assert size is not None
-    found = memory.memory_parts(engine, {engines.of(engine).cache_knob: size}, **where)
+    found = memory.memory_parts(engine, {engines.of(engine).cache_knob: size}, where)
     assert found[-1].name == "reserve"
     assert 0.058 * 16 * GIB < found[-1].bytes < 0.06 * 16 * GIB
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_the_largest_cache_fills_the_budget_and_no_more(engine: Engine) -> None:
-    where = {"clients": 8, "data_bytes": GIB, "keys": 10_000_000}
-    size = memory.largest_cache(engine, {}, budget=4 * GIB, **where)
+    where = load(clients=8, keys=10_000_000)
+    size = memory.largest_cache(engine, {}, where, budget=4 * GIB)
     assert size is not None
-    used = memory.memory_bytes(engine, {engines.of(engine).cache_knob: size}, **where)
+    used = memory.memory_bytes(engine, {engines.of(engine).cache_knob: size}, where)
     assert 4 * GIB - 2 * memory.MIB <= used <= 4 * GIB
-    assert memory.largest_cache(engine, {}, budget=1 << 20, **where) is None
+    assert memory.largest_cache(engine, {}, where, budget=1 << 20) is None
 
 
 CROWDED = "[mysqld]\nmax_connections = 800\nsort_buffer_size=8M\njoin_buffer_size=1M\n"
@@ -136,13 +148,8 @@ def test_connections_take_what_their_buffers_may_take(tmp_path: Path) -> None:
 def test_connections_that_do_not_fit_beside_the_rest_are_not_safe() -> None:
     profile = problem(memory="16GiB", clients=16)
     known = Connections(800, 10 << 20)
-    crowd = memory.memory_parts(
-        "btree",
-        {"innodb_buffer_pool_size": 12 * GIB},
-        clients=16,
-        data_bytes=profile.data_bytes,
-        keys=profile.keys,
-    )
+    pool = {"innodb_buffer_pool_size": 12 * GIB}
+    crowd = memory.memory_parts("btree", pool, profile.memory_load)
     assert "max_connections=800 of up to 10MiB each may take 7.81GiB" in crowded(
         profile, crowd, known
     )

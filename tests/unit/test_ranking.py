@@ -9,6 +9,7 @@ import pytest
 from advisor.goal import Goal, Limit, parse_goal
 from advisor.search import Candidate
 from advisor.search.ranking import best, loss, noise_of, ranked
+from advisor.trial import Trial
 from tests.support.problems import trial
 
 DRAWS = 25
@@ -166,6 +167,41 @@ def test_a_repetition_on_a_higher_rung_is_the_longer_run() -> None:
     ]
     winner = best(climbed, goal)
     assert winner is not None and winner.settings["block_cache"] == 1
+
+
+def owing(place: int, debt_s: float, steady: bool | None = None, **metrics: float) -> Trial:
+    """A repetition whose second of measuring left so much to do."""
+    return trial(
+        role="repeat",
+        settings={"block_cache": place},
+        clock="simulated",
+        steady=steady,
+        metrics=metrics | {"debt_s": debt_s},
+        intervals=({"phase": "run", "seconds": 1.0},),
+    )
+
+
+def test_a_repetition_that_leaves_much_undone_has_not_settled() -> None:
+    goal = parse_goal("maximize ops_per_s")
+    found = [owing(1, 0.2, False, ops_per_s=9000.0), owing(2, 0.04, False, ops_per_s=10.0)]
+    winner = best(found, goal)
+    assert winner is not None and winner.settings["block_cache"] == 2
+
+
+@pytest.mark.parametrize(
+    ("goal", "wins"),
+    [
+        ("minimize p99_us", 2),
+        ("maximize ops_per_s subject to p99_us[get] <= 2000", 2),
+        ("maximize ops_per_s", 1),
+    ],
+)
+def test_latencies_bought_with_debt_do_not_win(goal: str, wins: int) -> None:
+    both = {"p99_us": 1000.0, "p99_us[get]": 1000.0}
+    lenient = owing(1, 0.2, True, ops_per_s=9000.0, **(both | {"p99_us": 10.0}))
+    found = [lenient, owing(2, 0.01, True, ops_per_s=100.0, **both)]
+    winner = best(found, parse_goal(goal))
+    assert winner is not None and winner.settings["block_cache"] == wins
 
 
 def test_what_breaks_a_limit_stands_behind_what_was_not_yet_steady() -> None:

@@ -7,8 +7,19 @@ import pytest
 
 from advisor import dialects, engines, knobs
 from advisor.errors import InputError
-from advisor.real import Server, engine_of, find_server, judge_of, real_spec
+from advisor.knobs import Setting
+from advisor.real import (
+    Library,
+    RealEngine,
+    Server,
+    as_run,
+    engine_of,
+    find_server,
+    judge_of,
+    real_spec,
+)
 from advisor.spec import Spec
+from advisor.validation import SUITES, Suite
 from advisor.workload import Workload
 
 MIB = 1 << 20
@@ -86,6 +97,44 @@ def test_page_compression_of_a_fresh_server_waits_for_nothing() -> None:
     fresh = dialects.fresh("mariadb-10.11", {"innodb_compression_algorithm": "zlib"})
     assert "innodb_compression_default=ON" in fresh.text.splitlines()
     assert fresh.notes == ()
+
+
+def test_settings_as_run_are_what_the_server_has() -> None:
+    server = Server("/usr/sbin/mariadbd", "innodb", "mariadb-10.11")
+    asked: dict[str, Setting] = {
+        "innodb_buffer_pool_size": 2 * MIB,
+        "innodb_io_capacity": 300,
+        "innodb_page_cleaners": 7,
+        "innodb_compression_algorithm": "zstd",
+        "key_block_size": 8192,
+        "compressed_indexes": "1:2",
+    }
+    has, notes = as_run(asked, server)
+    assert has == {
+        "innodb_buffer_pool_size": 6 * MIB,
+        "innodb_io_capacity": 300,
+        "innodb_page_cleaners": 4,
+        "innodb_compression_algorithm": "none",
+        "key_block_size": 8192,
+        "compressed_indexes": "all",
+    }
+    names = {note.split()[0].rstrip(":") for note in notes}
+    assert names == asked.keys() - {"innodb_io_capacity", "key_block_size"}
+    assert as_run(has, server) == (has, [])
+
+
+_PRODUCTS: dict[str, RealEngine] = {
+    "rocksdb": Library("librocksdb.so"),
+    "innodb": Server("mariadbd", "innodb", "mariadb-10.11"),
+    "myrocks": Server("mariadbd", "myrocks", "myrocks-mariadb-10.11"),
+}
+
+
+@pytest.mark.parametrize("suite", SUITES.values(), ids=SUITES)
+def test_the_products_have_all_that_is_validated(suite: Suite) -> None:
+    real = _PRODUCTS[suite.product]
+    for one in suite.configurations():
+        assert as_run(one.settings, real) == (one.settings, []), one.name
 
 
 def test_who_judges_depends_on_the_workload(tmp_path: Path) -> None:

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from advisor import engines
 from advisor.errors import InputError
 from advisor.evaluate import needed_memory
-from advisor.real import Library
+from advisor.knobs import Setting
+from advisor.real import Library, Server
 from advisor.validation import (
     SUITES,
     Case,
@@ -22,6 +24,7 @@ from advisor.validation import (
     fill,
     read,
     renew,
+    rivalries,
     shipped,
     wrong_winners,
 )
@@ -93,6 +96,31 @@ def test_less_is_better_where_the_metric_says_so() -> None:
     (found,) = wrong_winners(rows)
     assert (found.predicted.configuration, found.real.configuration) == ("a", "a")
     assert not found.is_wrong
+
+
+def test_products_are_compared_at_all_settings_on_the_same_work_and_machine() -> None:
+    def table(sides: Mapping[str, tuple[float, float]], **where: str) -> list[Row]:
+        told = {"case": "linkbench", **where}
+        return [
+            row(name, source, value, **told)
+            for name, values in sides.items()
+            for source, value in zip(("predicted", "real"), values, strict=True)
+        ]
+
+    innodb = table({"small pool": (100, 100), "full pool": (200, 400)})
+    myrocks = table({"squeezed": (200, 180), "textbook": (110, 105)})
+    (found,) = rivalries(myrocks, innodb)
+    assert (found.case, found.metric, len(found.ratios)) == ("linkbench", "ops_per_s", 4)
+    assert (found.first.predicted, found.first.real) == (pytest.approx(2.0), pytest.approx(1.8))
+    # 2.0 for 1.8, 1.0 for 0.45, 1.1 for 1.05 and 0.55 for 0.26.
+    assert found.near == 0.5
+    # 1.05 has no winner, 1.0 is none for one that is 0.45.
+    assert (found.told, found.wrong) == (3, 0)
+    assert rivalries(table({"a": (9, 9)}, work="other"), innodb) == []
+    assert rivalries(table({"a": (9, 9)}, host="other"), innodb) == []
+    wrong = table({"squeezed": (99, 180)})
+    (found,) = rivalries(wrong, innodb)
+    assert (found.told, found.wrong) == (2, 1)
 
 
 def test_failures_are_the_wrong_winners_by_all_metrics_the_worst_first() -> None:
@@ -168,6 +196,29 @@ def test_settings_that_are_refused_do_not_end_the_others(tmp_path: Path) -> None
         core=FakeCore(fail=refuses),
     )
     assert (made, told) == (8, ["predicted", "real", "real", "real"] * 2)
+
+
+def test_settings_that_the_product_has_not_are_told_and_not_run(tmp_path: Path) -> None:
+    suite, core = SUITES["innodb"], FakeCore()
+    lacking = Configuration("lacking", {**suite.configurations()[0].settings, **_LACKING})
+    told: list[str] = []
+    fill(
+        tmp_path / "table.csv",
+        suite,
+        Server("mariadbd", "innodb", "mariadb-10.11"),
+        cases=suite.cases[:1],
+        configurations=[lacking],
+        machine="nvme-2024",
+        on_failure=lambda progress, why: told.append(why),
+        core=core,
+    )
+    assert not core.specs
+    assert set(told) == {
+        "innodb_compression_algorithm: the product accepts one of none, zlib, lz4, snappy"
+    }
+
+
+_LACKING: dict[str, Setting] = {"innodb_compression_algorithm": "zstd"}
 
 
 def test_other_work_under_the_same_name_is_another_cell(tmp_path: Path) -> None:
@@ -247,7 +298,8 @@ def test_every_configuration_fits_the_memory_of_every_case(suite: Suite) -> None
     for case in suite.cases:
         profile = case.profile(suite, "nvme-2024")
         for one in configurations:
-            needed = needed_memory(profile, suite.engine, one.settings)
+            opened = {**one.settings, **engines.of(suite.engine).direct_io}
+            needed = needed_memory(profile, suite.engine, opened)
             assert needed <= profile.memory_bytes, one.name
 
 

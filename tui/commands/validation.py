@@ -11,7 +11,7 @@ from tui.options import DIRECTORY, JSON, MINUTES, ROCKSDB, SERVER
 
 if TYPE_CHECKING:
     from advisor.real import RealEngine
-    from advisor.validation import Case, Progress, Row, Sides, Suite, Winner
+    from advisor.validation import Case, Progress, Rivalry, Row, Sides, Suite, Winner
     from tui.narration import LiveLine
 
 FEW = 8
@@ -78,7 +78,7 @@ def validation(
     --fill and --predict are for this machine, which `tunebench doctor --calibrate` has to know.
     """
     from advisor.errors import InputError
-    from advisor.validation import SUITES, agreement, read, shipped, wrong_winners
+    from advisor.validation import SUITES, agreement, read, rivalries, shipped, wrong_winners
     from advisor.validation import failures as wrong_cells
     from tui import problem
     from tui.output import print_json
@@ -112,9 +112,14 @@ def validation(
             if name not in known:
                 raise InputError("--case", None, repr(name), ", ".join(sorted(known)) or "no rows")
         rows = [row for row in rows if row.case in cases]
+    beside = []
+    if file is None and product is not Product.rocksdb:
+        both = (shipped(SUITES[one].file) for one in (Product.myrocks, Product.innodb))
+        beside = [one for one in rivalries(*both) if cases is None or one.case in cases]
     if as_json:
         print_json(
             {
+                "products": beside,
                 "winners": wrong_winners(rows),
                 "failures": wrong_cells(rows),
                 "agreement": agreement(rows),
@@ -122,6 +127,7 @@ def validation(
         )
     else:
         _print(rows, None if failures else FEW)
+        _print_rivalries(beside)
 
 
 def _fill(
@@ -250,6 +256,39 @@ def _print(rows: "list[Row]", most_failures: int | None) -> None:
                 fmt.times(one.worst_ratio),
             ]
             for one in agreement(rows)
+        ],
+    )
+
+
+def _print_rivalries(found: "list[Rivalry]") -> None:
+    """MyRocks beside InnoDB on the same work with the same memory, where both ran."""
+    from tui import format as fmt
+    from tui.output import Column, print_table
+
+    if not found:
+        return
+    typer.echo("\nMyRocks : InnoDB, by first settings; then over all pairs of settings")
+    print_table(
+        [
+            Column("workload"),
+            Column("by"),
+            Column("real", right=True),
+            Column("predicted", right=True),
+            Column("pairs", right=True),
+            Column("within 1.25x", right=True),
+            Column("wrong winners", right=True),
+        ],
+        [
+            [
+                one.case,
+                fmt.label(one.metric),
+                fmt.times(one.first.real),
+                fmt.times(one.first.predicted),
+                str(len(one.ratios)),
+                f"{one.near:.0%}",
+                f"{one.wrong} of {one.told}",
+            ]
+            for one in found
         ],
     )
 

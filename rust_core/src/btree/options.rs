@@ -210,6 +210,15 @@ impl Options {
         self.innodb_server == "mysql"
     }
 
+    /// As they count on a device that rotates, or does not: MariaDB then writes no neighbours, whatever it was told
+    /// (`buf_flush_LRU_list_batch`, `fil_space_t::is_rotational`).
+    #[must_use]
+    pub fn on_device(self, rotates: bool) -> Self {
+        let told = self.innodb_flush_neighbors;
+        let innodb_flush_neighbors = if rotates || self.is_mysql() { told } else { 0 };
+        Self { innodb_flush_neighbors, ..self }
+    }
+
     /// How a file of the engine is opened: synced as they say.
     pub fn opened(&self, how: FileOptions) -> FileOptions {
         how.with_times(!self.innodb_use_fdatasync)

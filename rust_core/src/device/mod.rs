@@ -146,6 +146,11 @@ impl DeviceSpec {
         }
     }
 
+    /// Whether it is made of disks that turn.
+    pub fn rotates(&self) -> bool {
+        matches!(self, Self::DiskArray(_))
+    }
+
     /// Bytes that the flash takes before it is rated to be worn out: program and erase cycles x its raw size. `None`
     /// without flash.
     pub fn endurance_bytes(&self) -> Option<f64> {

@@ -19,8 +19,9 @@ pub struct EngineStats {
     pub bloom_true_positive: u64,
     /// Bytes of memory in use: caches, memtables, filters, buffers.
     pub memory_bytes: u64,
-    /// Bytes of files on storage.
-    pub disk_bytes: u64,
+    /// Bytes of files that are written over and over, whatever the data: a redo log, a doublewrite area. They are no
+    /// part of what data takes.
+    pub circular_bytes: u64,
     /// Bytes that background work has still to write for what clients wrote: what is in memory alone, and what is not
     /// yet where it is to stay.
     pub debt_bytes: u64,

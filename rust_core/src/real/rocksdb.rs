@@ -418,7 +418,6 @@ impl Engine for RocksDb {
             bloom_positive: tickers.get("bloom.filter.full.positive"),
             bloom_true_positive: tickers.get("bloom.filter.full.true.positive"),
             memory_bytes,
-            disk_bytes: self.used_bytes().unwrap_or_default(),
             details,
             ..EngineStats::default()
         }

@@ -51,7 +51,9 @@ impl Counted for SqlServer {
 
 /// All counters of a run, as of `at_ns`.
 pub fn snapshot(engine: &dyn Engine, counted: &(impl Counted + ?Sized), at_ns: u64) -> Result<Snapshot> {
-    Ok(Snapshot { at_ns, meters: counted.meters(), engine: engine.stats(), disk_bytes: counted.used_bytes()? })
+    let (meters, engine) = (counted.meters(), engine.stats());
+    let disk_bytes = counted.used_bytes()?.saturating_sub(engine.circular_bytes);
+    Ok(Snapshot { at_ns, meters, engine, disk_bytes })
 }
 
 /// When a phase ends, besides when all its clients end.

@@ -55,7 +55,8 @@ impl Resting {
         let scale = run.spec.scale;
         let world = hardware.world(product_of(run.spec.engine, run.workload.layout()), scale)?;
         let (free, page_cache) = (hardware.device.free_bytes(), hardware.page_cache_bytes);
-        Ok(Self { world, files: SimulatedStorage::new(Arc::default(), free, page_cache, scale), now_ns: 0 })
+        let files = SimulatedStorage::new(Arc::default(), free, page_cache, scale).on_device(hardware.device.rotates());
+        Ok(Self { world, files, now_ns: 0 })
     }
 
     /// Another one in the same state, with so much memory for a page cache, which is empty.

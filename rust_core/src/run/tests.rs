@@ -336,6 +336,46 @@ fn a_btree_reads_its_pages_past_the_page_cache() {
     assert!(without > 0.1 && without.to_bits() == with.to_bits(), "{without} and {with}");
 }
 
+/// Metrics of a B-tree in which little fits, written at random.
+fn written(device: &Value, options: Value) -> Value {
+    let mut given = json!({
+        "innodb_page_size": 4096, "innodb_buffer_pool_size": 1_048_576, "innodb_redo_log_capacity": 1_048_576,
+    });
+    given.as_object_mut().unwrap().extend(options.as_object().unwrap().clone());
+    let run = Run::new(json!({
+        "engine": "btree", "options": given, "operations": 4_000, "clock": "simulated",
+        "hardware": {"cores": 2, "device": device},
+        "workload": {"kind": "ycsb", "mix": "A", "records": 4_000, "distribution": "uniform"},
+    }));
+    let run = run.unwrap();
+    run.start();
+    run.report().unwrap()["metrics"].take()
+}
+
+#[test]
+fn neighbours_go_along_where_the_device_rotates_and_in_mysql() {
+    let pages = |device: &Value, server: &str, neighbours: u8| {
+        let options = json!({"innodb_server": server, "innodb_flush_neighbors": neighbours});
+        written(device, options)["write_kb_per_op"].as_f64().unwrap()
+    };
+    let disk = json!({
+        "kind": "disk_array", "capacity_bytes": 1_u64 << 40, "disks": 1, "stripe_bytes": 65_536, "rpm": 7200.0,
+        "min_seek_us": 500.0, "max_seek_us": 10_000.0, "mb_per_s": 150.0, "write_cache_bytes": 0,
+    });
+    assert_eq!(pages(&volume(), "mariadb", 2), pages(&volume(), "mariadb", 0));
+    assert!(pages(&volume(), "mysql", 2) > 1.1 * pages(&volume(), "mysql", 0));
+    assert!(pages(&disk, "mariadb", 2) > 1.1 * pages(&disk, "mariadb", 0));
+}
+
+#[test]
+fn the_space_of_a_btree_is_that_of_its_pages() {
+    let space = |options: Value| written(&volume(), options)["disk_bytes"].as_f64().unwrap();
+    let small = space(json!({"innodb_doublewrite": false}));
+    // The log grows with what was written until it is full.
+    assert_eq!(space(json!({"innodb_redo_log_capacity": 33_554_432, "innodb_doublewrite": false})), small);
+    assert_eq!(space(json!({"innodb_doublewrite": true})), small);
+}
+
 #[test]
 fn direct_io_is_refused_for_real_files() {
     let directory = tempfile::tempdir().unwrap();

@@ -34,6 +34,11 @@ pub trait Storage: Send + Sync {
     /// Bytes that all files occupy.
     fn used_bytes(&self) -> Result<u64>;
 
+    /// Whether the device below rotates, as one does of which nobody knows better.
+    fn rotates(&self) -> bool {
+        true
+    }
+
     /// Bytes written in all, as the layer below saw them.
     fn written_bytes(&self) -> u64;
 

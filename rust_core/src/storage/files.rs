@@ -8,7 +8,7 @@ use crate::cost::Work;
 use crate::error::{Error, Result};
 use crate::metrics::{Meters, Purpose};
 use crate::task::Task;
-use rustix::fs::{FallocateFlags, fallocate};
+use rustix::fs::{FallocateFlags, fallocate, major, minor};
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -128,6 +128,14 @@ impl Storage for FileStorage {
             }
         }
         Ok(bytes)
+    }
+
+    /// As the kernel says of the drive, or of the drive whose partition it is (`queue/rotational`).
+    fn rotates(&self) -> bool {
+        let Ok(about) = fs::metadata(&self.directory) else { return true };
+        let device = format!("/sys/dev/block/{}:{}", major(about.dev()), minor(about.dev()));
+        let told = ["queue", "../queue"].map(|queue| fs::read_to_string(format!("{device}/{queue}/rotational")));
+        told.into_iter().flatten().next().is_none_or(|rotational| rotational.trim() != "0")
     }
 
     fn written_bytes(&self) -> u64 {

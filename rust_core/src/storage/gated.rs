@@ -119,6 +119,10 @@ impl<G: Gate> Storage for GatedStorage<G> {
         self.inner.used_bytes()
     }
 
+    fn rotates(&self) -> bool {
+        self.inner.rotates()
+    }
+
     fn written_bytes(&self) -> u64 {
         self.inner.written_bytes()
     }

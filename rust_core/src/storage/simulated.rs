@@ -170,6 +170,7 @@ pub struct SimulatedStorage {
     inner: MemoryStorage,
     volume: Arc<Volume>,
     files: Mutex<BTreeMap<String, Arc<Layout>>>,
+    rotates: bool,
 }
 
 impl SimulatedStorage {
@@ -182,7 +183,13 @@ impl SimulatedStorage {
         let piece_bytes = scale.shrunk_bytes(WRITE_BACK_BYTES).max(BLOCK_BYTES);
         let page_cache = PageCache::new(page_cache_bytes);
         let volume = Arc::new(Volume::new(meters.clone(), capacity_bytes, piece_bytes, page_cache));
-        Self { inner: MemoryStorage::forgetful(meters), volume, files: Mutex::default() }
+        Self { inner: MemoryStorage::forgetful(meters), volume, files: Mutex::default(), rotates: true }
+    }
+
+    /// On a device that rotates, or does not.
+    #[must_use]
+    pub fn on_device(self, rotates: bool) -> Self {
+        Self { rotates, ..self }
     }
 
     /// The same files on the same device, with so much memory for a page cache, which is empty, and with meters that
@@ -194,7 +201,7 @@ impl SimulatedStorage {
         let layouts = self.files.lock();
         let copy = |layout: &Layout| Arc::new(layout.fork(volume.known_to_page_cache()));
         let files = layouts.iter().map(|(name, layout)| (name.clone(), copy(layout))).collect();
-        Self { inner: self.inner.fork(meters), volume, files: Mutex::new(files) }
+        Self { inner: self.inner.fork(meters), volume, files: Mutex::new(files), rotates: self.rotates }
     }
 
     /// Pages that buffered reads looked for so far.
@@ -268,6 +275,10 @@ impl Storage for SimulatedStorage {
 
     fn used_bytes(&self) -> Result<u64> {
         self.inner.used_bytes()
+    }
+
+    fn rotates(&self) -> bool {
+        self.rotates
     }
 
     fn written_bytes(&self) -> u64 {

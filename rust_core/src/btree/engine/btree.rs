@@ -39,6 +39,7 @@ impl Btree {
         task: &mut Task,
     ) -> Result<Arc<Self>> {
         options.check()?;
+        let options = options.on_device(storage.rotates());
         let poison = Arc::new(Poison::default());
         let recovered = open_files(&*storage, &options, layout, &signal, &poison, task)?;
         let Recovered { pool, redo, spaces, pending } = recovered;
@@ -247,7 +248,7 @@ impl Engine for Btree {
             cache_hits: self.forest.counters.hits.load(Ordering::Relaxed),
             cache_misses: pool.counters.misses.load(Ordering::Relaxed),
             memory_bytes: pool.memory_bytes() + redo.memory_bytes() + space_bytes,
-            disk_bytes: self.storage.used_bytes().unwrap_or(0),
+            circular_bytes: redo.file_bytes() + pool.doublewrite_bytes(),
             debt_bytes: pool.flush_list.len() as u64 * self.options.innodb_page_size,
             details: self.details(),
             ..EngineStats::default()

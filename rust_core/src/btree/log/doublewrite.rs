@@ -44,6 +44,11 @@ impl Doublewrite {
         Self { file, page_bytes, taken: Mutex::default(), batches: Semaphore::new(batches) }
     }
 
+    /// Bytes of the area's file.
+    pub fn file_bytes(&self) -> u64 {
+        self.file.len()
+    }
+
     /// Writes these pages, ready for their files, and their images to slots of their own, syncs them, and keeps the
     /// slots until `in_place` is done. Slots of pages that could not be written in place are kept for good: recovery
     /// may need them.

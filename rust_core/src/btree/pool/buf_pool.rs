@@ -77,6 +77,11 @@ pub struct BufferPool {
 }
 
 impl BufferPool {
+    /// Bytes of the doublewrite area's file.
+    pub fn doublewrite_bytes(&self) -> u64 {
+        self.doublewrite.as_ref().map_or(0, Doublewrite::file_bytes)
+    }
+
     /// An empty pool over these files and this log.
     pub fn new(
         options: Options,

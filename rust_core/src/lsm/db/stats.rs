@@ -47,12 +47,9 @@ impl DbImpl {
             bloom_positive: load(&self.tables.bloom_positive),
             bloom_true_positive: load(&self.tables.bloom_true_positive),
             memory_bytes: cache.bytes + memtable_bytes + resident + buffered,
-            disk_bytes: self
-                .storage
-                .used_bytes()
-                .unwrap_or_else(|_| level_bytes.iter().sum::<u64>() + self.logs.bytes()),
             debt_bytes: super_version.version.debt_bytes(memtable_bytes, &self.options),
             details: details.into_iter().collect(),
+            ..EngineStats::default()
         }
     }
 }

@@ -104,7 +104,7 @@ impl Status {
 
     /// Counters and gauges. Memory is the engine's own count: pages in the pool; or memtables, block cache, and what
     /// files keep of indexes and filters.
-    pub fn engine_stats(&self, engine: StorageEngine, disk_bytes: u64) -> EngineStats {
+    pub fn engine_stats(&self, engine: StorageEngine) -> EngineStats {
         let (hits, misses) = match engine {
             StorageEngine::InnoDb => {
                 let misses = self.get("innodb_buffer_pool_reads");
@@ -121,7 +121,6 @@ impl Status {
             bloom_positive: self.get("rocksdb_bloom_filter_full_positive"),
             bloom_true_positive: self.get("rocksdb_bloom_filter_full_true_positive"),
             memory_bytes: self.memory_bytes,
-            disk_bytes,
             details: known.collect(),
             ..EngineStats::default()
         }
@@ -165,6 +164,6 @@ mod tests {
         let status = status(&[("Rocksdb_wal_bytes", "10"), ("Rocksdb_block_cache_miss", "4")]);
         let meters = status.meters(StorageEngine::MyRocks);
         assert_eq!((meters.of(Purpose::AllReads).reads, meters.of(Purpose::AllReads).read_bytes), (4, 777));
-        assert_eq!(status.engine_stats(StorageEngine::MyRocks, 5).memory_bytes, 888);
+        assert_eq!(status.engine_stats(StorageEngine::MyRocks).memory_bytes, 888);
     }
 }
