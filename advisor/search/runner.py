@@ -13,11 +13,10 @@ from dataclasses import dataclass, replace
 
 from advisor.evaluate import Refused, Setup, evaluate
 from advisor.knobs import Engine, Settings
-from advisor.search.contenders import Key
 from advisor.search.sampler import Proposal
 from advisor.search.side_by_side import in_order
 from advisor.spec import Interval
-from advisor.trial import Role, Trial, settings_key
+from advisor.trial import Key, Role, Trial, settings_key
 
 UNDER_WAY = 4
 """Simulated trials that are under way at once, at least: on two to so many cores a study is the

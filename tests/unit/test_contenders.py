@@ -6,6 +6,7 @@ import pytest
 
 from advisor.goal import Goal, Limit
 from advisor.search.contenders import Field
+from advisor.search.tally import Tally
 from tests.support.problems import trial
 
 BASE = {"a": 0}
@@ -18,7 +19,8 @@ def field(runs: Mapping[int, Sequence[float]], goal: Goal | None = None) -> Fiel
         for a, scores in runs.items()
         for score in scores
     ]
-    return Field(["lsm"], goal or Goal("ops_per_s"), lambda _: [BASE], trials, lambda _: 0)
+    tally = Tally(goal or Goal("ops_per_s"), trials)
+    return Field(["lsm"], goal or Goal("ops_per_s"), lambda _: [BASE], tally, lambda _: 0)
 
 
 @pytest.mark.parametrize(
