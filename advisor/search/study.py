@@ -250,6 +250,9 @@ class Study:
                 self._carry_out(self._seed_jobs())
                 self._refuse_what_never_runs()
                 self._carry_out(self._again_first(self._search_jobs()))
+                # What the last looks, or the last settings that there are, ask to see again.
+                while self._again and self._may_go_on("search"):
+                    self._carry_out(self._again_first(iter(())))
                 self._carry_out(self._climbing_jobs())
                 self._carry_out(self._repeat_jobs())
             except Cancelled:
@@ -277,10 +280,8 @@ class Study:
                 yield Job(engine, settings, role, seed, rung, times=times)
 
         with self.alone(), suppress(Cancelled):
-            for _, answer in self._runner.answers(jobs(), self._announce):
-                made.append(self._keep(answer))
-                if self._stopping.is_set():
-                    break
+            for _, trial in self._made(jobs()):
+                made.append(trial)
         return made
 
     def runs_left(self, rung: int | None = None, *, beyond: int = 0) -> int:
@@ -315,13 +316,14 @@ class Study:
         self._tallies = [Tally(self.goal) for _ in self.ladder.rungs]
         for trial in stored:
             self._file(trial)
+        self._arrived: dict[int, Trial] = {}
         self._samplers = {engine: self._sampler(engine) for engine in self.engines}
         self._forecasts = {
             engine: Forecast(self.profile, self.spaces[engine], self.question.seed)
             for engine in self.engines
         }
-        counted = sum(trial.outcome != "rejected" for trial in stored)
-        self._spending = Spending(self.bounds, counted)
+        counted = [trial for trial in stored if trial.outcome != "rejected"]
+        self._spending = Spending(self.bounds, len(counted), _usual_s(counted))
         self._best = self.best()
 
     def _file(self, trial: Trial) -> None:
@@ -331,6 +333,7 @@ class Study:
         if rung is None:
             return
         self._rungs[rung].append(trial)
+        self._runner.learn_time(rung, trial)
         if trial.role not in ANSWERING:
             self._tallies[rung].add(trial)
 
@@ -360,16 +363,18 @@ class Study:
             done.add(settings_key(seed.engine, seed.settings))
 
     def _search_jobs(self) -> Iterator[Job]:
-        while self._may_go_on("search"):
-            engine = self._next_engine()
+        left = list(self.engines)
+        while left and self._may_go_on("search"):
+            engine = self._next_engine(left)
             sampler = self._samplers[engine]
             if (foreseen := self._forecasts[engine].next(self.looks)) is not None:
                 yield self._look(engine, sampler.fix(foreseen), "analytic")
                 continue
             proposal = sampler.ask()
             if proposal is None:
-                return
-            yield self._look(engine, proposal, "search")
+                left.remove(engine)
+            else:
+                yield self._look(engine, proposal, "search")
 
     def _look(self, engine: Engine, proposal: Proposal, role: Role, rule: str = "") -> Job:
         return Job(engine, proposal.settings, role, self.question.seed, 0, proposal, rule)
@@ -468,10 +473,32 @@ class Study:
         return top if is_enough else 0
 
     def _carry_out(self, jobs: Iterator[Job]) -> None:
-        for job, answer in self._runner.answers(jobs, self._announce):
-            self._learn(job, self._keep(answer))
-            if self._stopping.is_set():
-                return
+        for job, trial in self._made(jobs):
+            self._learn(job, trial)
+
+    def _made(self, jobs: Iterator[Job]) -> Iterator[tuple[Job, Trial]]:
+        """Every job with its stored trial, until the study is stopped. A trial is stored when it
+        ends, and known to the study when all that were asked for before it are."""
+        last = max((trial.number for trial in self._trials), default=0)
+        numbered = (replace(job, number=last + place) for place, job in enumerate(jobs, start=1))
+        answers = self._runner.answers(numbered, self._announce, self._store_answer)
+        try:
+            for job, answer in answers:
+                yield job, self._keep(self._arrived.pop(answer.trial.number))
+                if self._stopping.is_set():
+                    return
+        finally:
+            answers.close()
+            # What ended behind one that did not.
+            for number in sorted(self._arrived):
+                self._keep(self._arrived.pop(number))
+
+    def _store_answer(self, job: Job, answer: Answer) -> Answer:
+        trial = self._store.add_trial(answer.trial.numbered(job.number), self.name)
+        if answer.refusal is not None:
+            self._refusals.append(answer.refusal)
+        self._arrived[trial.number] = trial
+        return replace(answer, trial=trial)
 
     def _learn(self, job: Job, trial: Trial) -> None:
         """Tells the sampler of a look, or has it looked at for longer or again first."""
@@ -497,13 +524,12 @@ class Study:
             self._samplers[job.engine].tell(job.proposal, *self._answer(trial))
 
     def _announce(self, job: Job) -> None:
-        number = len(self._trials) + 1
         self._watcher(
-            TrialStarted(number, self._planned(), job.engine, job.role, job.settings, job.seed)
+            TrialStarted(job.number, self._planned(), job.engine, job.role, job.settings, job.seed)
         )
 
     def _interval(self, job: Job, interval: Interval) -> None:
-        self._watcher(IntervalSeen(len(self._trials) + 1, job.engine, interval))
+        self._watcher(IntervalSeen(job.number, job.engine, interval))
 
     def _planned(self) -> int | None:
         planned = self.bounds.planned
@@ -516,10 +542,7 @@ class Study:
             why = f"{first.found}, in all {len(self._trials)} trials"
             raise InputError(first.source, first.where, why, first.accepted)
 
-    def _keep(self, answer: Answer) -> Trial:
-        if answer.refusal is not None:
-            self._refusals.append(answer.refusal)
-        stored = self._store.add_trial(answer.trial, self.name)
+    def _keep(self, stored: Trial) -> Trial:
         self._file(stored)
         if stored.outcome != "rejected":
             self._spending.trials += 1
@@ -554,7 +577,8 @@ class Study:
         scores = tuple(metrics[name] for name in self.goal.objectives)
         return scores, memory | violations(self.goal, metrics)
 
-    def _next_engine(self) -> Engine:
+    def _next_engine(self, engines: Sequence[Engine]) -> Engine:
+        """Of those that have settings left to try."""
         made = Counter(one.engine for one in self.looks if one.role not in ANSWERING)
         scores: dict[Engine, list[float]] = {}
         for engine in self.engines:
@@ -564,7 +588,7 @@ class Study:
         for candidate in order:
             if (score := candidate.score(self.goal)) is not None:
                 scores.setdefault(candidate.engine, []).append(signed(self.goal, score))
-        return next_engine(self.engines, made, scores, self._spending.left("search"))
+        return next_engine(engines, made, scores, self._spending.left("search"))
 
     def _may_go_on(self, phase: Phase) -> bool:
         return not self._stopping.is_set() and self._spending.allows(phase, self._runner.running)
@@ -605,6 +629,10 @@ class Study:
         for trial in sorted(longest.values(), key=lambda trial: trial.number):
             sampler.recall(trial.settings, *self._answer(trial))
         return sampler
+
+
+def _usual_s(trials: Sequence[Trial]) -> float | None:
+    return statistics.fmean(one.wall_seconds for one in trials) if trials else None
 
 
 def _engines_of(settings: Iterable[Key]) -> set[str]:

@@ -272,15 +272,17 @@ class Store:
 
     def add_trial(self, trial: Trial, study: str | None = None) -> Trial:
         """Stores a trial with all it measured in one transaction, and returns it with its number in
-        the study."""
+        the study: the next one, unless it has one."""
         with file.writing(self.path, self._patience_s) as connection:
-            taken = connection.execute(
-                "SELECT coalesce(max(number), 0) + 1 FROM trial WHERE study IS NOT DISTINCT FROM ?",
-                [study],
-            ).fetchall()
-            numbered = trial.numbered(int(taken[0][0]))
-            rows.append(connection, numbered, study)
-        return numbered
+            if not trial.number:
+                taken = connection.execute(
+                    "SELECT coalesce(max(number), 0) + 1 FROM trial "
+                    "WHERE study IS NOT DISTINCT FROM ?",
+                    [study],
+                ).fetchall()
+                trial = trial.numbered(int(taken[0][0]))
+            rows.append(connection, trial, study)
+        return trial
 
     def add_verified(
         self, trial: Trial, study: str, session: str, place: int, contender: str, round_: int

@@ -80,6 +80,16 @@ def test_trials_are_divided_over_the_phases() -> None:
     assert spending.left() == 0
 
 
+def test_what_is_left_of_the_minutes_is_told_by_the_trials_made_in_them() -> None:
+    clock = [0.0]
+    resumed = Spending(Bounds(minutes=10), trials=1000, usual_s=2.0, now=lambda: clock[0])
+    assert resumed.left() == 300
+    clock[0], resumed.trials = 60.0, 1010
+    assert resumed.left() == 90
+    both = Spending(Bounds(minutes=10, trials=1040), trials=1000, usual_s=2.0, now=lambda: 0.0)
+    assert both.left() == 40
+
+
 def test_time_ends_a_study_too() -> None:
     clock = iter([0.0, 30.0, 60.0, 60.0])
     spending = Spending(Bounds(trials=100, minutes=1), now=lambda: next(clock))
