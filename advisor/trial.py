@@ -51,6 +51,8 @@ run of a verification, one at a step of a sweep, or one at a neighbour of what w
 
 AGAIN: tuple[Role, ...] = ("repeat", "ablation", "final")
 """Runs of settings that were chosen before, which flatter nobody."""
+PROPOSED: tuple[Role, ...] = ("analytic", "search")
+"""Looks at settings that a search came upon by itself."""
 ANSWERING: tuple[Role, ...] = ("ablation", "final")
 """Runs by which the answer is found and proven, after the search."""
 

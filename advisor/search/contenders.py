@@ -15,13 +15,13 @@ from advisor.search.ranking import (
     first_of,
     loss,
     may_win,
-    noise_of,
 )
 from advisor.search.tally import Tally
 from advisor.trial import Key, settings_key
 
 CONTENDERS = 3
-"""Settings of the leading engine that are repeated besides the baselines."""
+"""Settings of the leading engine, or of the one that is exported, that are repeated besides the
+baselines."""
 CLIMBERS = 3
 """Settings of each engine that climb: what a small copy finds best is among its first few more
 often than it is the first."""
@@ -50,6 +50,8 @@ class Field:
     baselines: Callable[[Engine], Sequence[Settings]]
     """What settings of an engine are compared with."""
     tally: Tally
+    wanted: Engine | None
+    """Whose file the user asked for: its best are looked at as the leader's are."""
     under_way: Callable[[Key], int]
 
     def climbers(self, order: Sequence[Candidate]) -> list[Contender]:
@@ -61,7 +63,9 @@ class Field:
         # What experienced people would take is compared where it counts.
         known = [[one for one in own if any(t.rule for t in one.trials)] for own in by_engine]
         chosen += [own[0] for own in known if own]
-        chosen += _leading(order, self.baselines, OF_A_FRONT if self.goal.others else CLIMBERS)
+        chosen += _leading(
+            self._exported(order), self.baselines, OF_A_FRONT if self.goal.others else CLIMBERS
+        )
         chosen += [one for own in by_engine for one in own[:CLIMBERS]]
         return self._unique([one for one in chosen if one.key not in self.tally.tried])
 
@@ -81,9 +85,10 @@ class Field:
         if not order:
             return []
         most = OF_A_FRONT if self.goal.others else CONTENDERS
-        chosen = _leading(order, self.baselines, most)
-        chosen += [one for one in order if one.engine != order[0].engine][:1]
-        return [] if self._is_told(order[0], chosen) else self._unique(chosen)
+        exported = self._exported(order)
+        chosen = _leading(exported, self.baselines, most)
+        chosen += [one for one in order if one.engine != exported[0].engine][:1]
+        return [] if self._is_told(exported[0], chosen) else self._unique(chosen)
 
     def _is_told(self, leader: Candidate, chosen: Sequence[Candidate]) -> bool:
         """Whether it is clear of each who is better, or that it hardly matters. Of limits and
@@ -91,7 +96,7 @@ class Field:
         if self.goal.limits or self.goal.others or any(c.repeats < VERDICT_RUNS for c in chosen):
             return False
         metric = self.goal.metric
-        noise = noise_of(self.tally.candidates.values(), metric)
+        noise = self.tally.noise
 
         def is_told(one: Candidate) -> bool:
             bound = noise.bound(len(leader.judged), len(one.judged))
@@ -99,6 +104,10 @@ class Field:
             return noise.degrees > 0 and (bound <= WORTH or gap > bound)
 
         return all(is_told(one) for one in chosen if one is not leader)
+
+    def _exported(self, order: Sequence[Candidate]) -> Sequence[Candidate]:
+        """The order of the engine that is exported, if it is known which: else of all."""
+        return [one for one in order if one.engine == self.wanted] or order
 
     def _best_of(self, engine: Engine) -> Candidate | None:
         own = [one for one in self.tally.ranked if one.engine == engine]

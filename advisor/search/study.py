@@ -57,7 +57,7 @@ from advisor.search.tally import Tally
 from advisor.spec import Interval
 from advisor.store import Store, default_path
 from advisor.store.lease import leased
-from advisor.trial import AGAIN, ANSWERING, Key, Role, Trial, settings_key
+from advisor.trial import AGAIN, ANSWERING, PROPOSED, Key, Role, Trial, settings_key
 
 RUNGS = 2
 """One to search on, one to prove on."""
@@ -457,6 +457,7 @@ class Study:
             self.goal,
             lambda engine: (question.base(engine), question.defaults(engine)),
             self._tallies[top],
+            self.question.wanted,
             lambda key: self._runner.under_way(key, top),
         )
 
@@ -581,14 +582,26 @@ class Study:
         """Of those that have settings left to try."""
         made = Counter(one.engine for one in self.looks if one.role not in ANSWERING)
         scores: dict[Engine, list[float]] = {}
+        searched: dict[Engine, list[float]] = {}
         for engine in self.engines:
             made[engine] += self._runner.running_of(engine)
         # Of several objectives none names a leader: the engines take turns.
         order = [] if self.goal.others else self._tallies[0].feasible
         for candidate in order:
             if (score := candidate.score(self.goal)) is not None:
-                scores.setdefault(candidate.engine, []).append(signed(self.goal, score))
-        return next_engine(engines, made, scores, self._spending.left("search"))
+                better = signed(self.goal, score)
+                scores.setdefault(candidate.engine, []).append(better)
+                if candidate.trials[0].role in PROPOSED:
+                    searched.setdefault(candidate.engine, []).append(better)
+        return next_engine(
+            engines,
+            made,
+            scores,
+            self._spending.left("search"),
+            searched=searched,
+            noise=self._tallies[0].noise.relative_sd,
+            wanted=self.question.wanted,
+        )
 
     def _may_go_on(self, phase: Phase) -> bool:
         return not self._stopping.is_set() and self._spending.allows(phase, self._runner.running)

@@ -8,11 +8,13 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 
 from advisor.goal import Goal
+from advisor.noise import Noise
 from advisor.search.ranking import (
     Candidate,
     Standing,
     first_of,
     may_win,
+    noise_of,
     ranked,
     standing,
 )
@@ -43,7 +45,7 @@ class Tally:
         place = self._places.setdefault(trial.key, len(self._places))
         if not self._goal.others:
             self._reorder(place, before, now)
-        for known in ("ranked", "feasible", "eligible", "best"):
+        for known in ("ranked", "feasible", "eligible", "noise", "best"):
             self.__dict__.pop(known, None)
 
     @property
@@ -69,6 +71,12 @@ class Tally:
     def eligible(self) -> list[Candidate]:
         """As `ranking.eligible` has them."""
         return may_win(self.feasible)
+
+    @cached_property
+    def noise(self) -> Noise:
+        """Of the goal's metric, from the settings that were tried more than once."""
+        repeated = (one for one in self._found.values() if len(one.trials) > 1)
+        return noise_of(repeated, self._goal.metric)
 
     @cached_property
     def best(self) -> Candidate | None:
