@@ -113,7 +113,9 @@ def looks_until_near(table: Table, workload: str, seed: int, most: int, folder: 
     scores: list[float] = []
 
     def watch(event: Event) -> None:
-        if isinstance(event, TrialFinished):
+        # What ended beside the last look is no look of its own.
+        has_ended = bool(scores) and (scores[-1] >= table.target or len(scores) >= most)
+        if isinstance(event, TrialFinished) and not has_ended:
             scores.append(event.score or 0.0)
             if scores[-1] >= table.target or len(scores) >= most:
                 study.stop()
