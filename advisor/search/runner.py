@@ -116,11 +116,13 @@ class Runner:
         self,
         jobs: Iterator[Job],
         announce: Callable[[Job], None] = lambda job: None,
-        take_in: Callable[[Job, Answer], Answer] = lambda job, answer: answer,
+        take_in: Callable[[Sequence[tuple[Job, Answer]]], Sequence[Answer]] = lambda pairs: [
+            answer for _, answer in pairs
+        ],
     ) -> Generator[tuple[Job, Answer], None, None]:
         """Every job with its trial, in the order in which they are asked for; a job is asked for
         when there is room. `announce` is told which is the next to be answered, and `take_in` of
-        every one that ended, at once, by the thread that takes the answers.
+        all that have ended, at once, by the thread that takes the answers.
 
         Raises what `evaluate` does; what is under way then, or when nobody takes answers any more,
         is dropped.
@@ -129,7 +131,7 @@ class Runner:
         if self._setups[0].clock != "simulated" or (cores == 1 and self._afar is None):
             for job in jobs:
                 announce(job)
-                yield job, take_in(job, self.run(job))
+                yield job, take_in([(job, self.run(job))])[0]
             return
         dropped = threading.Event()
 

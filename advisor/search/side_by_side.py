@@ -8,13 +8,14 @@ none of it is lost behind a piece that takes longer.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 Job = TypeVar("Job")
 Answer = TypeVar("Answer")
+_TakeIn = Callable[[Sequence[tuple[Job, Answer]]], Sequence[Answer]]
 
 
 @dataclass(eq=False)
@@ -32,14 +33,14 @@ def in_order(
     depth: int,
     *,
     waits_for: Callable[[Job], None] = lambda job: None,
-    take_in: Callable[[Job, Answer], Answer] = lambda job, answer: answer,
+    take_in: _TakeIn[Job, Answer] = lambda pairs: [answer for _, answer in pairs],
     abandon: Callable[[], None] = lambda: None,
 ) -> Iterator[tuple[Job, Answer]]:
     """Each job with its answer, in the order of `asked`, which is drawn from only when fewer than
     `depth` are under way, and knows the answers that were yielded by then.
 
-    `waits_for` is told which job is the next to be answered, `take_in` of each job that has ended,
-    in whatever order, and what it returns is yielded. If a job raises, when it is its turn, or if
+    `waits_for` is told which job is the next to be answered, `take_in` of the jobs that have ended
+    since it was told last, and what it returns for them is yielded. If a job raises, when it is its turn, or if
     nobody takes answers any more, `abandon` is called, which should end what is under way, and
     nothing goes on after this has returned or raised; what has ended by then is still taken in.
     """
@@ -68,9 +69,7 @@ def in_order(
             _take_in(running, take_in)
 
 
-def _answer_of_first(
-    running: deque[_Piece[Job, Answer]], take_in: Callable[[Job, Answer], Answer]
-) -> Answer:
+def _answer_of_first(running: deque[_Piece[Job, Answer]], take_in: _TakeIn[Job, Answer]) -> Answer:
     """Waits for the first, and takes in whatever ends meanwhile."""
     first = running[0]
     while True:
@@ -83,9 +82,10 @@ def _answer_of_first(
         wait(waiting, return_when=FIRST_COMPLETED)
 
 
-def _take_in(running: deque[_Piece[Job, Answer]], take_in: Callable[[Job, Answer], Answer]) -> None:
-    for one in running:
-        future = one.future
-        is_new = one.taken_in is None and future.done()
-        if is_new and not future.cancelled() and future.exception() is None:
-            one.taken_in = take_in(one.job, future.result())
+def _take_in(running: deque[_Piece[Job, Answer]], take_in: _TakeIn[Job, Answer]) -> None:
+    ended = [one for one in running if one.taken_in is None and one.future.done()]
+    new = [one for one in ended if not one.future.cancelled() and one.future.exception() is None]
+    if new:
+        answers = take_in([(one.job, one.future.result()) for one in new])
+        for one, answer in zip(new, answers, strict=True):
+            one.taken_in = answer

@@ -482,7 +482,7 @@ class Study:
         ends, and known to the study when all that were asked for before it are."""
         last = max((trial.number for trial in self._trials), default=0)
         numbered = (replace(job, number=last + place) for place, job in enumerate(jobs, start=1))
-        answers = self._runner.answers(numbered, self._announce, self._store_answer)
+        answers = self._runner.answers(numbered, self._announce, self._store_answers)
         try:
             for job, answer in answers:
                 yield job, self._keep(self._arrived.pop(answer.trial.number))
@@ -494,12 +494,13 @@ class Study:
             for number in sorted(self._arrived):
                 self._keep(self._arrived.pop(number))
 
-    def _store_answer(self, job: Job, answer: Answer) -> Answer:
-        trial = self._store.add_trial(answer.trial.numbered(job.number), self.name)
-        if answer.refusal is not None:
-            self._refusals.append(answer.refusal)
-        self._arrived[trial.number] = trial
-        return replace(answer, trial=trial)
+    def _store_answers(self, made: Sequence[tuple[Job, Answer]]) -> list[Answer]:
+        trials = [answer.trial.numbered(job.number) for job, answer in made]
+        stored = self._store.add_trials(trials, self.name)
+        self._arrived |= {trial.number: trial for trial in stored}
+        answers = [answer for _, answer in made]
+        self._refusals += [one.refusal for one in answers if one.refusal is not None]
+        return [replace(one, trial=trial) for one, trial in zip(answers, stored, strict=True)]
 
     def _learn(self, job: Job, trial: Trial) -> None:
         """Tells the sampler of a look, or has it looked at for longer or again first."""
@@ -587,12 +588,12 @@ class Study:
             made[engine] += self._runner.running_of(engine)
         # Of several objectives none names a leader: the engines take turns.
         order = [] if self.goal.others else self._tallies[0].feasible
+        sign = signed(self.goal, 1.0)
         for candidate in order:
-            if (score := candidate.score(self.goal)) is not None:
-                better = signed(self.goal, score)
-                scores.setdefault(candidate.engine, []).append(better)
-                if candidate.trials[0].role in PROPOSED:
-                    searched.setdefault(candidate.engine, []).append(better)
+            score = sign * candidate.metrics()[self.goal.metric]
+            scores.setdefault(candidate.engine, []).append(score)
+            if candidate.trials[0].role in PROPOSED:
+                searched.setdefault(candidate.engine, []).append(score)
         return next_engine(
             engines,
             made,

@@ -1,7 +1,7 @@
 """Work side by side, answered in the order in which it was asked for."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
@@ -71,11 +71,11 @@ def test_what_ends_behind_a_slow_piece_is_taken_in_at_once() -> None:
     taken_in: list[int] = []
     seen = threading.Event()
 
-    def take_in(job: int, answer: int) -> int:
-        taken_in.append(job)
+    def take_in(ended: Sequence[tuple[int, int]]) -> list[int]:
+        taken_in.extend(job for job, _ in ended)
         if len(taken_in) == 3:
             seen.set()
-        return answer + 1
+        return [answer + 1 for _, answer in ended]
 
     def work(job: int) -> int:
         # The first only ends once all that were begun beside it are taken in.
@@ -103,9 +103,9 @@ def test_nothing_that_ended_is_lost(ending: str) -> None:
             others_ended.set()
         return job
 
-    def take_in(job: int, answer: int) -> int:
-        taken_in.append(job)
-        return answer
+    def take_in(ended: Sequence[tuple[int, int]]) -> list[int]:
+        taken_in.extend(job for job, _ in ended)
+        return [answer for _, answer in ended]
 
     with ThreadPoolExecutor(1 if ending == "nobody takes more" else 2) as threads:
         answers = in_order(
