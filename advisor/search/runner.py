@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from advisor.evaluate import Refused, Setup, evaluate
 from advisor.knobs import Engine, Settings
 from advisor.search.sampler import Proposal
-from advisor.search.side_by_side import in_order
+from advisor.search.side_by_side import as_they_are, in_order
 from advisor.spec import Interval
 from advisor.trial import Key, Role, Trial, settings_key
 
@@ -116,9 +116,7 @@ class Runner:
         self,
         jobs: Iterator[Job],
         announce: Callable[[Job], None] = lambda job: None,
-        take_in: Callable[[Sequence[tuple[Job, Answer]]], Sequence[Answer]] = lambda pairs: [
-            answer for _, answer in pairs
-        ],
+        take_in: Callable[[Sequence[tuple[Job, Answer]]], Sequence[Answer]] = as_they_are,
     ) -> Generator[tuple[Job, Answer], None, None]:
         """Every job with its trial, in the order in which they are asked for; a job is asked for
         when there is room. `announce` is told which is the next to be answered, and `take_in` of

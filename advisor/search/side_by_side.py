@@ -27,22 +27,28 @@ class _Piece(Generic[Job, Answer]):
     taken_in: Answer | None = None
 
 
+def as_they_are(ended: Sequence[tuple[Job, Answer]]) -> Sequence[Answer]:
+    """Takes answers in and does nothing to them."""
+    return [answer for _, answer in ended]
+
+
 def in_order(
     asked: Iterator[Job],
     begin: Callable[[Job], Future[Answer]],
     depth: int,
     *,
     waits_for: Callable[[Job], None] = lambda job: None,
-    take_in: _TakeIn[Job, Answer] = lambda pairs: [answer for _, answer in pairs],
+    take_in: _TakeIn[Job, Answer] = as_they_are,
     abandon: Callable[[], None] = lambda: None,
 ) -> Iterator[tuple[Job, Answer]]:
     """Each job with its answer, in the order of `asked`, which is drawn from only when fewer than
     `depth` are under way, and knows the answers that were yielded by then.
 
     `waits_for` is told which job is the next to be answered, `take_in` of the jobs that have ended
-    since it was told last, and what it returns for them is yielded. If a job raises, when it is its turn, or if
-    nobody takes answers any more, `abandon` is called, which should end what is under way, and
-    nothing goes on after this has returned or raised; what has ended by then is still taken in.
+    since it was told last, and what it returns for them is yielded. If a job raises, when it is its
+    turn, or if nobody takes answers any more, `abandon` is called, which should end what is under
+    way, and nothing goes on after this has returned or raised; what has ended by then is still
+    taken in.
     """
     running: deque[_Piece[Job, Answer]] = deque()
     try:

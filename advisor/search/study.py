@@ -215,7 +215,8 @@ class Study:
         return self._sampler(engine).importance()
 
     def stop(self) -> None:
-        """Ends the study after the running trial; what runs beside it is dropped."""
+        """Ends the study after the running trial; what runs beside it and has not ended by then is
+        dropped."""
         self._stopping.set()
 
     def cancel(self) -> None:
