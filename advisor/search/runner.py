@@ -3,7 +3,6 @@ virtual, in threads or on a cluster."""
 
 from __future__ import annotations
 
-import math
 import os
 import statistics
 import threading
@@ -30,6 +29,10 @@ PATIENCE = 5.0
 machine compute for that long are no settings that anybody wants, and took a third of a study."""
 SHORTEST_PATIENCE_S = 10.0
 """Of a study that minutes bound. What a busy machine does in them differs anyway."""
+LEAST_PATIENCE = 2.0
+"""So many times as long as usual it may take however few the minutes are."""
+FIRST_PATIENCE_S = 60.0
+"""Before it is known what is usual: on a busy machine that may be anything."""
 REPEATABLE_PATIENCE_S = 60.0
 """Of any other, whose answer no other load of this machine may change."""
 USUAL_TRIALS = 5
@@ -85,7 +88,7 @@ class Runner:
         """One setup for each rung. `on_interval` is told of the trial that is the next to be
         answered alone, by whichever thread runs it, and of none that runs `afar`. No simulated
         trial of the lowest rung takes longer than `longest_s`, which a study has that minutes
-        bound."""
+        bound, but where this is usual."""
         self._setups = setups
         self._longest_s = longest_s
         self._on_interval = on_interval
@@ -168,16 +171,20 @@ class Runner:
             self._wall_seconds[rung].append(trial.wall_seconds * usual / trial.seconds)
 
     def _patience(self, job: Job) -> float | None:
-        """Seconds that a trial may take; no limit under a clock that is the wall's, or before
-        anything is known of what is usual."""
+        """Seconds that a trial may take; no limit under a clock that is the wall's, or where only
+        trials bound a study of which it is not known yet what is usual."""
         if self._setups[0].clock != "simulated":
             return None
-        most, shortest = math.inf, REPEATABLE_PATIENCE_S
-        if self._longest_s is not None:
-            most, shortest = math.inf if job.rung else self._longest_s, SHORTEST_PATIENCE_S
-        if (usual := self._usual_s(job.rung)) is not None:
-            most = min(most, job.times * max(shortest, PATIENCE * usual))
-        return most if most < math.inf else None
+        usual = self._usual_s(job.rung)
+        if self._longest_s is None:
+            known = None if usual is None else max(REPEATABLE_PATIENCE_S, PATIENCE * usual)
+            return None if known is None else job.times * known
+        if usual is None:
+            return job.times * FIRST_PATIENCE_S
+        most = job.times * max(SHORTEST_PATIENCE_S, PATIENCE * usual)
+        if job.rung:
+            return most
+        return min(most, max(self._longest_s, job.times * LEAST_PATIENCE * usual))
 
     def _usual_s(self, rung: int) -> float | None:
         """Seconds that a trial of a rung usually takes: as those before it took, or as much longer

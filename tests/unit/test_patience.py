@@ -8,6 +8,8 @@ from advisor.evaluate import Setup
 from advisor.scale import Scale
 from advisor.search import runner
 from advisor.search.runner import (
+    FIRST_PATIENCE_S,
+    LEAST_PATIENCE,
     PATIENCE,
     REPEATABLE_PATIENCE_S,
     SHORTEST_PATIENCE_S,
@@ -35,17 +37,22 @@ def taught(runner: Runner, seconds: float, rung: int = 0) -> Runner:
     return runner
 
 
-def test_before_anything_is_usual_the_minutes_bound_a_look() -> None:
+def test_before_anything_is_usual_a_minute_bounds_a_trial_where_minutes_bound_a_study() -> None:
     assert made()._patience(LOOK) is None
-    assert made(10.0)._patience(LOOK) == 10.0
-    assert made(10.0)._patience(CLIMB) is None
+    assert made(10.0)._patience(LOOK) == made(10.0)._patience(CLIMB) == FIRST_PATIENCE_S
 
 
 @pytest.mark.parametrize("times", [1.0, 4.0])
 def test_no_look_however_long_takes_more_than_its_part_of_the_minutes(times: float) -> None:
     job = replace(LOOK, times=times)
-    assert taught(made(10.0), 8.0)._patience(job) == 10.0
+    assert taught(made(20.0), 2.5)._patience(job) == min(20.0, PATIENCE * 2.5 * times)
     assert taught(made(1000.0), 8.0)._patience(job) == PATIENCE * 8.0 * times
+
+
+@pytest.mark.parametrize("times", [1.0, 4.0])
+def test_what_is_usual_on_a_busy_machine_is_not_given_up(times: float) -> None:
+    job = replace(LOOK, times=times)
+    assert taught(made(10.0), 15.0)._patience(job) == LEAST_PATIENCE * 15.0 * times
 
 
 def test_a_rung_that_nobody_was_on_takes_as_much_longer_as_it_works() -> None:
