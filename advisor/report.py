@@ -33,7 +33,7 @@ from advisor.robust import Robustness, cell, sentences, worst_cell
 from advisor.robust import head as about_cells
 from advisor.sizes import format_factor, format_size
 from advisor.steadiness import NOT_YET
-from advisor.trial import Trial
+from advisor.trial import ANSWERING, Trial
 from advisor.verify import Difference, Verification
 
 BARS = "▁▂▃▄▅▆▇█"
@@ -163,6 +163,7 @@ def _question(r: Recommendation) -> str:
 
 def _method(r: Recommendation) -> str:
     finished = sum(trial.finished for trial in r.trials)
+    tried = len({trial.key for trial in r.trials if trial.finished})
     basis = "assumed: nothing was repeated" if r.noise.degrees == 0 else "from repeated runs"
     scale = "full size" if r.scale == 1 else f"{format_factor(r.scale)} of the full size"
     hosts = sorted({trial.host for trial in r.trials if trial.host})
@@ -170,7 +171,7 @@ def _method(r: Recommendation) -> str:
     rows = [
         ("Clock", _CLOCKS[r.clock]),
         ("Scale", f"{scale}; ratios carry over, sizes are multiplied back"),
-        ("Trials", f"{finished} finished of {len(r.trials)}"),
+        ("Trials", f"{finished} finished of {len(r.trials)}; {tried} different settings"),
         (
             "Noise of one run",
             f"±{wording.percent(r.noise.relative_sd)} (one standard deviation, {basis})",
@@ -185,7 +186,8 @@ def _method(r: Recommendation) -> str:
 def _first_tier(r: Recommendation) -> list[tuple[str, str]]:
     """How far the closed forms are off in the trials that they were asked after."""
     smallest = min((trial.scale for trial in r.trials), default=0.0)
-    looks = [trial for trial in r.trials if trial.scale == smallest]
+    searched = [trial for trial in r.trials if trial.role not in ANSWERING]
+    looks = [trial for trial in searched if trial.scale == smallest]
     rows = []
     for engine in dict.fromkeys(trial.engine for trial in looks):
         tier = FirstTier.of(r.profile, engine)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal
 
 from advisor.knobs import Engine, Setting, Settings
@@ -24,6 +25,9 @@ THIS_MACHINE = "this-machine"
 Outcome = Literal["finished", "failed", "rejected"]
 """`failed`: the run ended with an error. `rejected`: the settings do not fit the memory; nothing
 was run."""
+
+Key = tuple[str, tuple[tuple[str, Setting], ...]]
+"""Equal for runs of the same settings on the same engine."""
 
 Role = Literal[
     "run",
@@ -47,6 +51,8 @@ run of a verification, one at a step of a sweep, or one at a neighbour of what w
 
 AGAIN: tuple[Role, ...] = ("repeat", "ablation", "final")
 """Runs of settings that were chosen before, which flatter nobody."""
+PROPOSED: tuple[Role, ...] = ("analytic", "search")
+"""Looks at settings that a search came upon by itself."""
 ANSWERING: tuple[Role, ...] = ("ablation", "final")
 """Runs by which the answer is found and proven, after the search."""
 
@@ -115,6 +121,11 @@ class Trial:
     def finished(self) -> bool:
         return self.outcome == "finished"
 
+    @cached_property
+    def key(self) -> Key:
+        """The `settings_key` of its settings."""
+        return settings_key(self.engine, self.settings)
+
     @property
     def owed(self) -> float:
         """What paying for work left to the background would add to the time of the measured phase,
@@ -132,6 +143,6 @@ class Trial:
         return replace(self, number=number)
 
 
-def settings_key(engine: str, settings: Settings) -> tuple[str, tuple[tuple[str, Setting], ...]]:
+def settings_key(engine: str, settings: Settings) -> Key:
     """Equal for trials of the same settings on the same engine: repetitions share it."""
     return engine, tuple(sorted(settings.items()))

@@ -4,7 +4,8 @@ among these the most different."""
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from statistics import median
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from advisor.analytic.model import Model
 from advisor.goal import Goal
 from advisor.knobs import Engine, Setting, Settings, defaults
 from advisor.profile import Profile
-from advisor.trial import Trial, settings_key
+from advisor.trial import Key, Trial, settings_key
 
 CANDIDATES = 100_000
 SHORTLIST = 2_000
@@ -127,7 +128,13 @@ class FirstTier:
         return self.model.predict(settings, self.model.needed_bytes(settings))
 
     def _own(self, trials: Sequence[Trial]) -> list[Trial]:
-        return [one for one in trials if one.engine == self.model.engine and one.finished]
+        """One for each of the engine's settings: what is predicted without a trial shall not be
+        told by its repetition."""
+        groups: dict[Key, list[Trial]] = {}
+        for one in trials:
+            if one.engine == self.model.engine and one.finished:
+                groups.setdefault(one.key, []).append(one)
+        return [_merged(group) for group in groups.values()]
 
     @property
     def _sign(self) -> float:
@@ -167,6 +174,13 @@ class FirstTier:
             chosen.append(settings)
             nearest = np.minimum(nearest, np.abs(points - points[pick]).sum(axis=1))
         return chosen
+
+
+def _merged(trials: Sequence[Trial]) -> Trial:
+    """The first of some trials of the same settings, with the medians of all."""
+    names = set.intersection(*(set(one.metrics) for one in trials))
+    medians = {name: median(one.metrics[name] for one in trials) for name in names}
+    return replace(trials[0], metrics=medians)
 
 
 def _error(found: Correction) -> Error:

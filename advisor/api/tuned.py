@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from advisor import handover, html
+from advisor import dialects, handover, html
 from advisor.api.asked import (
     Current,
     asked_clock,
@@ -276,6 +276,7 @@ def tune(
         seconds=seconds,
         scale=scale,
         cold=cold,
+        wanted=dialects.engine_of(dialect) if dialect is not None else None,
         source=source_of(current),
     )
     with connected(cluster) as afar:

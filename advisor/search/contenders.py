@@ -12,16 +12,16 @@ from advisor.search.ranking import (
     VERDICT_RUNS,
     WORTH,
     Candidate,
-    best,
-    candidates,
+    first_of,
     loss,
-    noise_of,
-    ranked,
+    may_win,
 )
-from advisor.trial import Trial, settings_key
+from advisor.search.tally import Tally
+from advisor.trial import Key, settings_key
 
 CONTENDERS = 3
-"""Settings of the leading engine that are repeated besides the baselines."""
+"""Settings of the leading engine, or of the one that is exported, that are repeated besides the
+baselines."""
 CLIMBERS = 3
 """Settings of each engine that climb: what a small copy finds best is among its first few more
 often than it is the first."""
@@ -29,9 +29,6 @@ often than it is the first."""
 OF_A_FRONT = 6
 """In place of either where there are several objectives: so many members of a front show its
 course, which its first alone does not."""
-
-Key = tuple[str, object]
-"""Equal for runs of the same settings: `settings_key`."""
 
 
 @dataclass(frozen=True)
@@ -52,45 +49,46 @@ class Field:
     goal: Goal
     baselines: Callable[[Engine], Sequence[Settings]]
     """What settings of an engine are compared with."""
-    trials: Sequence[Trial]
+    tally: Tally
+    wanted: Engine | None
+    """Whose file the user asked for: its best are looked at as the leader's are."""
     under_way: Callable[[Key], int]
 
-    def climbers(self, looks: Sequence[Trial]) -> list[Contender]:
-        """What was found by the looks of the lowest rung and was never run on this one, the most
+    def climbers(self, order: Sequence[Candidate]) -> list[Contender]:
+        """What was found on the lowest rung, ranked there, and was never run on this one, the most
         telling first."""
-        seen = {_key(trial) for trial in self.trials}
-        order = ranked(candidates(looks), self.goal)
+        chosen = list(order[:1])
         by_engine = [[one for one in order if one.engine == engine] for engine in self.engines]
-        chosen = order[:1] + [own[0] for own in by_engine if own]
+        chosen += [own[0] for own in by_engine if own]
         # What experienced people would take is compared where it counts.
         known = [[one for one in own if any(t.rule for t in one.trials)] for own in by_engine]
         chosen += [own[0] for own in known if own]
-        chosen += _leading(order, self.baselines, OF_A_FRONT if self.goal.others else CLIMBERS)
+        chosen += _leading(
+            self._exported(order), self.baselines, OF_A_FRONT if self.goal.others else CLIMBERS
+        )
         chosen += [one for own in by_engine for one in own[:CLIMBERS]]
-        return [one for one in self._unique(chosen) if _key(one) not in seen]
+        return self._unique([one for one in chosen if one.key not in self.tally.tried])
 
     def open_verdict(self) -> list[Contender]:
         """The best of each engine, as long as it was not run often enough to compare engines."""
         if len(self.engines) < 2:
             return []
-        firsts = [
-            best((trial for trial in self.trials if trial.engine == engine), self.goal)
-            for engine in self.engines
-        ]
+        firsts = [self._best_of(engine) for engine in self.engines]
         known = [one for one in firsts if one is not None]
-        short = [c for c in known if len(c.trials) + self.under_way(_key(c)) < VERDICT_RUNS]
+        short = [c for c in known if len(c.trials) + self.under_way(c.key) < VERDICT_RUNS]
         return self._unique(short)
 
     def contenders(self) -> list[Contender]:
         """What is worth another look: the best, what they are compared with, and their rivals.
         Nothing, once another look could not tell more than what is worth telling."""
-        order = ranked(candidates(self.trials), self.goal)
+        order = self.tally.ranked
         if not order:
             return []
         most = OF_A_FRONT if self.goal.others else CONTENDERS
-        chosen = _leading(order, self.baselines, most)
-        chosen += [one for one in order if one.engine != order[0].engine][:1]
-        return [] if self._is_told(order[0], chosen) else self._unique(chosen)
+        exported = self._exported(order)
+        chosen = _leading(exported, self.baselines, most)
+        chosen += [one for one in order if one.engine != exported[0].engine][:1]
+        return [] if self._is_told(exported[0], chosen) else self._unique(chosen)
 
     def _is_told(self, leader: Candidate, chosen: Sequence[Candidate]) -> bool:
         """Whether it is clear of each who is better, or that it hardly matters. Of limits and
@@ -98,7 +96,7 @@ class Field:
         if self.goal.limits or self.goal.others or any(c.repeats < VERDICT_RUNS for c in chosen):
             return False
         metric = self.goal.metric
-        noise = noise_of(candidates(self.trials), metric)
+        noise = self.tally.noise
 
         def is_told(one: Candidate) -> bool:
             bound = noise.bound(len(leader.judged), len(one.judged))
@@ -107,10 +105,20 @@ class Field:
 
         return all(is_told(one) for one in chosen if one is not leader)
 
+    def _exported(self, order: Sequence[Candidate]) -> Sequence[Candidate]:
+        """The order of the engine that is exported, if it is known which: else of all."""
+        return [one for one in order if one.engine == self.wanted] or order
+
+    def _best_of(self, engine: Engine) -> Candidate | None:
+        own = [one for one in self.tally.ranked if one.engine == engine]
+        return first_of(
+            may_win([one for one in own if one.feasible(self.goal)], self.goal), self.goal
+        )
+
     def _unique(self, chosen: Sequence[Candidate]) -> list[Contender]:
         return [
             Contender(one.engine, one.settings, one.repeats + self.under_way(key))
-            for key, one in {_key(one): one for one in chosen}.items()
+            for key, one in {one.key: one for one in chosen}.items()
         ]
 
 
@@ -122,9 +130,5 @@ def _leading(
         return []
     leader = order[0]
     wanted = [settings_key(leader.engine, given) for given in baselines(leader.engine)]
-    known = [one for key in wanted for one in order if _key(one) == key]
+    known = [one for key in wanted for one in order if one.key == key]
     return [leader, *known, *order[1:most]]
-
-
-def _key(one: Candidate | Contender | Trial) -> Key:
-    return settings_key(one.engine, one.settings)

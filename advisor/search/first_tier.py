@@ -16,7 +16,7 @@ from advisor.goal import Goal
 from advisor.knobs import Settings
 from advisor.profile import Profile
 from advisor.search.space import Space
-from advisor.trial import Trial
+from advisor.trial import ANSWERING, Trial
 
 PROPOSALS = 6
 """That are tried each time."""
@@ -38,7 +38,11 @@ class Forecast:
     def next(self, looks: Sequence[Trial]) -> Settings | None:
         """Settings to try after these trials of the lowest rung; None where the forms have nothing
         to say, or nothing new."""
-        own = [one for one in looks if one.engine == self._space.engine and one.finished]
+        own = [
+            one
+            for one in looks
+            if one.engine == self._space.engine and one.finished and one.role not in ANSWERING
+        ]
         if self._tiers and len(own) >= self._due:
             self._due = MORE * len(own)
             self._waiting = []

@@ -66,11 +66,15 @@ class Spending:
 
     bounds: Bounds
     trials: int = 0
+    usual_s: float | None = None
+    """What those of earlier sessions took each."""
     now: Callable[[], float] = time.monotonic
     _began: float = field(init=False)
+    _trials_before: int = field(init=False)
 
     def __post_init__(self) -> None:
         self._began = self.now()
+        self._trials_before = self.trials
 
     def used(self, running: int = 0) -> float:
         """Share of the bound that is nearest to its end, with so many trials under way; 1 and more
@@ -89,12 +93,22 @@ class Spending:
     def left(self, phase: Phase = "ablation") -> int:
         """About how many trials the bounds still allow until a phase ends, the last one unless
         another is named."""
-        used, end = self.used(), PHASE_ENDS[phase]
-        if used >= end:
+        end = PHASE_ENDS[phase]
+        if self.used() >= end:
             return 0
-        if self.bounds.minutes is None or not self.trials:
-            return max(0, int(end * (self.bounds.planned or 1)) - self.trials)
-        return max(1, int(self.trials * (end - used) / used)) if used > 0 else 1
+        by_bound = []
+        if self.bounds.planned is not None:
+            by_bound.append(end * self.bounds.planned - self.trials)
+        if self.bounds.minutes is not None and (each := self._seconds_each()):
+            left_s = end * self.bounds.minutes * 60.0 - (self.now() - self._began)
+            by_bound.append(left_s / each)
+        return max(1, int(min(by_bound, default=1.0)))
+
+    def _seconds_each(self) -> float | None:
+        """What a trial takes: as those of this session did, which may run side by side, or as those
+        before it; None before there is any."""
+        made = self.trials - self._trials_before
+        return (self.now() - self._began) / made if made else self.usual_s
 
     def allows(self, phase: Phase, running: int = 0) -> bool:
         """Whether a trial of this phase may start beside those that are under way."""

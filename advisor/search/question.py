@@ -48,6 +48,9 @@ class Question:
     """Whether the search is told nothing of earlier studies."""
     earlier: tuple[Earlier, ...] = ()
     """What it was told of them when it began, which a study keeps."""
+    wanted: Engine | None = None
+    """The engine whose file was asked for, which is searched and repeated however far it is behind;
+    no part of what is asked."""
     source: Path | None = None
     """The file of the current settings; where it lies is no part of what is asked."""
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from advisor.goal import Goal
 from advisor.knobs import Engine, Settings
 from advisor.noise import Noise, Spread
 from advisor.search.dominance import Scales, non_dominated, spread
-from advisor.trial import AGAIN, Trial, settings_key
+from advisor.trial import AGAIN, Key, Trial, settings_key
 
 REPEATS_THAT_COUNT_ALONE = 2
 """With so many repetitions the first look is left out: it was picked for being high, so it
@@ -24,37 +25,46 @@ WORTH = 0.02
 sure it is."""
 
 
+Standing = tuple[int, float, bool, float]
+
+
 @dataclass(frozen=True)
 class Candidate:
-    """Settings of one engine with all finished trials of them, in the order in which they ran."""
+    """Settings of one engine with all finished trials of them, in the order in which they ran. What
+    they say is found once: a search asks for it after each of its trials."""
 
     engine: Engine
     settings: Settings
     trials: tuple[Trial, ...]
 
-    @property
+    @cached_property
+    def key(self) -> Key:
+        """The `settings_key` of its settings."""
+        return settings_key(self.engine, self.settings)
+
+    @cached_property
     def repeats(self) -> int:
         """Trials made to look a second time."""
         return sum(trial.role in AGAIN for trial in self.trials)
 
-    @property
+    @cached_property
     def seconds(self) -> float:
         """Length of the measured phase of its longest trials."""
         return max(trial.seconds for trial in self.trials)
 
-    @property
+    @cached_property
     def longest(self) -> tuple[Trial, ...]:
         """Its longest trials: what a shorter one saw of settings that were not yet steady is no
         part of their numbers."""
         return tuple(trial for trial in self.trials if trial.seconds == self.seconds)
 
-    @property
+    @cached_property
     def judged(self) -> tuple[Trial, ...]:
         """The trials that its numbers are taken from."""
         again = tuple(trial for trial in self.longest if trial.role in AGAIN)
         return again if len(again) >= REPEATS_THAT_COUNT_ALONE else self.longest
 
-    @property
+    @cached_property
     def has_settled(self) -> bool:
         """Whether it was steady when it was measured, or was measured for longer after it was not:
         as a simulated repetition is, on a higher rung for longer than the look that it repeats.
@@ -72,8 +82,12 @@ class Candidate:
             return True
         return statistics.median(trial.owed for trial in self.judged) <= MOST_OWED
 
-    def metrics(self) -> dict[str, float]:
+    def metrics(self) -> Mapping[str, float]:
         """The median of every metric that all judged trials measured."""
+        return self._medians
+
+    @cached_property
+    def _medians(self) -> Mapping[str, float]:
         names = set.intersection(*(set(trial.metrics) for trial in self.judged))
         return {
             name: statistics.median(trial.metrics[name] for trial in self.judged)
@@ -87,8 +101,7 @@ class Candidate:
 
     def score(self, goal: Goal) -> float | None:
         """The median of the goal's metric, the first one of several."""
-        spread = self.spread(goal.metric)
-        return None if spread is None else spread.median
+        return self.metrics().get(goal.metric)
 
     def feasible(self, goal: Goal) -> bool:
         """Whether the goal's objectives were measured and its limits are kept."""
@@ -98,10 +111,10 @@ class Candidate:
 
 def candidates(trials: Iterable[Trial]) -> list[Candidate]:
     """The finished trials by settings, in the order in which the settings were first tried."""
-    groups: dict[object, list[Trial]] = {}
+    groups: dict[Key, list[Trial]] = {}
     for trial in trials:
         if trial.finished:
-            groups.setdefault(settings_key(trial.engine, trial.settings), []).append(trial)
+            groups.setdefault(trial.key, []).append(trial)
     return [
         Candidate(group[0].engine, group[0].settings, tuple(group)) for group in groups.values()
     ]
@@ -119,12 +132,14 @@ def ranked(found: Iterable[Candidate], goal: Goal) -> list[Candidate]:
     known = [c for c in found if c.score(goal) is not None]
     if goal.others:
         return _ranked_by_front([c for c in known if goal.is_measured(c.metrics())], goal)
+    return sorted(known, key=lambda one: standing(one, goal))
 
-    def key(candidate: Candidate) -> tuple[int, float, bool, float]:
-        score = -signed(goal, candidate.metrics()[goal.metric])
-        return *_unlawfulness(candidate, candidate.metrics(), goal), score
 
-    return sorted(known, key=key)
+def standing(candidate: Candidate, goal: Goal) -> Standing:
+    """What a candidate with a score is ranked by, the lowest first, where there is one
+    objective."""
+    metrics = candidate.metrics()
+    return *_unlawfulness(candidate, metrics, goal), -signed(goal, metrics[goal.metric])
 
 
 def stands(candidate: Candidate, goal: Goal) -> bool:
@@ -133,7 +148,7 @@ def stands(candidate: Candidate, goal: Goal) -> bool:
 
 
 def _unlawfulness(
-    candidate: Candidate, metrics: dict[str, float], goal: Goal
+    candidate: Candidate, metrics: Mapping[str, float], goal: Goal
 ) -> tuple[int, float, bool]:
     """What stands before the objectives."""
     unmeasured = sum(limit.metric not in metrics for limit in goal.limits)
@@ -151,7 +166,8 @@ def _ranked_by_front(known: list[Candidate], goal: Goal) -> list[Candidate]:
     points = [point for _, point in front]
     first = [front[place][0] for place in spread(points)]
     scales = Scales.of(points)
-    others = [(one, point) for one, _, point in told if not any(one is own for own in first)]
+    leading = {id(one) for one in first}
+    others = [(one, point) for one, _, point in told if id(one) not in leading]
     others.sort(key=lambda pair: (unlawful[id(pair[0])], scales.from_ideal(pair[1])))
     return [*first, *(one for one, _ in others)]
 
@@ -159,16 +175,24 @@ def _ranked_by_front(known: list[Candidate], goal: Goal) -> list[Candidate]:
 def eligible(trials: Iterable[Trial], goal: Goal) -> list[Candidate]:
     """The feasible candidates that may win, the best first. Once some have settled and paid, one
     that has not cannot; nor, once some of these were repeated, one that was not."""
-    feasible = [c for c in ranked(candidates(trials), goal) if c.feasible(goal)]
+    return may_win([c for c in ranked(candidates(trials), goal) if c.feasible(goal)], goal)
+
+
+def may_win(feasible: list[Candidate], goal: Goal) -> list[Candidate]:
+    """Those of feasible candidates that `eligible` leaves, in their order."""
     settled = [candidate for candidate in feasible if stands(candidate, goal)] or feasible
     return [candidate for candidate in settled if candidate.repeats] or settled
 
 
 def best(trials: Iterable[Trial], goal: Goal) -> Candidate | None:
     """The best feasible candidate that may win."""
-    found = eligible(trials, goal)
+    return first_of(eligible(trials, goal), goal)
+
+
+def first_of(eligible: list[Candidate], goal: Goal) -> Candidate | None:
+    """The best of the candidates that may win, which are in the order of their ranking."""
     # The front of those that may win is not the part of a larger one that is left.
-    return next(iter(ranked(found, goal) if goal.others else found), None)
+    return next(iter(ranked(eligible, goal) if goal.others else eligible), None)
 
 
 def noise_of(found: Iterable[Candidate], metric: str) -> Noise:
@@ -184,7 +208,7 @@ def signed(goal: Goal, score: float) -> float:
     return score if goal.direction == "maximize" else -score
 
 
-def violations(goal: Goal, metrics: dict[str, float]) -> dict[str, float]:
+def violations(goal: Goal, metrics: Mapping[str, float]) -> dict[str, float]:
     """For each limit of the goal how far it is exceeded, relatively; an absent metric breaks its
     limit."""
     return {
@@ -193,7 +217,7 @@ def violations(goal: Goal, metrics: dict[str, float]) -> dict[str, float]:
     }
 
 
-def excess(goal: Goal, metrics: dict[str, float]) -> float:
+def excess(goal: Goal, metrics: Mapping[str, float]) -> float:
     """By how much all broken limits together are exceeded."""
     return sum(max(0.0, violation) for violation in violations(goal, metrics).values())
 

@@ -7,27 +7,34 @@ import os
 import statistics
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from advisor.evaluate import Refused, Setup, evaluate
 from advisor.knobs import Engine, Settings
-from advisor.search.contenders import Key
 from advisor.search.sampler import Proposal
-from advisor.search.side_by_side import in_order
+from advisor.search.side_by_side import as_they_are, in_order
 from advisor.spec import Interval
-from advisor.trial import Role, Trial, settings_key
+from advisor.trial import Key, Role, Trial, settings_key
 
 UNDER_WAY = 4
-"""Simulated trials that are under way at once, at least: on two to so many cores a study is the
-same wherever it runs. On a single one they follow one another."""
-
+"""Simulated trials that are under way at once, at least: on two cores a study is the same as on two
+workers elsewhere. On a single core they follow one another."""
+AHEAD = 2
+"""Trials under way for each core: none waits for the one that is the next to be answered."""
 
 PATIENCE = 5.0
 """A simulated trial may take this many times as long as usual on its rung: settings that make this
 machine compute for that long are no settings that anybody wants, and took a third of a study."""
 SHORTEST_PATIENCE_S = 10.0
+"""Of a study that minutes bound. What a busy machine does in them differs anyway."""
+LEAST_PATIENCE = 2.0
+"""So many times as long as usual it may take however few the minutes are."""
+FIRST_PATIENCE_S = 60.0
+"""Before it is known what is usual: on a busy machine that may be anything."""
+REPEATABLE_PATIENCE_S = 60.0
+"""Of any other, whose answer no other load of this machine may change."""
 USUAL_TRIALS = 5
 """Trials that tell what is usual."""
 
@@ -47,6 +54,8 @@ class Job:
     """As a trial keeps it."""
     times: float = 1.0
     """How much longer it lasts than is usual on its rung."""
+    number: int = 0
+    """Of the trial that is made of it."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +87,8 @@ class Runner:
     ) -> None:
         """One setup for each rung. `on_interval` is told of the trial that is the next to be
         answered alone, by whichever thread runs it, and of none that runs `afar`. No simulated
-        trial of the lowest rung takes longer than `longest_s`."""
+        trial of the lowest rung takes longer than `longest_s`, which a study has that minutes
+        bound, but where this is usual."""
         self._setups = setups
         self._longest_s = longest_s
         self._on_interval = on_interval
@@ -106,10 +116,14 @@ class Runner:
         self._cancelling.set()
 
     def answers(
-        self, jobs: Iterator[Job], announce: Callable[[Job], None] = lambda job: None
-    ) -> Iterator[tuple[Job, Answer]]:
+        self,
+        jobs: Iterator[Job],
+        announce: Callable[[Job], None] = lambda job: None,
+        take_in: Callable[[Sequence[tuple[Job, Answer]]], Sequence[Answer]] = as_they_are,
+    ) -> Generator[tuple[Job, Answer], None, None]:
         """Every job with its trial, in the order in which they are asked for; a job is asked for
-        when there is room. `announce` is told which is the next to be answered.
+        when there is room. `announce` is told which is the next to be answered, and `take_in` of
+        all that have ended, at once, by the thread that takes the answers.
 
         Raises what `evaluate` does; what is under way then, or when nobody takes answers any more,
         is dropped.
@@ -118,7 +132,7 @@ class Runner:
         if self._setups[0].clock != "simulated" or (cores == 1 and self._afar is None):
             for job in jobs:
                 announce(job)
-                yield job, self.run(job)
+                yield job, take_in([(job, self.run(job))])[0]
             return
         dropped = threading.Event()
 
@@ -135,37 +149,52 @@ class Runner:
                     return self._begin_afar(job, self._afar.executor)
                 return threads.submit(self._evaluated, job, dropped.is_set)
 
-            depth = max(UNDER_WAY, self._afar.workers if self._afar else cores)
+            depth = max(UNDER_WAY, AHEAD * (self._afar.workers if self._afar else cores))
             try:
                 for job, answer in in_order(
-                    jobs, begin, depth, waits_for=heading, abandon=dropped.set
+                    jobs, begin, depth, waits_for=heading, take_in=take_in, abandon=dropped.set
                 ):
                     self._under_way[_key(job)] -= 1
-                    yield job, self._timed(job, answer)
+                    yield job, answer
             finally:
                 self._under_way.clear()
 
     def run(self, job: Job) -> Answer:
         """Makes one trial here and now. Raises what `evaluate` does."""
         self._head = job
-        return self._timed(job, self._evaluated(job, lambda: False))
+        return self._evaluated(job, lambda: False)
 
-    def _timed(self, job: Job, answer: Answer) -> Answer:
-        """The answer, whose time tells what is usual on its rung."""
-        if answer.trial.finished:
-            self._wall_seconds[job.rung].append(answer.trial.wall_seconds)
-        return answer
+    def learn_time(self, rung: int, trial: Trial) -> None:
+        """What a trial of a rung took tells what is usual there."""
+        usual = self._setups[rung].seconds * self._setups[rung].times
+        if trial.finished and usual:
+            self._wall_seconds[rung].append(trial.wall_seconds * usual / trial.seconds)
 
     def _patience(self, job: Job) -> float | None:
-        """Seconds that a trial may take; no limit under a clock that is the wall's, or before it is
-        known what is usual."""
-        seen = self._wall_seconds[job.rung]
-        if self._setups[0].clock != "simulated" or len(seen) < USUAL_TRIALS:
+        """Seconds that a trial may take; no limit under a clock that is the wall's, or where only
+        trials bound a study of which it is not known yet what is usual."""
+        if self._setups[0].clock != "simulated":
             return None
-        usual = max(SHORTEST_PATIENCE_S, PATIENCE * statistics.median(seen))
-        if not job.rung and self._longest_s is not None:
-            usual = min(usual, self._longest_s)
-        return job.times * usual
+        usual = self._usual_s(job.rung)
+        if self._longest_s is None:
+            known = None if usual is None else max(REPEATABLE_PATIENCE_S, PATIENCE * usual)
+            return None if known is None else job.times * known
+        if usual is None:
+            return job.times * FIRST_PATIENCE_S
+        most = job.times * max(SHORTEST_PATIENCE_S, PATIENCE * usual)
+        if job.rung:
+            return most
+        return min(most, max(self._longest_s, job.times * LEAST_PATIENCE * usual))
+
+    def _usual_s(self, rung: int) -> float | None:
+        """Seconds that a trial of a rung usually takes: as those before it took, or as much longer
+        than one of the lowest as it works."""
+        for known in dict.fromkeys((rung, 0)):
+            seen = self._wall_seconds[known]
+            if len(seen) >= USUAL_TRIALS:
+                work = self._setups[rung].times / self._setups[known].times
+                return statistics.median(seen) * work
+        return None
 
     def _evaluated(self, job: Job, is_dropped: Callable[[], bool]) -> Answer:
         def seen(interval: Interval) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,7 @@ import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution, IntDistribution
 from optuna.importance import PedAnovaImportanceEvaluator
 from optuna.study import StudyDirection
-from optuna.trial import TrialState, create_trial
+from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from advisor.goal import Direction
 from advisor.knobs import Settings
@@ -43,6 +43,10 @@ nothing."""
 ASKS = 40
 """Proposals that may be discarded (over the memory, tried before) before one is made by hand."""
 IMPORTANCE_QUANTILE = 0.25
+REMEMBERED = 300
+"""Trials that the model is made of, half of them the best and half the latest, once there are twice
+as many: each proposal costs as much time as all of them, and what a search no longer comes near
+says little of where it should go."""
 
 Scores = tuple[float, ...]
 """Of a trial, one for each objective."""
@@ -58,6 +62,20 @@ class Proposal:
     handle: optuna.Trial
 
 
+@dataclass(frozen=True)
+class _Known:
+    """A trial as a sampler was told of it."""
+
+    settings: Settings
+    scores: Scores | None
+    constraints: Constraints
+
+    @property
+    def excess(self) -> float:
+        """By how much all broken constraints together are exceeded."""
+        return sum(max(0.0, violation) for violation in self.constraints.values())
+
+
 class Sampler:
     """Asks for settings of one engine and learns from what they gave."""
 
@@ -70,13 +88,12 @@ class Sampler:
         self._front: list[tuple[Point, Settings]] = []
         self._asked = 0
         self._directions = directions
-        self._study = optuna.create_study(
-            directions=directions,
-            # Others are under way when one is asked for: it should not be one of them again.
-            sampler=optuna.samplers.TPESampler(
-                n_startup_trials=STARTUP_TRIALS, seed=seed, constant_liar=True
-            ),
+        self._known: list[_Known] = []
+        # Others are under way when one is asked for: it should not be one of them again.
+        self._model = optuna.samplers.TPESampler(
+            n_startup_trials=STARTUP_TRIALS, seed=seed, constant_liar=True
         )
+        self._study = self._of([])
 
     def fix(self, settings: Settings) -> Proposal:
         """A proposal of exactly these settings, for a seed."""
@@ -91,6 +108,8 @@ class Sampler:
         many trials a model knows little yet, and a step keeps most of what was good.
         """
         self._asked += 1
+        if len(self._study.get_trials(deepcopy=False)) > 2 * REMEMBERED:
+            self._study = self._of(self._remembered())
         if self._front and self._asked % 2 == 0:
             step = self._step()
             if step is not None:
@@ -98,11 +117,8 @@ class Sampler:
         for _ in range(ASKS):
             handle = self._study.ask(self._distributions)
             settings = self._space.decode(handle.params)
-            excess = self._space.memory_excess(settings)
-            if excess > 0:
-                handle.set_constraint("memory", excess)
-                self._study.tell(handle, state=TrialState.PRUNED)
-            elif self._is_known(settings):
+            if self._space.memory_excess(settings) > 0 or self._is_known(settings):
+                # Nothing was measured: it is no trial to the model, which takes a part of all.
                 self._study.tell(handle, state=TrialState.FAIL)
             else:
                 self._tried.add(settings_key(self._space.engine, settings))
@@ -112,33 +128,58 @@ class Sampler:
 
     def tell(self, proposal: Proposal, scores: Scores | None, constraints: Constraints) -> None:
         """What a proposal gave; no scores mean that its run failed."""
-        for name, violation in constraints.items():
+        if proposal.handle.study is not self._study:
+            # It was asked for before the model was made anew.
+            self.recall(proposal.settings, scores, constraints)
+            return
+        for name, violation in _violations(scores, constraints).items():
             proposal.handle.set_constraint(name, violation)
         if scores is None:
-            proposal.handle.set_constraint("finished", 1.0)
             self._study.tell(proposal.handle, state=TrialState.PRUNED)
         else:
             self._study.tell(proposal.handle, scores)
-        self._remember(proposal.settings, scores, constraints)
+        self._remember(_Known(proposal.settings, scores, constraints))
 
     def recall(self, settings: Settings, scores: Scores | None, constraints: Constraints) -> None:
         """A trial of an earlier session."""
-        violations = dict(constraints) if scores is not None else {**constraints, "finished": 1.0}
-        self._study.add_trial(
-            create_trial(
-                state=TrialState.PRUNED if scores is None else TrialState.COMPLETE,
-                values=scores,
-                params=self._space.encode(settings),
-                distributions=self._distributions,
-                constraints=violations,
-            )
+        known = _Known(settings, scores, constraints)
+        self._study.add_trial(self._told(known))
+        self._remember(known)
+
+    def _of(self, known: Iterable[_Known]) -> optuna.Study:
+        """The model of some trials."""
+        study = optuna.create_study(directions=self._directions, sampler=self._model)
+        study.add_trials(map(self._told, known))
+        return study
+
+    def _told(self, known: _Known) -> FrozenTrial:
+        return create_trial(
+            state=TrialState.PRUNED if known.scores is None else TrialState.COMPLETE,
+            values=known.scores,
+            params=self._space.encode(known.settings),
+            distributions=self._distributions,
+            constraints=_violations(known.scores, known.constraints),
         )
-        self._remember(settings, scores, constraints)
+
+    def _remembered(self) -> list[_Known]:
+        """The latest trials, and the best of those before them."""
+        before, latest = self._known[: -REMEMBERED // 2], self._known[-REMEMBERED // 2 :]
+        points = [self._point(one.scores) for one in before if one.scores is not None]
+        if not points:
+            return latest
+        scales = Scales.of([points[place] for place in non_dominated(points)])
+
+        def far(known: _Known) -> tuple[float, float]:
+            if known.scores is None:
+                return math.inf, math.inf
+            return known.excess, scales.from_ideal(self._point(known.scores))
+
+        return [*sorted(before, key=far)[: REMEMBERED // 2], *latest]
 
     def importance(self) -> dict[str, float]:
         """Share of each knob in reaching the better quarter of the scores (PED-ANOVA), of several
         objectives in being near to the best of each; empty with too few trials."""
-        judged = self._study if len(self._directions) == 1 else self._by_distance()
+        judged = self._of(self._known) if len(self._directions) == 1 else self._by_distance()
         finished = judged.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
         if len(finished) < STARTUP_TRIALS or not _tells_apart(finished, judged.direction):
             return {}
@@ -147,7 +188,7 @@ class Sampler:
 
     def _by_distance(self) -> optuna.Study:
         """The finished trials with their distance from the ideal point."""
-        finished = self._study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+        finished = [self._told(one) for one in self._known if one.scores is not None]
         points = [self._point(trial.values) for trial in finished]
         judged = optuna.create_study(direction="minimize")
         if not points:
@@ -171,17 +212,16 @@ class Sampler:
     def _is_known(self, settings: Settings) -> bool:
         return settings_key(self._space.engine, settings) in self._tried
 
-    def _remember(
-        self, settings: Settings, scores: Scores | None, constraints: Constraints
-    ) -> None:
-        self._tried.add(settings_key(self._space.engine, settings))
-        if scores is None or any(violation > 0 for violation in constraints.values()):
+    def _remember(self, known: _Known) -> None:
+        self._known.append(known)
+        self._tried.add(settings_key(self._space.engine, known.settings))
+        if known.scores is None or known.excess > 0:
             return
-        point = self._point(scores)
-        if any(covers(known, point) for known, _ in self._front):
+        point = self._point(known.scores)
+        if any(covers(other, point) for other, _ in self._front):
             return
         self._front = [one for one in self._front if not covers(point, one[0])]
-        self._front.append((point, settings))
+        self._front.append((point, known.settings))
 
     def _start(self) -> Settings:
         """The best settings; of several objectives any of which none is better in all."""
@@ -206,7 +246,11 @@ class Sampler:
         return None
 
 
-def _tells_apart(finished: Sequence[optuna.trial.FrozenTrial], direction: StudyDirection) -> bool:
+def _violations(scores: Scores | None, constraints: Constraints) -> dict[str, float]:
+    return dict(constraints) if scores is not None else {**constraints, "finished": 1.0}
+
+
+def _tells_apart(finished: Sequence[FrozenTrial], direction: StudyDirection) -> bool:
     """Whether the better quarter of the scores, at least two, leaves any other out."""
     scores = sorted(
         (trial.values[0] for trial in finished), reverse=direction == StudyDirection.MAXIMIZE

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import statistics
 import threading
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -44,9 +45,6 @@ from advisor.search.plan import Bounds, Phase, Spending
 from advisor.search.question import Question, stored_question
 from advisor.search.ranking import (
     Candidate,
-    best,
-    candidates,
-    eligible,
     ranked,
     signed,
     stands,
@@ -56,10 +54,11 @@ from advisor.search.runner import Afar, Answer, Job, Runner
 from advisor.search.sampler import Proposal, Sampler, Scores
 from advisor.search.seeds import Seed, seeds, tried
 from advisor.search.space import Space
+from advisor.search.tally import Tally
 from advisor.spec import Interval
 from advisor.store import Store, default_path
 from advisor.store.lease import leased
-from advisor.trial import AGAIN, ANSWERING, Role, Trial, settings_key
+from advisor.trial import AGAIN, ANSWERING, PROPOSED, Key, Role, Trial, settings_key
 
 RUNGS = 2
 """One to search on, one to prove on."""
@@ -205,16 +204,11 @@ class Study:
     def best(self) -> Candidate | None:
         """The best settings so far; `None` while none keeps the limits. Of several objectives those
         that a front recommends."""
-        return best(self._searched, self.goal)
+        return self._tallies[self._deciding()].best
 
     def front(self) -> Front:
         """The settings of the search of which none is better in all objectives."""
-        return Front.of(eligible(self._searched, self.goal), self.goal)
-
-    @property
-    def _searched(self) -> list[Trial]:
-        """What decides, without what the answer measured."""
-        return [trial for trial in self.evidence if trial.role not in ANSWERING]
+        return Front.of(self._tallies[self._deciding()].eligible, self.goal)
 
     def importance(self, engine: Engine) -> dict[str, float]:
         """Share of each searched knob in reaching good scores; empty with too few trials."""
@@ -222,7 +216,8 @@ class Study:
         return self._sampler(engine).importance()
 
     def stop(self) -> None:
-        """Ends the study after the running trial; what runs beside it is dropped."""
+        """Ends the study after the running trial; what runs beside it and has not ended by then is
+        dropped."""
         self._stopping.set()
 
     def cancel(self) -> None:
@@ -257,6 +252,9 @@ class Study:
                 self._carry_out(self._seed_jobs())
                 self._refuse_what_never_runs()
                 self._carry_out(self._again_first(self._search_jobs()))
+                # What the last looks, or the last settings that there are, ask to see again.
+                while self._again and self._may_go_on("search"):
+                    self._carry_out(self._again_first(iter(())))
                 self._carry_out(self._climbing_jobs())
                 self._carry_out(self._repeat_jobs())
             except Cancelled:
@@ -284,10 +282,8 @@ class Study:
                 yield Job(engine, settings, role, seed, rung, times=times)
 
         with self.alone(), suppress(Cancelled):
-            for _, answer in self._runner.answers(jobs(), self._announce):
-                made.append(self._keep(answer))
-                if self._stopping.is_set():
-                    break
+            for _, trial in self._made(jobs()):
+                made.append(trial)
         return made
 
     def runs_left(self, rung: int | None = None, *, beyond: int = 0) -> int:
@@ -316,15 +312,32 @@ class Study:
 
     def _take_up(self, stored: list[Trial]) -> None:
         """Goes on from these trials."""
-        self._trials = stored
+        self._trials: list[Trial] = []
+        self._rungs: list[list[Trial]] = [[] for _ in self.ladder.rungs]
+        # Without what the answer measured.
+        self._tallies = [Tally(self.goal) for _ in self.ladder.rungs]
+        for trial in stored:
+            self._file(trial)
+        self._arrived: dict[int, Trial] = {}
         self._samplers = {engine: self._sampler(engine) for engine in self.engines}
         self._forecasts = {
             engine: Forecast(self.profile, self.spaces[engine], self.question.seed)
             for engine in self.engines
         }
-        counted = sum(trial.outcome != "rejected" for trial in stored)
-        self._spending = Spending(self.bounds, counted)
+        counted = [trial for trial in stored if trial.outcome != "rejected"]
+        self._spending = Spending(self.bounds, len(counted), _usual_s(counted))
         self._best = self.best()
+
+    def _file(self, trial: Trial) -> None:
+        """Puts a stored trial where it is asked for."""
+        self._trials.append(trial)
+        rung = self.ladder.place(trial.scale) if self.ladder.top else 0
+        if rung is None:
+            return
+        self._rungs[rung].append(trial)
+        self._runner.learn_time(rung, trial)
+        if trial.role not in ANSWERING:
+            self._tallies[rung].add(trial)
 
     def _again_first(self, looks: Iterator[Job]) -> Iterator[Job]:
         """The looks, each time after what has to be looked at once more, if it still has to."""
@@ -341,7 +354,7 @@ class Study:
                 return
 
     def _seed_jobs(self) -> Iterator[Job]:
-        done = {settings_key(trial.engine, trial.settings) for trial in self.looks}
+        done = {trial.key for trial in self.looks}
         for seed in self._seeds:
             if settings_key(seed.engine, seed.settings) in done:
                 continue
@@ -352,16 +365,18 @@ class Study:
             done.add(settings_key(seed.engine, seed.settings))
 
     def _search_jobs(self) -> Iterator[Job]:
-        while self._may_go_on("search"):
-            engine = self._next_engine()
+        left = list(self.engines)
+        while left and self._may_go_on("search"):
+            engine = self._next_engine(left)
             sampler = self._samplers[engine]
             if (foreseen := self._forecasts[engine].next(self.looks)) is not None:
                 yield self._look(engine, sampler.fix(foreseen), "analytic")
                 continue
             proposal = sampler.ask()
             if proposal is None:
-                return
-            yield self._look(engine, proposal, "search")
+                left.remove(engine)
+            else:
+                yield self._look(engine, proposal, "search")
 
     def _look(self, engine: Engine, proposal: Proposal, role: Role, rule: str = "") -> Job:
         return Job(engine, proposal.settings, role, self.question.seed, 0, proposal, rule)
@@ -374,7 +389,7 @@ class Study:
         found = Candidate(trial.engine, trial.settings, (trial,))
         if not found.feasible(self.goal):
             return False
-        leaders = [one for one in eligible(self.looks, self.goal) if stands(one, self.goal)]
+        leaders = [one for one in self._tallies[0].eligible if stands(one, self.goal)]
         point = self.goal.point(found.metrics())
         return not any(covers(self.goal.point(one.metrics()), point) for one in leaders)
 
@@ -384,13 +399,12 @@ class Study:
         search finds what that seed's data flatters."""
         if trial.clock != "simulated" or self.goal.others or not trial.finished:
             return False
-        found = self._looked_at(job.engine, job.settings)
+        found = self._looked_at(trial)
         if found is None or not found.feasible(self.goal):
             return False
         if found.repeats >= CONFIRMATIONS or (found.repeats and self._is_alike(found)):
             return False
-        known = eligible(self.looks, self.goal)
-        others = [one for one in known if not _same(one, job.engine, job.settings)]
+        others = [one for one in self._tallies[0].eligible if one is not found]
         rivals = [one for one in others if one.repeats] or others
         return not rivals or ranked([found, rivals[0]], self.goal)[0] is found
 
@@ -398,16 +412,15 @@ class Study:
         spread = found.spread(self.goal.metric)
         return spread is not None and spread.high - spread.low <= ALIKE * abs(spread.median)
 
-    def _looked_at(self, engine: Engine, settings: Settings) -> Candidate | None:
-        """All looks at settings that finished."""
-        own = [trial for trial in self.looks if _same(trial, engine, settings)]
-        return next(iter(candidates(own)), None)
+    def _looked_at(self, trial: Trial) -> Candidate | None:
+        """All looks at the settings of a trial that finished."""
+        return self._tallies[0].candidates.get(trial.key)
 
     def _climbing_jobs(self) -> Iterator[Job]:
         """The first runs on the highest rung."""
         if self.ladder.top == 0:
             return
-        for one in self._field().climbers(self.looks):
+        for one in self._field().climbers(self._tallies[0].ranked):
             if not self._may_go_on("repeat"):
                 return
             yield self._repetition(one)
@@ -430,13 +443,13 @@ class Study:
         """How much longer than usual on a rung one more trial of these settings lasts: as long as
         the others of them, and in an ablation as those of the settings that changes are taken back
         of."""
-        own = [trial for trial in self._of_rung(rung) if trial.engine == engine]
-        same = [one for one in candidates(own) if _same(one, engine, settings)]
+        same = {settings_key(engine, settings)}
         leader = self.best() if role in ANSWERING else None
         if leader is not None and leader.engine == engine:
-            same += [one for one in candidates(own) if _same(one, engine, leader.settings)]
+            same.add(leader.key)
+        lasted = [one.seconds for one in self._of_rung(rung) if one.finished and one.key in same]
         usual = (self.question.seconds or 0.0) * self.ladder.work(rung)
-        return max((one.seconds / usual for one in same), default=1.0) if usual else 1.0
+        return max(lasted, default=usual) / usual if usual else 1.0
 
     def _field(self) -> Field:
         """The highest rung."""
@@ -445,30 +458,51 @@ class Study:
             self.engines,
             self.goal,
             lambda engine: (question.base(engine), question.defaults(engine)),
-            [trial for trial in self._of_rung(top) if trial.role not in ANSWERING],
+            self._tallies[top],
+            self.question.wanted,
             lambda key: self._runner.under_way(key, top),
         )
 
     def _of_rung(self, rung: int) -> Sequence[Trial]:
-        if self.ladder.top == 0:
-            return self._trials
-        return [trial for trial in self._trials if self.ladder.place(trial.scale) == rung]
+        return self._rungs[rung]
 
     def _deciding(self) -> int:
         """The rung whose trials are the evidence."""
         top = self.ladder.top
         if top == 0:
             return top
-        climbed = candidates(self._of_rung(top))
-        looked_at = {trial.engine for trial in self._of_rung(0) if trial.finished}
-        is_enough = len(climbed) > 1 and looked_at <= {one.engine for one in climbed}
+        climbed, looks = self._tallies[top].candidates, self._tallies[0].candidates
+        is_enough = len(climbed) > 1 and _engines_of(looks) <= _engines_of(climbed)
         return top if is_enough else 0
 
     def _carry_out(self, jobs: Iterator[Job]) -> None:
-        for job, answer in self._runner.answers(jobs, self._announce):
-            self._learn(job, self._keep(answer))
-            if self._stopping.is_set():
-                return
+        for job, trial in self._made(jobs):
+            self._learn(job, trial)
+
+    def _made(self, jobs: Iterator[Job]) -> Iterator[tuple[Job, Trial]]:
+        """Every job with its stored trial, until the study is stopped. A trial is stored when it
+        ends, and known to the study when all that were asked for before it are."""
+        last = max((trial.number for trial in self._trials), default=0)
+        numbered = (replace(job, number=last + place) for place, job in enumerate(jobs, start=1))
+        answers = self._runner.answers(numbered, self._announce, self._store_answers)
+        try:
+            for job, answer in answers:
+                yield job, self._keep(self._arrived.pop(answer.trial.number))
+                if self._stopping.is_set():
+                    return
+        finally:
+            answers.close()
+            # What ended behind one that did not.
+            for number in sorted(self._arrived):
+                self._keep(self._arrived.pop(number))
+
+    def _store_answers(self, made: Sequence[tuple[Job, Answer]]) -> list[Answer]:
+        trials = [answer.trial.numbered(job.number) for job, answer in made]
+        stored = self._store.add_trials(trials, self.name)
+        self._arrived |= {trial.number: trial for trial in stored}
+        answers = [answer for _, answer in made]
+        self._refusals += [one.refusal for one in answers if one.refusal is not None]
+        return [replace(one, trial=trial) for one, trial in zip(answers, stored, strict=True)]
 
     def _learn(self, job: Job, trial: Trial) -> None:
         """Tells the sampler of a look, or has it looked at for longer or again first."""
@@ -484,7 +518,7 @@ class Study:
         if self._would_lead_unsettled(job, trial):
             return replace(job, times=LONGER)
         if self._would_lead_by_chance(job, trial):
-            known = self._looked_at(job.engine, job.settings)
+            known = self._looked_at(trial)
             seed = self.repeat_seed(known.repeats if known else 0)
             return replace(job, role="repeat", seed=seed)
         return None
@@ -494,13 +528,12 @@ class Study:
             self._samplers[job.engine].tell(job.proposal, *self._answer(trial))
 
     def _announce(self, job: Job) -> None:
-        number = len(self._trials) + 1
         self._watcher(
-            TrialStarted(number, self._planned(), job.engine, job.role, job.settings, job.seed)
+            TrialStarted(job.number, self._planned(), job.engine, job.role, job.settings, job.seed)
         )
 
     def _interval(self, job: Job, interval: Interval) -> None:
-        self._watcher(IntervalSeen(len(self._trials) + 1, job.engine, interval))
+        self._watcher(IntervalSeen(job.number, job.engine, interval))
 
     def _planned(self) -> int | None:
         planned = self.bounds.planned
@@ -513,11 +546,8 @@ class Study:
             why = f"{first.found}, in all {len(self._trials)} trials"
             raise InputError(first.source, first.where, why, first.accepted)
 
-    def _keep(self, answer: Answer) -> Trial:
-        if answer.refusal is not None:
-            self._refusals.append(answer.refusal)
-        stored = self._store.add_trial(answer.trial, self.name)
-        self._trials.append(stored)
+    def _keep(self, stored: Trial) -> Trial:
+        self._file(stored)
         if stored.outcome != "rejected":
             self._spending.trials += 1
         score = stored.metrics.get(self.goal.metric)
@@ -530,7 +560,7 @@ class Study:
     def _announce_best(self) -> None:
         before, now = self._best, self.best()
         self._best = now
-        if now is None or (before is not None and _same(now, before.engine, before.settings)):
+        if now is None or (before is not None and now.key == before.key):
             return
         score = now.score(self.goal)
         if score is not None:
@@ -543,27 +573,38 @@ class Study:
         memory = {}
         if trial.budget_bytes is not None:
             memory = {"memory": trial.budget_bytes / self.profile.memory_bytes - 1.0}
-        if not trial.finished or not self.goal.is_measured(trial.metrics):
+        # Of settings that were looked at again all looks speak, whichever of them failed.
+        looked_at = self._looked_at(trial)
+        metrics = looked_at.metrics() if looked_at else trial.metrics
+        if looked_at is None or not self.goal.is_measured(metrics):
             return None, memory
-        looked_at = self._looked_at(trial.engine, trial.settings)
-        metrics = looked_at.metrics() if looked_at else dict(trial.metrics)
         scores = tuple(metrics[name] for name in self.goal.objectives)
         return scores, memory | violations(self.goal, metrics)
 
-    def _next_engine(self) -> Engine:
-        made: dict[Engine, int] = dict.fromkeys(self.engines, 0)
+    def _next_engine(self, engines: Sequence[Engine]) -> Engine:
+        """Of those that have settings left to try."""
+        made = Counter(one.engine for one in self.looks if one.role not in ANSWERING)
         scores: dict[Engine, list[float]] = {}
-        for trial in self.looks:
-            made[trial.engine] += 1
+        searched: dict[Engine, list[float]] = {}
         for engine in self.engines:
             made[engine] += self._runner.running_of(engine)
         # Of several objectives none names a leader: the engines take turns.
-        order = [] if self.goal.others else ranked(candidates(self.looks), self.goal)
+        order = [] if self.goal.others else self._tallies[0].feasible
+        sign = signed(self.goal, 1.0)
         for candidate in order:
-            score = candidate.score(self.goal)
-            if score is not None and candidate.feasible(self.goal):
-                scores.setdefault(candidate.engine, []).append(signed(self.goal, score))
-        return next_engine(self.engines, made, scores, self._spending.left("search"))
+            score = sign * candidate.metrics()[self.goal.metric]
+            scores.setdefault(candidate.engine, []).append(score)
+            if candidate.trials[0].role in PROPOSED:
+                searched.setdefault(candidate.engine, []).append(score)
+        return next_engine(
+            engines,
+            made,
+            scores,
+            self._spending.left("search"),
+            searched=searched,
+            noise=self._tallies[0].noise.relative_sd,
+            wanted=self.question.wanted,
+        )
 
     def _may_go_on(self, phase: Phase) -> bool:
         return not self._stopping.is_set() and self._spending.allows(phase, self._runner.running)
@@ -591,7 +632,7 @@ class Study:
     def _sampler(self, engine: Engine) -> Sampler:
         known = [trial for trial in self.looks if trial.engine == engine]
         longest = {
-            settings_key(trial.engine, trial.settings): trial
+            trial.key: trial
             for trial in sorted(known, key=lambda trial: trial.seconds)
             if trial.role not in AGAIN and trial.outcome != "rejected"
         }
@@ -606,5 +647,9 @@ class Study:
         return sampler
 
 
-def _same(candidate: Candidate | Trial, engine: Engine, settings: Settings) -> bool:
-    return settings_key(candidate.engine, candidate.settings) == settings_key(engine, settings)
+def _usual_s(trials: Sequence[Trial]) -> float | None:
+    return statistics.fmean(one.wall_seconds for one in trials) if trials else None
+
+
+def _engines_of(settings: Iterable[Key]) -> set[str]:
+    return {engine for engine, _ in settings}

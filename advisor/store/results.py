@@ -271,16 +271,19 @@ class Store:
         return count
 
     def add_trial(self, trial: Trial, study: str | None = None) -> Trial:
-        """Stores a trial with all it measured in one transaction, and returns it with its number in
-        the study."""
+        """Stores a trial as `add_trials` does."""
+        return self.add_trials([trial], study)[0]
+
+    def add_trials(self, trials: Sequence[Trial], study: str | None = None) -> list[Trial]:
+        """Stores trials with all they measured in one transaction, and returns them with their
+        numbers in the study: the next ones, but for those that have one."""
+        stored = []
         with file.writing(self.path, self._patience_s) as connection:
-            taken = connection.execute(
-                "SELECT coalesce(max(number), 0) + 1 FROM trial WHERE study IS NOT DISTINCT FROM ?",
-                [study],
-            ).fetchall()
-            numbered = trial.numbered(int(taken[0][0]))
-            rows.append(connection, numbered, study)
-        return numbered
+            for trial in trials:
+                numbered = trial if trial.number else trial.numbered(_next(connection, study))
+                rows.append(connection, numbered, study)
+                stored.append(numbered)
+        return stored
 
     def add_verified(
         self, trial: Trial, study: str, session: str, place: int, contender: str, round_: int
@@ -547,6 +550,15 @@ class Store:
             return []
         with file.reading(self.path, self._patience_s) as connection:
             return rows.fetch(connection, which, parameters)
+
+
+def _next(connection: duckdb.DuckDBPyConnection, study: str | None) -> int:
+    """The number of one more trial of a study."""
+    taken = connection.execute(
+        "SELECT coalesce(max(number), 0) + 1 FROM trial WHERE study IS NOT DISTINCT FROM ?",
+        [study],
+    ).fetchall()
+    return int(taken[0][0])
 
 
 def _only_query(connection: duckdb.DuckDBPyConnection, text: str) -> duckdb.Statement:

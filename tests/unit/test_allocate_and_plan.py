@@ -1,14 +1,35 @@
 """Trials go where they pay, the loser keeps its fair share, and bounds are kept."""
 
 import random
+from collections.abc import Mapping, Sequence
 from statistics import fmean
 
 import pytest
 
-from advisor.search.allocate import FAIR_SHARE, LEAST_SCORES, next_engine, promise
+from advisor.knobs import Engine
+from advisor.search import allocate
+from advisor.search.allocate import FAIR_SHARE, LEAST_SCORES, WANTED_SHARE, promise
 from advisor.search.plan import DEFAULT_TRIALS, Bounds, Spending
 
-BOTH = ("lsm", "btree")
+BOTH: tuple[Engine, ...] = ("lsm", "btree")
+Scores = Mapping[Engine, Sequence[float]]
+
+
+def next_engine(
+    engines: Sequence[Engine],
+    trials: Mapping[Engine, int],
+    scores: Scores,
+    left: int,
+    *,
+    searched: Scores | None = None,
+    noise: float = 0.0,
+    wanted: Engine | None = None,
+) -> Engine:
+    """Where the search proposed all settings, if nothing else is said."""
+    found = scores if searched is None else searched
+    return allocate.next_engine(
+        engines, trials, scores, left, searched=found, noise=noise, wanted=wanted
+    )
 
 
 def test_engines_take_turns_without_a_leader() -> None:
@@ -40,12 +61,35 @@ def test_an_engine_that_will_not_catch_up_gets_no_more_trials() -> None:
     assert next_engine(BOTH, made, {"lsm": [200.0], "btree": few}, 100) == "btree"
 
 
+def test_rules_of_thumb_that_are_all_alike_do_not_give_an_engine_up() -> None:
+    made = {"lsm": 40, "btree": 10}
+    alike = {"lsm": [100.0], "btree": [94.0] * 10}
+    assert next_engine(BOTH, made, alike, 40, searched={"btree": []}) == "btree"
+    few = {"btree": [94.0] * (LEAST_SCORES - 1)}
+    assert next_engine(BOTH, made, alike, 40, searched=few) == "btree"
+
+
+def test_scores_nearer_to_one_another_than_their_noise_do_not_give_an_engine_up() -> None:
+    made = {"lsm": 40, "btree": 10}
+    alike = {"lsm": [106.0], "btree": [100.0] * LEAST_SCORES}
+    assert next_engine(BOTH, made, alike, 40, noise=0.03) == "btree"
+    assert next_engine(BOTH, made, alike, 40, noise=0.003) == "lsm"
+
+
+def test_the_engine_whose_file_is_wanted_gets_half_however_far_it_is_behind() -> None:
+    made: dict[Engine, int] = {"lsm": 0, "btree": 0}
+    far: Scores = {"lsm": [200.0], "btree": [100.0] * LEAST_SCORES}
+    for _ in range(100):
+        made[next_engine(BOTH, made, far, 50, wanted="btree")] += 1
+    assert made["btree"] == pytest.approx(100 * WANTED_SHARE, abs=1)
+
+
 def test_a_gain_is_promised_as_large_as_draws_of_the_same_kind_make_it() -> None:
     draws = random.Random(7)
     promised, gained = [], []
     for _ in range(2000):
         scores = [draws.expovariate(1.0) for _ in range(60)]
-        promised.append(promise(scores[:20], 40))
+        promised.append(promise(scores[:20], 40, 0.0))
         gained.append(max(scores) - max(scores[:20]))
     assert fmean(promised) == pytest.approx(fmean(gained), rel=0.1)
 
@@ -78,6 +122,16 @@ def test_trials_are_divided_over_the_phases() -> None:
         given[phase] = spending.trials - before
     assert given == {"search": 22, "repeat": 6, "ablation": 12}
     assert spending.left() == 0
+
+
+def test_what_is_left_of_the_minutes_is_told_by_the_trials_made_in_them() -> None:
+    clock = [0.0]
+    resumed = Spending(Bounds(minutes=10), trials=1000, usual_s=2.0, now=lambda: clock[0])
+    assert resumed.left() == 300
+    clock[0], resumed.trials = 60.0, 1010
+    assert resumed.left() == 90
+    both = Spending(Bounds(minutes=10, trials=1040), trials=1000, usual_s=2.0, now=lambda: 0.0)
+    assert both.left() == 40
 
 
 def test_time_ends_a_study_too() -> None:

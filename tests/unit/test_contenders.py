@@ -5,7 +5,10 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from advisor.goal import Goal, Limit
+from advisor.knobs import Engine
 from advisor.search.contenders import Field
+from advisor.search.ranking import candidates, ranked
+from advisor.search.tally import Tally
 from tests.support.problems import trial
 
 BASE = {"a": 0}
@@ -18,7 +21,8 @@ def field(runs: Mapping[int, Sequence[float]], goal: Goal | None = None) -> Fiel
         for a, scores in runs.items()
         for score in scores
     ]
-    return Field(["lsm"], goal or Goal("ops_per_s"), lambda _: [BASE], trials, lambda _: 0)
+    tally = Tally(goal or Goal("ops_per_s"), trials)
+    return Field(["lsm"], goal or Goal("ops_per_s"), lambda _: [BASE], tally, None, lambda _: 0)
 
 
 @pytest.mark.parametrize(
@@ -41,3 +45,24 @@ def test_a_margin_to_a_limit_is_looked_at_as_long_as_there_are_runs() -> None:
     goal = Goal("ops_per_s", (Limit("p99_us", 2.0),))
     runs = {0: (50, 50.2), 1: (100, 100.3), 2: (99.9, 100.1)}
     assert field(runs, goal).contenders()
+
+
+@pytest.mark.parametrize("wanted", [None, "btree"])
+def test_the_engine_whose_file_is_wanted_is_repeated_as_a_leader_is(wanted: Engine | None) -> None:
+    """The LSM leads by far; each engine has a base and three others."""
+    trials = [
+        trial(engine=engine, settings={"a": a}, role="repeat", metrics={"ops_per_s": score + a})
+        for engine, score in (("lsm", 1000.0), ("btree", 100.0))
+        for a in range(5)
+    ]
+    goal = Goal("ops_per_s")
+    known = Field(
+        ["lsm", "btree"], goal, lambda _: [BASE], Tally(goal, trials), wanted, lambda _: 0
+    )
+    order = ranked(candidates(trials), goal)
+    exported, other = ("btree", "lsm") if wanted else ("lsm", "btree")
+    asked = [(one.engine, one.settings["a"]) for one in known.contenders()]
+    assert asked == [(exported, 4), (exported, 0), (exported, 3), (exported, 2), (other, 4)]
+    climbing = Field(["lsm", "btree"], goal, lambda _: [BASE], Tally(goal), wanted, lambda _: 0)
+    climbers = {(one.engine, one.settings["a"]) for one in climbing.climbers(order)}
+    assert (exported, 0) in climbers and (other, 0) not in climbers

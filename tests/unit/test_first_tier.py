@@ -181,3 +181,13 @@ def test_a_study_asks_after_four_trials_and_again_after_four_times_as_many() -> 
     assert None not in first[:-1] and first[-1] is None
     assert forecast.next(trials[:15]) is None
     assert forecast.next(trials) is not None
+
+
+def test_what_is_predicted_without_a_trial_is_not_told_by_its_repetition() -> None:
+    own = tier()
+    trials = told(own, drawn(8), ratio=0.4, noise=0.3)
+    repeated = [replace(one, role="repeat", id=f"again {one.id}") for one in trials]
+    assert own.error([*trials, *repeated]) == own.error(trials)
+    off = [replace(one, metrics={"ops_per_s": 3 * one.metrics["ops_per_s"]}) for one in repeated]
+    medians = [replace(one, metrics={"ops_per_s": 2 * one.metrics["ops_per_s"]}) for one in trials]
+    assert own.error([*trials, *off]) == own.error(medians)

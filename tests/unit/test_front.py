@@ -14,6 +14,7 @@ from advisor.search.dominance import Point, covers, non_dominated, spread
 from advisor.search.front import Front
 from advisor.search.ranking import best, candidates, eligible, ranked
 from advisor.search.sampler import Sampler
+from advisor.search.tally import Tally
 from advisor.trial import Trial
 from tests.support.problems import problem, study, trial
 
@@ -108,17 +109,22 @@ def test_the_front_stands_first_and_what_breaks_a_limit_last() -> None:
 def test_more_members_of_a_front_are_looked_at_again_than_of_an_order() -> None:
     many = [run(f"{n}", 100.0 - n, 20.0 - n) for n in range(10)]
     fields = [
-        Field(["lsm"], goal, lambda engine: (), [], lambda key: 0)
+        Field(["lsm"], goal, lambda engine: (), Tally(goal), None, lambda key: 0)
         for goal in (GOAL, parse_goal("maximize ops_per_s"))
     ]
-    climbing = [{one.settings["block_cache"] for one in field.climbers(many)} for field in fields]
+    orders = [ranked(candidates(many), field.goal) for field in fields]
+    climbing = [
+        {one.settings["block_cache"] for one in field.climbers(order)}
+        for field, order in zip(fields, orders, strict=True)
+    ]
     assert len(climbing[0]) == OF_A_FRONT and {"0", "9"} <= climbing[0]
     assert climbing[1] == {"0", "1", "2"}
 
 
 def measured(tmp_path: Path, goal: Goal, runs: list[Trial]) -> Judging:
     made = study(tmp_path, question=Question(problem(goal=goal)), name=str(goal))
-    made._trials = list(runs)
+    for one in runs:
+        made._file(one)
     return judging(made)
 
 

@@ -1,10 +1,12 @@
 """What is the same in all trials of a study."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from advisor import knobs
 from advisor.profile import Profile, load
-from advisor.search import Question
+from advisor.search import Bounds, Question
+from tests.support.fake_core import FakeCore
 from tests.support.problems import problem
 
 DIRECT_WRITES = {"use_direct_io_for_flush_and_compaction": True}
@@ -56,3 +58,9 @@ direct_io = true
 kind = "key_value"
 """)
     assert load(path).passes_page_cache
+
+
+def test_whose_file_is_wanted_is_no_part_of_the_question() -> None:
+    asked = Question(problem()).settled(Bounds(), None)
+    stored = asked.record("mine", FakeCore())
+    replace(asked, wanted="btree").refuse_unless_same(stored)

@@ -87,7 +87,7 @@ def tune(
     Ctrl-C ends the search after the running trial, recommends from what was measured, and says how
     to go on; a second Ctrl-C drops the running trial. During the finalists it ends these alone.
     """
-    from advisor import knobs
+    from advisor import dialects, knobs
     from advisor.errors import InputError
     from advisor.search import Bounds, Question, Study
     from advisor.search.cluster import connected
@@ -122,6 +122,7 @@ def tune(
         seconds=seconds,
         scale=scale,
         cold=cold,
+        wanted=dialects.engine_of(to) if to is not None else None,
         source=current.resolve() if current else None,
     )
     problem.refuse_unanswerable(question)
