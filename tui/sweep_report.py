@@ -13,7 +13,7 @@ from tui.views import SweepStep, SweepView
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from advisor.sweep import Place, Point, Sweep
+    from advisor.sweep import Point, Sweep
 
 BAR = 24
 """Cells of the longest bar."""
@@ -41,7 +41,7 @@ def view(sweep: "Sweep") -> SweepView:
 
 def _steps(sweep: "Sweep") -> Iterator[SweepStep]:
     """The steps of a single axis of which a point was made."""
-    from advisor.sweep import Place
+    from advisor.sweep import Place, standing
 
     asked, metric = sweep.asked, sweep.goal.metric
     crossings = sweep.crossovers()
@@ -55,7 +55,7 @@ def _steps(sweep: "Sweep") -> Iterator[SweepStep]:
         yield SweepStep(
             asked.axis.label(value),
             tuple(_median(point, metric) for point in points),
-            _lead(sweep, place),
+            standing(sweep, place, fmt.ENGINE_TITLES),
             "; ".join(asked.crossing(one, fmt.ENGINE_TITLES) for one in behind),
         )
 
@@ -156,10 +156,3 @@ def _row(cells: Sequence[str]) -> str:
 def _median(point: "Point | None", metric: str) -> float | None:
     spread = point.spread(metric) if point is not None else None
     return None if spread is None else spread.median
-
-
-def _lead(sweep: "Sweep", place: "Place") -> str:
-    from advisor.sweep import lead
-
-    found = lead(sweep, place)
-    return f"{fmt.ENGINE_TITLES[found[0]]} {fmt.times(found[1])}" if found else ""

@@ -4,7 +4,7 @@ overtakes the other."""
 from __future__ import annotations
 
 from advisor.errors import InputError
-from advisor.goal import METRICS
+from advisor.goal import described
 from advisor.html import sweep_map
 from advisor.html.background import changed
 from advisor.html.element import (
@@ -21,7 +21,7 @@ from advisor.html.element import (
 from advisor.html.plots import ONE, TWO, Line, Plot, lines
 from advisor.knobs import ENGINES
 from advisor.recommend import wording
-from advisor.sweep import Place, Point, Sweep, lead, provenance, sentences
+from advisor.sweep import Place, Point, Sweep, provenance, sentences, standing
 from advisor.sweep.axis import SIZES
 from advisor.sweep.words import Fact
 
@@ -63,15 +63,14 @@ def steps(found: Sweep) -> Markup:
         points = [found.at(place, engine) for engine in asked.engines]
         if all(point is None for point in points):
             continue
-        leads = lead(found, place)
         rows.append(
             (
                 *_place(found, place),
                 *(_reached(point, metric) for point in points),
-                said(f"{leads[0]} {leads[1]:.2f}x") if leads else "",
+                said(standing(found, place)),
             )
         )
-    titles = (f"{one}, {METRICS[metric].unit}" for one in asked.engines)
+    titles = (f"{one}, {described(metric).unit}" for one in asked.engines)
     return table((*_axes(found), *titles, "leads"), rows, numbers=True)
 
 

@@ -95,6 +95,15 @@ class Asked:
         told, line = self.axis.crossing(one, titles), self.line(one.across)
         return f"{line}: {told}" if line else told
 
+    def study_name(self, place: Place) -> str:
+        """What the search of a place is called. Where labels of places repeat, as those of close
+        steps do, their values tell them apart."""
+        label = self.label(place)
+        if [self.label(other) for other in self.places].count(label) > 1:
+            exact = (f"{value:.15g}" for value in place if value is not None)
+            label = f"{label} ({', '.join(exact)})"
+        return f"{self.name}: {label}"
+
     def profile_at(self, place: Place) -> Profile:
         """The profile at a place."""
         changed = self.axis.profile(self.profile, place.value)
@@ -110,9 +119,10 @@ class Asked:
         return own
 
     def check(self) -> None:
-        """Raises `InputError` for a knob that a search would change too, or of an engine that does
-        not run, for a search by several objectives, and for values that the profile does not
-        take."""
+        """Raises `InputError` for several objectives, for a knob that a search would change too, or
+        of an engine that does not run, and for values that the profile does not take."""
+        # Engines lead, and cross, by one number.
+        refuse_several(self.profile.goal, "sweep")
         for axis in self.axes:
             axis.refuse_values(self.profile)
             if axis.engine is None:
@@ -123,7 +133,3 @@ class Asked:
             if axis.engine not in self.engines:
                 found = f"a knob of {axis.engine}"
                 raise InputError(OPTION, axis.name, found, "an engine that runs")
-        if self.retune is not None:
-            # At each place another part of a front would be the answer, and no line would join
-            # them.
-            refuse_several(self.profile.goal, "--retune")

@@ -142,8 +142,9 @@ def _retuned(
 ) -> Iterator[Point]:
     # A step that knew of those before it would be searched better than they were.
     question = replace(_question(asked, place), seconds=asked.seconds, cold=True)
-    name = f"{asked.name}: {asked.label(place)}"
-    study = Study(name, question, store, bounds=Bounds(trials=asked.retune), core=core)
+    study = Study(
+        asked.study_name(place), question, store, bounds=Bounds(trials=asked.retune), core=core
+    )
     dropped = Event()
 
     def drop() -> None:

@@ -1,5 +1,6 @@
 """Sweeps on a core whose best settings are known."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -9,10 +10,11 @@ import pytest
 
 from advisor.core import Cancelled
 from advisor.errors import InputError
+from advisor.recommend.verdict import OWN_ENGINES
 from advisor.store import Store, SweepRecord
-from advisor.sweep import Asked, Point, Sweep, parse_axis, stored, sweep
+from advisor.sweep import Asked, Place, Point, Sweep, best, cells, parse_axis, stored, sweep
 from tests.support import fake_core
-from tests.support.fake_core import FakeCore
+from tests.support.fake_core import FakeCore, FakeRun
 from tests.support.problems import GIB, problem
 from tui import sweep_report
 
@@ -22,17 +24,36 @@ class Crossing(FakeCore):
 
     def _answer(self, spec: Mapping[str, Any]) -> dict[str, float]:
         metrics = super()._answer(spec)
-        if spec["engine"] == "lsm":
-            return metrics | {"ops_per_s": 10_000.0 + spec["seed"]}
-        pool = spec["options"]["innodb_buffer_pool_size"]
-        held = fake_core.hit_ratio(pool, spec)
-        return metrics | {"ops_per_s": 10_000.0 * held / 0.6 + spec["seed"]}
+        ops = 10_000.0
+        if spec["engine"] == "btree":
+            pool = spec["options"]["innodb_buffer_pool_size"]
+            ops *= fake_core.hit_ratio(pool, spec) / 0.6
+        ops += spec["seed"]
+        return metrics | {"ops_per_s": ops, "p50_us": 5e5 / ops}
 
 
-def walked(folder: Path, over: str, steps: int = 5, **changes: Any) -> Sweep:
-    profile = problem(hardware="nvme-2024")
+class OfOne(Crossing):
+    """Its reads of nodes take what all operations take."""
+
+    def Run(self, spec: dict[str, Any]) -> FakeRun:
+        run = super().Run(spec)
+        p99 = self._answer(spec)["p99_us"]
+        run.said = {**run.said, "by_operation": {"get_node": {"count": 10, "p99_us": p99}}}
+        return run
+
+
+def walked(
+    folder: Path,
+    over: str,
+    steps: int = 5,
+    *,
+    goal: str = "maximize ops_per_s",
+    core: FakeCore | None = None,
+    **changes: Any,
+) -> Sweep:
+    profile = problem(hardware="nvme-2024", goal=goal)
     asked = Asked("s", profile, parse_axis(over, steps), profile.engines, **changes)
-    return sweep(asked, Store(folder / "results.duckdb"), core=Crossing())
+    return sweep(asked, Store(folder / "results.duckdb"), core=core or Crossing())
 
 
 def test_a_sweep_of_memory_finds_where_the_better_engine_changes(tmp_path: Path) -> None:
@@ -47,6 +68,85 @@ def test_a_sweep_of_memory_finds_where_the_better_engine_changes(tmp_path: Path)
         if point.engine == "btree"
     ]
     assert pools == sorted(pools) and pools[0] < 4 * GIB < 20 * GIB < pools[-1]
+
+
+def test_an_engine_that_breaks_a_limit_neither_leads_nor_crosses(tmp_path: Path) -> None:
+    # The B-tree keeps it where its pool is large.
+    goal = "maximize ops_per_s subject to p50_us <= 55"
+    found = walked(tmp_path, "memory=4GiB..24GiB", goal=goal)
+    assert found.crossovers() == []
+    few, *_, many = cells(found)
+    assert (few.verdict, few.engine) == ("keeps", "lsm")
+    assert few.text() == "lsm alone keeps limits" and many.verdict == "leads"
+    slow = found.at(few.place, "btree")
+    assert slow is not None and slow.remark(found.goal) == "breaks p50_us <= 55"
+    assert found.score(few.place, "btree") is None
+    told = sweep_report.told(found)
+    assert told[0] == "no engine overtakes the other where both keep the goal's limits"
+    assert any(one.startswith("B-tree at memory 4GiB, 9GiB: breaks p50_us") for one in told)
+    text, page = sweep_report.texts(found)
+    assert "LSM alone keeps limits" in text and "lsm alone keeps limits" in page
+
+
+def test_limits_that_no_engine_keeps_leave_no_leader(tmp_path: Path) -> None:
+    goal = "maximize ops_per_s subject to p50_us <= 1"
+    found = walked(tmp_path, "memory=4GiB,24GiB", goal=goal)
+    assert [one.verdict for one in cells(found)] == ["breaks", "breaks"]
+
+
+def test_a_goal_of_one_operation_is_reported(tmp_path: Path) -> None:
+    found = walked(tmp_path, "memory=4GiB,24GiB", goal="minimize p99_us[get_node]", core=OfOne())
+    text, page = sweep_report.texts(found)
+    assert "p99_us[get_node]" in text and "btree, us" in page
+
+
+def test_several_objectives_are_refused_before_anything_runs(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="several objectives"):
+        walked(tmp_path, "memory=4GiB,24GiB", goal="maximize ops_per_s, minimize space_amp")
+    assert not (tmp_path / "results.duckdb").exists()
+
+
+def test_runs_that_were_not_steady_are_told(tmp_path: Path) -> None:
+    core = Crossing(flatters=lambda spec: spec["engine"] == "lsm")
+    told = sweep_report.told(walked(tmp_path, "memory=4GiB,24GiB", core=core))
+    assert "LSM at memory 4GiB, 24GiB: not yet steady" in told
+
+
+def test_engines_without_calls_of_products_are_said_to_be_our_own(tmp_path: Path) -> None:
+    found = walked(tmp_path, "memory=4GiB,24GiB")
+    told = f"both are{OWN_ENGINES.removeprefix('Both are')}"
+    assert told not in sweep_report.told(found)
+    measured = replace(found.asked, clock="measured")
+    assert told in sweep_report.told(replace(found, asked=measured))
+    assert told not in sweep_report.told(Sweep(measured, (), False))
+
+
+def test_the_cheapest_memory_is_told_with_what_noise_leaves_open(tmp_path: Path) -> None:
+    found = walked(tmp_path, "memory=4GiB..24GiB", goal="minimize p50_us")
+    cheapest = best(found, "btree")
+    assert cheapest is not None and cheapest.place.value == 24 * GIB and cheapest.even == ()
+    flat = best(found, "lsm")
+    assert flat is not None and len(flat.even) == 4
+    told = sweep_report.told(found)
+    (own,) = (one for one in told if one.startswith("B-tree: p50_us is lowest at memory 24GiB ("))
+    assert "noise" not in own
+    (other,) = (one for one in told if one.startswith("LSM: p50_us is lowest at memory "))
+    assert "within noise of it at" in other
+
+
+def test_a_knob_has_no_best_value_for_the_engine_that_lacks_it(tmp_path: Path) -> None:
+    told = sweep_report.told(walked(tmp_path, "innodb_io_capacity=200,2000"))
+    assert [one[:6] for one in told if "is highest at" in one] == ["B-tree"]
+
+
+def test_the_noise_of_a_place_is_that_of_the_runs_there(tmp_path: Path) -> None:
+    found = walked(tmp_path, "memory=4GiB..24GiB", 3, runs=3)
+    first, *rest = found.points
+    fewer = replace(found, points=(replace(first, trials=first.trials[:1]), *rest))
+    wide, narrow = (fewer.bound(Place(value)) for value in fewer.asked.axis.values[:2])
+    assert wide is not None and narrow is not None
+    assert wide == pytest.approx(math.log1p(fewer.noise.bound(1, 3))) and wide > narrow
+    assert any(" to " in one and "by the runs at a step" in one for one in sweep_report.told(fewer))
 
 
 def test_every_run_is_kept_with_its_step(tmp_path: Path) -> None:
@@ -95,6 +195,16 @@ def test_retuned_each_step_is_a_study_of_its_own(tmp_path: Path) -> None:
     store = Store(tmp_path / "results.duckdb")
     assert {study.name for study in store.studies()} == {"s: 4GiB", "s: 20GiB"}
     assert all(point.trials for point in found.points)
+
+
+def test_close_steps_are_studies_of_their_own_too(tmp_path: Path) -> None:
+    found = walked(tmp_path, "memory=4096MiB,4097MiB,5GiB", retune=10)
+    assert found.is_whole
+    assert {study.name for study in Store(tmp_path / "results.duckdb").studies()} == {
+        "s: 4GiB (4294967296)",
+        "s: 4GiB (4296015872)",
+        "s: 5GiB",
+    }
 
 
 @pytest.mark.parametrize(

@@ -161,8 +161,8 @@ def _told(asked: "Asked", number: int, point: "Point", room: int) -> str:
     reached = fmt.value(metric, spread.median if spread else None)
     where = f"{asked.where(point.place):<{room}}"
     told = f"{number:>4}/{asked.planned}  {where} {fmt.ENGINE_TITLES[point.engine]:<6}"
-    error = f"  {point.error}" if point.error else ""
-    return f"{told} {reached:>10} {fmt.label(metric)}{error}"
+    remark = point.remark(asked.profile.goal)
+    return f"{told} {reached:>10} {fmt.label(metric)}{f'  {remark}' if remark else ''}"
 
 
 def _plain(found: "Sweep") -> dict[str, object]:
@@ -188,6 +188,7 @@ def _plain(found: "Sweep") -> dict[str, object]:
                     name: spread.median for name in metrics if (spread := point.spread(name))
                 },
                 "error": point.error or None,
+                "breaks": [str(limit) for limit in point.broken(found.goal)],
             }
             for point in found.points
         ],
