@@ -126,9 +126,9 @@ class Tuned:
         handover.write_report(self.recommend(), Path(path), force=force)
 
     def trials(self) -> duckdb.DuckDBPyRelation:
-        """Every trial with its settings and metrics, as a relation of DuckDB: `.df()` and `.pl()`
-        give frames of pandas and polars where these are installed, `.filter("p99_us < 5000")` and
-        the like go on. The columns are those of the view `run`."""
+        """Every trial with its settings and metrics, as a relation of DuckDB: `.df()`, `.pl()` and
+        `.arrow()` give what pandas, polars and pyarrow take where these are installed,
+        `.filter("p99_us < 5000")` and the like go on. The columns are those of the view `run`."""
         return self._store.relation(
             "SELECT * FROM run WHERE study = $study ORDER BY number", {"study": self.name}
         )
@@ -149,7 +149,7 @@ class Tuned:
         return self._plot("front", charts.front)
 
     def plot_changes(self) -> Plot:
-        """What reverting each recommended line alone loses."""
+        """What each recommended line buys, on its own and beside the others."""
         return self._plot("changes", charts.gains)
 
     def plot_importance(self) -> Plot:

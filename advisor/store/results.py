@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import count
@@ -21,6 +22,7 @@ from advisor.trial import THIS_MACHINE, Trial
 
 if TYPE_CHECKING:
     import duckdb
+    import pyarrow
 
 
 _READING = ("SELECT", "EXPLAIN", "PRAGMA", "MULTI")
@@ -256,10 +258,9 @@ class Store:
         metrics and settings as columns. Returns how many. Raises `InputError` for another name, an
         existing file without `force`, and a study that is not stored."""
         kind = export.format_of(path)
+        self._there()
         if study is not None:
             self._known(study)
-        elif not exists(self.path):
-            raise InputError(self.path, None, "no results yet", "a results file")
         count = 0
 
         def write(beside: Path) -> None:
@@ -502,27 +503,39 @@ class Store:
     def sql(self, text: str) -> Table:
         """The answer to one query. The query can read this file and nothing else, and change
         nothing. Raises `InputError`, which names the tables."""
-        import duckdb
+        self._there()
+        with (
+            file.reading(self.path, self._patience_s) as connection,
+            _asked(connection, text) as answer,
+        ):
+            columns = tuple(column[0] for column in answer.description or ())
+            return Table(columns, tuple(answer.fetchall()))
 
-        if not exists(self.path):
-            raise InputError(self.path, None, "no results yet", "a results file")
-        with file.reading(self.path, self._patience_s) as connection:
-            try:
-                query = _only_query(connection, text)
-                cursor = connection.execute(query)
-                columns = tuple(column[0] for column in cursor.description or ())
-                return Table(columns, tuple(cursor.fetchall()))
-            except duckdb.Error as error:
-                message = str(error).split("\n\nLINE ")[0]
-                raise InputError("--sql", None, message, _accepted(connection)) from error
+    def query(self, text: str) -> duckdb.DuckDBPyRelation:
+        """The answer to one query, as `sql`, as a relation, which holds a copy of the rows and not
+        the file."""
+        self._there()
+        with (
+            file.reading(self.path, self._patience_s) as connection,
+            _asked(connection, text) as answer,
+        ):
+            return copied(answer)
+
+    def arrow(self, text: str) -> pyarrow.Table:
+        """The answer to one query, as `sql`, as a table of Arrow. Raises `InputError` where pyarrow
+        is not installed."""
+        try:
+            import pyarrow  # noqa: F401
+        except ImportError as error:
+            raise InputError("arrow", None, "no pyarrow", "pip install pyarrow") from error
+        return self.query(text).to_arrow_table()
 
     def relation(self, query: str, parameters: Mapping[str, object]) -> duckdb.DuckDBPyRelation:
         """The rows of a query of this library as a relation, which holds a copy of them. Raises
         `InputError` if there is no file."""
-        if not exists(self.path):
-            raise InputError(self.path, None, "no results yet", "a results file")
+        self._there()
         with file.reading(self.path, self._patience_s) as connection:
-            return copied(connection, query, parameters)
+            return copied(connection.execute(query, dict(parameters)))
 
     def tables(self) -> Table:
         """Every table and view that a query can read, with its columns and their types."""
@@ -531,6 +544,10 @@ class Store:
         with duckdb.connect() as connection:
             schema.migrate(connection, 0)
             return Table(("table", "column", "type"), tuple(schema.columns(connection)))
+
+    def _there(self) -> None:
+        if not exists(self.path):
+            raise InputError(self.path, None, "no results yet", "a results file")
 
     def _known(self, study: str) -> None:
         if self.study(study) is None:
@@ -547,6 +564,18 @@ class Store:
             return []
         with file.reading(self.path, self._patience_s) as connection:
             return rows.fetch(connection, which, parameters)
+
+
+@contextmanager
+def _asked(connection: duckdb.DuckDBPyConnection, text: str) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A query that has run, and whose rows are fetched in the block."""
+    import duckdb
+
+    try:
+        yield connection.execute(_only_query(connection, text))
+    except duckdb.Error as error:
+        message = str(error).split("\n\nLINE ")[0]
+        raise InputError("--sql", None, message, _accepted(connection)) from error
 
 
 def _only_query(connection: duckdb.DuckDBPyConnection, text: str) -> duckdb.Statement:

@@ -4,9 +4,11 @@ import inspect
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import duckdb
 import pytest
@@ -71,10 +73,41 @@ def test_its_trials_are_a_relation_that_holds_nobody_up(tuned: Tuned) -> None:
     assert "innodb_io_capacity" in settings or "block_cache" in json.loads(settings)
 
 
-def test_frames_of_pandas_where_it_is_installed(tuned: Tuned) -> None:
-    pytest.importorskip("pandas", reason="pandas is not installed")
-    frame = tuned.trials().df()
-    assert {"engine", "role", "ops_per_s"} <= set(frame.columns)
+@pytest.mark.parametrize(
+    ("package", "frame"),
+    [
+        ("pandas", lambda found: found.df()),
+        ("polars", lambda found: found.pl()),
+        ("pyarrow", lambda found: found.arrow().read_all().to_pandas()),
+    ],
+)
+def test_trials_are_a_frame_of_whatever_is_installed(
+    tuned: Tuned, package: str, frame: Callable[[duckdb.DuckDBPyRelation], Any]
+) -> None:
+    pytest.importorskip(package, reason=f"{package} is not installed")
+    trials = tuned.trials()
+    made = frame(trials)
+    assert list(made.columns) == trials.columns
+    speeds = [row[0] for row in tuned.trials().project("ops_per_s").fetchall()]
+    assert made["ops_per_s"].to_list() == speeds and len(speeds) >= 30
+
+
+def test_the_file_is_asked_in_one_line(tuned: Tuned, folder: Path) -> None:
+    query = "SELECT engine, max(ops_per_s) AS most FROM run GROUP BY ALL ORDER BY ALL"
+    found = advisor.sql(query)
+    assert found.columns == ["engine", "most"]
+    assert tuple(found.fetchall()) == Store(folder / "results.duckdb").sql(query).rows
+    with pytest.raises(InputError, match="one query that only reads: run"):
+        advisor.sql("DELETE FROM trial")
+
+
+def test_the_file_is_asked_for_arrow(tuned: Tuned, folder: Path) -> None:
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    found = Store(folder / "results.duckdb").arrow(
+        "SELECT engine, count(*) AS n FROM run GROUP BY ALL"
+    )
+    assert found.column_names == ["engine", "n"]
+    assert sum(found["n"].to_pylist()) == len(tuned.trials())
 
 
 def test_a_study_beside_a_run_in_one_line(tuned: Tuned, folder: Path) -> None:
