@@ -67,6 +67,17 @@ def studies(ctx: typer.Context, incomplete: str) -> list[str]:
     return []
 
 
+def sweeps(ctx: typer.Context, incomplete: str) -> list[str]:
+    """The sweeps of the results file that the line names, the newest first."""
+    from advisor.errors import TunebenchError
+    from advisor.store import Store
+
+    with suppress(TunebenchError):
+        store = Store(ctx.params.get("results"), patience_s=PATIENCE_SECONDS)
+        return list(_beginning(incomplete, (sweep.name for sweep in store.sweeps())))
+    return []
+
+
 def tags(ctx: typer.Context, incomplete: str) -> list[str]:
     """The tags of the studies in the results file that the line names."""
     from advisor.errors import TunebenchError

@@ -13,7 +13,7 @@ from tui.views import SweepStep, SweepView
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from advisor.sweep import Point, Sweep
+    from advisor.sweep import Cell, Point, Sweep
 
 BAR = 24
 """Cells of the longest bar."""
@@ -114,6 +114,55 @@ def texts(sweep: "Sweep") -> tuple[str, str]:
     from advisor.html import sweep_page
 
     return markdown(sweep), sweep_page(sweep)
+
+
+def document(sweep: "Sweep") -> dict[str, object]:
+    """The sweep as JSON tells it."""
+    from advisor.sweep import cells
+
+    asked = sweep.asked
+
+    metrics = sorted({name for one in sweep.points for t in one.trials for name in t.metrics})
+    return {
+        "sweep": asked.name,
+        "profile": asked.profile.name,
+        "clock": asked.clock,
+        "axis": asked.axis.name,
+        "across": asked.across.name if asked.across else None,
+        "goal": str(sweep.goal),
+        "whole": sweep.is_whole,
+        "points": [
+            {
+                "value": point.value,
+                "label": asked.axis.label(point.value),
+                "across": point.across,
+                "across_label": asked.line_label(point.across),
+                "engine": point.engine,
+                "settings": point.settings,
+                "runs": len(point.trials),
+                "metrics": {
+                    name: spread.median for name in metrics if (spread := point.spread(name))
+                },
+                "error": point.error or None,
+                "breaks": [str(limit) for limit in point.broken(sweep.goal)],
+            }
+            for point in sweep.points
+        ],
+        "crossovers": sweep.crossovers(),
+        "cells": [_cell(sweep, one) for one in cells(sweep)],
+    }
+
+
+def _cell(sweep: "Sweep", one: "Cell") -> dict[str, object]:
+    return {
+        "value": one.place.value,
+        "label": sweep.asked.axis.label(one.place.value),
+        "across": one.place.across,
+        "across_label": sweep.asked.line_label(one.place.across),
+        "verdict": one.verdict,
+        "engine": one.engine,
+        "ratio": one.ratio,
+    }
 
 
 def markdown(sweep: "Sweep") -> str:

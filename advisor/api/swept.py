@@ -21,7 +21,7 @@ from advisor.profile import Profile
 from advisor.store import Store
 from advisor.sweep.answer import Point
 from advisor.sweep.answer import Sweep as Walked
-from advisor.sweep.asked import SECONDS, Asked
+from advisor.sweep.asked import RUNS, SECONDS, Asked
 from advisor.sweep.axis import parse_axes
 from advisor.sweep.cell import cells
 from advisor.sweep.crossover import Crossover
@@ -66,8 +66,9 @@ class Swept:
     def cells(self) -> duckdb.DuckDBPyRelation:
         """What there is to say of every place, as a relation of DuckDB: its value on each axis
         (`across` is NULL along a single one), the verdict (`leads`, `even` where noise does not
-        tell the engines apart, `alone`, `neither`, `missing`), the engine that leads or is alone,
-        and how many times what the other reaches."""
+        tell the engines apart, `keeps` where one alone keeps the goal's limits, `breaks` where none
+        does, `alone`, `neither`, `missing`), the engine that leads, or keeps them or ran alone, and
+        how many times what the other reaches."""
         asked = self._found.asked
         rows = [
             {
@@ -107,6 +108,7 @@ def sweep(
     *,
     steps: int | None = None,
     retune: int | None = None,
+    runs: int = RUNS,
     memory: str | int | None = None,
     data: str | int | None = None,
     clients: int | None = None,
@@ -134,14 +136,16 @@ def sweep(
     Args:
         profile: A shipped profile by its name, the path of a TOML file, or a `Profile`.
         over: What changes: memory, data, clients, requests_per_second or a knob, as
-            `memory=5GiB..100GiB` or `clients=1,4,16`. Two of them, as a list or as names with
-            their values, make a map: every pair of values is run, and each value of the second is
-            a line along the first.
+            `memory=5GiB..100GiB`, `clients=1,4,16` or `compression=kLZ4Compression,kZSTD`. Two
+            of them, as a list or as names with their values, make a map: every pair of values is
+            run, and each value of the second is a line along the first.
         steps: How many values a range has; 11, in a map 5 of each axis.
         retune: Search anew at every place with so many trials; without it settings stay, and the
             cache fills the memory.
+        runs: Runs of each engine at each place, with seeds of their own; they tell the noise.
         seconds: Length of the measured phase of each run.
-        name: What the sweep is called; a new name is made if absent.
+        name: What the sweep is called; a stored one of the same name and question goes on where it
+            ended. A new name is made if absent.
         on_point: Told of each engine at each step with its number, from 1.
 
     The other arguments mean what they mean in `advisor.tune`.
@@ -169,6 +173,7 @@ def sweep(
         clock=asked_clock(clock, chosen),
         seed=seed,
         seconds=seconds,
+        runs=runs,
         scale=scale,
         retune=retune,
         across=across,

@@ -47,12 +47,15 @@ def plot(found: Sweep, metric: str | None = None) -> Plot:
             if point.engine == engine and (spread := point.spread(metric))
         ]
         if known:
-            told.append(Line(engine, [x for x, _ in known], [y for _, y in known], colour))
+            look = "points" if asked.axis.choices else "line"
+            told.append(Line(engine, [x for x, _ in known], [y for _, y in known], colour, look))
     if not told:
         raise InputError("plot", None, f"no point with {metric}", "a metric of the runs")
     marked = [(one.low / unit, one.value / unit, one.high / unit) for one in found.crossovers()]
     x = f"{asked.axis.name}, GiB" if unit == GIB else asked.axis.name
-    return lines(told, title=f"{metric} over {asked.axis.name}", x=x, y=metric, bands=marked)
+    names = [asked.axis.label(value) for value in asked.axis.values] if asked.axis.choices else ()
+    title = f"{metric} over {asked.axis.name}"
+    return lines(told, title=title, x=x, y=metric, bands=marked, names=names)
 
 
 def steps(found: Sweep) -> Markup:

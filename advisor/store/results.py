@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _READING = ("SELECT", "EXPLAIN", "PRAGMA", "MULTI")
 """Kinds of DuckDB's statements; a PIVOT is a MULTI."""
 MOST_LETTERS = 200
-"""Of a study's name, and of a tag."""
+"""Of the name of a study or a sweep, and of a tag."""
 
 
 @dataclass(frozen=True)
@@ -133,17 +133,9 @@ class Store:
 
     def add_study(self, record: StudyRecord) -> None:
         """Stores a new study. Raises `InputError` if the name is taken, or is none."""
-        if not record.name.strip() or len(record.name) > MOST_LETTERS:
-            found = f"a name of {len(record.name)} letters"
-            raise InputError("--study", None, found, f"1 to {MOST_LETTERS}")
-        if not record.name.isprintable():
-            raise InputError("--study", None, repr(record.name), "letters that can be printed")
+        _check_name("--study", record.name)
         with file.writing(self.path, self._patience_s) as connection:
-            taken = connection.execute(
-                "SELECT 1 FROM study WHERE name = ?", [record.name]
-            ).fetchall()
-            if taken:
-                raise InputError(self.path, record.name, "a study of this name", "a new name")
+            self._free(connection, record.name)
             with connection.appender("study") as studies:
                 studies.append_row(
                     record.name,
@@ -401,13 +393,10 @@ class Store:
         return sorted(runs, key=lambda run: (run.place, run.point, run.again, run.trial.seed))
 
     def add_sweep(self, sweep: SweepRecord) -> None:
-        """Stores a new sweep. Raises `InputError` if the name is taken."""
+        """Stores a new sweep. Raises `InputError` if the name is taken, or is none."""
+        _check_name("--sweep", sweep.name)
         with file.writing(self.path, self._patience_s) as connection:
-            taken = connection.execute(
-                "SELECT 1 FROM sweep WHERE name = ?", [sweep.name]
-            ).fetchall()
-            if taken:
-                raise InputError(self.path, sweep.name, "a sweep of this name", "a new name")
+            self._free(connection, sweep.name)
             sweeps.add(connection, sweep)
 
     def add_swept(
@@ -545,6 +534,13 @@ class Store:
             schema.migrate(connection, 0)
             return Table(("table", "column", "type"), tuple(schema.columns(connection)))
 
+    def _free(self, connection: duckdb.DuckDBPyConnection, name: str) -> None:
+        """Raises `InputError` if a study or a sweep has this name."""
+        for kind in ("study", "sweep"):
+            query = f"SELECT 1 FROM {kind} WHERE name = ?"
+            if connection.execute(query, [name]).fetchall():
+                raise InputError(self.path, name, f"a {kind} of this name", "a new name")
+
     def _there(self) -> None:
         if not exists(self.path):
             raise InputError(self.path, None, "no results yet", "a results file")
@@ -576,6 +572,13 @@ def _asked(connection: duckdb.DuckDBPyConnection, text: str) -> Iterator[duckdb.
     except duckdb.Error as error:
         message = str(error).split("\n\nLINE ")[0]
         raise InputError("--sql", None, message, _accepted(connection)) from error
+
+
+def _check_name(option: str, name: str) -> None:
+    if not name.strip() or len(name) > MOST_LETTERS:
+        raise InputError(option, None, f"a name of {len(name)} letters", f"1 to {MOST_LETTERS}")
+    if not name.isprintable():
+        raise InputError(option, None, repr(name), "letters that can be printed")
 
 
 def _only_query(connection: duckdb.DuckDBPyConnection, text: str) -> duckdb.Statement:

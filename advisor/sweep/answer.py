@@ -99,9 +99,9 @@ class Sweep:
         return {(point.place, point.engine): point for point in self.points}
 
     def crossovers(self) -> list[Crossover]:
-        """Where the better engine changes, in a map line by line; none for a sweep of one
-        engine."""
-        if len(self.asked.engines) != 2:
+        """Where the better engine changes, in a map line by line; none for a sweep of one engine,
+        and along settings that have no order."""
+        if len(self.asked.engines) != 2 or self.asked.axis.choices:
             return []
         return [
             replace(one, across=line) for line in self.asked.lines for one in self._crossovers(line)

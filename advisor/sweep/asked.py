@@ -14,7 +14,7 @@ from advisor.sweep.axis import OF_PROFILES, OPTION, Axis
 from advisor.sweep.crossover import Crossover
 from advisor.trial import Clock
 
-RUNS = 2
+RUNS, MOST_RUNS = 2, 100
 """Runs of each engine at each place, with seeds of their own: they tell the noise."""
 SECONDS = 1.25
 """Length of the measured phase, as in a study of the usual bounds."""
@@ -119,8 +119,11 @@ class Asked:
         return own
 
     def check(self) -> None:
-        """Raises `InputError` for several objectives, for a knob that a search would change too, or
-        of an engine that does not run, and for values that the profile does not take."""
+        """Raises `InputError` for several objectives, for too many runs or none, for a knob that a
+        search would change too, or of an engine that does not run, and for values that the profile
+        does not take."""
+        if not 1 <= self.runs <= MOST_RUNS:
+            raise InputError("--runs", None, str(self.runs), f"1 to {MOST_RUNS}")
         # Engines lead, and cross, by one number.
         refuse_several(self.profile.goal, "sweep")
         for axis in self.axes:

@@ -81,7 +81,7 @@ def _crossings(sweep: Sweep, named: Mapping[str, str]) -> list[str]:
     """In a map, every line with its crossings, and then those that have none."""
     asked, found = sweep.asked, sweep.crossovers()
     told = [asked.crossing(one, named) for one in found]
-    if len(asked.engines) != 2:
+    if len(asked.engines) != 2 or asked.axis.choices:
         return told
     if asked.across is None:
         is_broken = any(point.broken(sweep.goal) for point in sweep.points)

@@ -1,21 +1,26 @@
 """Sweeps on a core whose best settings are known."""
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
+import duckdb
 import pytest
 
+from advisor import html
 from advisor.core import Cancelled
 from advisor.errors import InputError
 from advisor.recommend.verdict import OWN_ENGINES
-from advisor.store import Store, SweepRecord
+from advisor.store import Store, SweepPoint, SweepRecord
+from advisor.store.lease import leased
 from advisor.sweep import Asked, Place, Point, Sweep, best, cells, parse_axis, stored, sweep
 from tests.support import fake_core
 from tests.support.fake_core import FakeCore, FakeRun
-from tests.support.problems import GIB, problem
+from tests.support.problems import GIB, problem, record
 from tui import sweep_report
 
 
@@ -40,6 +45,15 @@ class OfOne(Crossing):
         p99 = self._answer(spec)["p99_us"]
         run.said = {**run.said, "by_operation": {"get_node": {"count": 10, "p99_us": p99}}}
         return run
+
+
+class Safer(FakeCore):
+    """Its B-tree is the better engine where pages are not written twice."""
+
+    def _answer(self, spec: Mapping[str, Any]) -> dict[str, float]:
+        is_slow = spec["options"].get("innodb_doublewrite", False)
+        ops = 20_000.0 if spec["engine"] == "btree" and not is_slow else 10_000.0
+        return super()._answer(spec) | {"ops_per_s": ops - spec["seed"] - 2_000.0 * is_slow}
 
 
 def walked(
@@ -139,6 +153,18 @@ def test_a_knob_has_no_best_value_for_the_engine_that_lacks_it(tmp_path: Path) -
     assert [one[:6] for one in told if "is highest at" in one] == ["B-tree"]
 
 
+def test_settings_without_an_order_have_no_crossover(tmp_path: Path) -> None:
+    found = walked(tmp_path, "innodb_doublewrite=off,on", core=Safer())
+    assert [one.engine for one in cells(found)] == ["btree", "lsm"]
+    assert found.crossovers() == []
+    told = sweep_report.told(found)
+    assert told[0].startswith("B-tree: ops_per_s is highest at innodb_doublewrite off (")
+    assert not any("overtakes" in one for one in told)
+    pytest.importorskip("matplotlib", reason="the extra `report` is not installed")
+    drawn = html.sweep.plot(found).svg
+    assert ">off<" in drawn and ">on<" in drawn
+
+
 def test_the_noise_of_a_place_is_that_of_the_runs_there(tmp_path: Path) -> None:
     found = walked(tmp_path, "memory=4GiB..24GiB", 3, runs=3)
     first, *rest = found.points
@@ -212,9 +238,10 @@ def test_close_steps_are_studies_of_their_own_too(tmp_path: Path) -> None:
     [
         ("memory=1MiB,4GiB,20GiB", {}),
         ("innodb_io_capacity=200,2000", {"current": {"btree": {"innodb_doublewrite": False}}}),
+        ("compression=kZSTD,kNoCompression", {}),
         ("memory=4GiB,20GiB", {"retune": 12}),
     ],
-    ids=["what does not fit", "a knob", "retuned"],
+    ids=["what does not fit", "a knob", "a knob without an order", "retuned"],
 )
 def test_a_stored_sweep_says_what_it_said(
     tmp_path: Path, over: str, changes: dict[str, Any]
@@ -257,9 +284,74 @@ def test_a_step_that_is_dropped_leaves_those_before_it(tmp_path: Path, retune: i
     assert {point.value for point in left.points} == {axis.values[0]} and not left.is_whole
 
 
-def test_the_name_of_a_sweep_is_taken_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("retune", [None, 12])
+def test_a_sweep_that_was_interrupted_goes_on_as_if_it_had_not_been(
+    tmp_path: Path, retune: int | None
+) -> None:
+    whole, core = walked(tmp_path / "whole", "memory=4GiB,12GiB,20GiB", retune=retune), Crossing()
+    asked, store = whole.asked, Store(tmp_path / "results.duckdb")
+    made: list[Point] = []
+    sweep(
+        asked,
+        store,
+        on_point=lambda number, point: made.append(point),
+        stopped=lambda: len(made) >= 2,
+        core=core,
+    )
+    with duckdb.connect(str(store.path)) as connection:
+        # As a process leaves it that is killed between two points of a place.
+        of = "SELECT id FROM trial WHERE engine = 'btree'"
+        connection.execute(f"DELETE FROM sweep_run WHERE trial IN ({of})")
+        connection.execute("DELETE FROM sweep_point WHERE engine = 'btree'")
+    told: list[int] = []
+    found = sweep(asked, store, on_point=lambda number, point: told.append(number), core=core)
+    assert found.is_whole and told == [1, 2, 3, 4, 5, 6]
+    assert [replace(one, trials=()) for one in found.points] == [
+        replace(one, trials=()) for one in whole.points
+    ]
+    assert found.crossovers() == whole.crossovers() == stored("s", store).crossovers()
+    runs = len(core.specs)
+    assert sweep(asked, store, core=core).points == stored("s", store).points
+    assert len(core.specs) == runs, "what is whole runs no more"
+
+
+@pytest.mark.parametrize(
+    ("other", "says"),
+    [
+        ({"seed": 2}, "sweep s:seed: found 2; accepted: 1 as stored, or a new name"),
+        ({"runs": 3}, "sweep s:runs: found 3; accepted: 2 as stored"),
+        ({"goal": "minimize p99_us"}, "sweep s:goal: found minimize p99_us"),
+    ],
+)
+def test_another_question_of_the_name_of_a_sweep_is_refused(
+    tmp_path: Path, other: dict[str, Any], says: str
+) -> None:
+    walked(tmp_path, "memory=4GiB,20GiB")
+    with pytest.raises(InputError, match=re.escape(says)):
+        walked(tmp_path, "memory=4GiB,20GiB", **other)
+
+
+def test_a_measured_sweep_goes_on_where_it_was_begun_alone(tmp_path: Path) -> None:
+    found = walked(tmp_path, "memory=4GiB,20GiB")
+    store = Store(tmp_path / "results.duckdb")
+    elsewhere = replace(found.asked, name="m", clock="measured")
+    store.add_sweep(replace(store.sweeps()[0], name="m", clock="measured"))
+    there = replace(found.points[0].trials[0], id=str(uuid4()), host="elsewhere")
+    point = SweepPoint(4.0 * GIB, "lsm", {}, "")
+    store.add_swept("m", point, ("4GiB", None), (there,))
+    with pytest.raises(InputError, match="accepted: elsewhere, or a new name"):
+        sweep(elsewhere, store, core=Crossing())
+
+
+def test_a_study_and_a_sweep_share_no_name(tmp_path: Path) -> None:
     walked(tmp_path, "memory=4GiB,20GiB")
     with pytest.raises(InputError, match="a sweep of this name"):
+        Store(tmp_path / "results.duckdb").add_study(record("s"))
+
+
+def test_one_process_at_a_time_makes_a_sweep(tmp_path: Path) -> None:
+    path = tmp_path / "results.duckdb"
+    with leased(path, "s", "sweep"), pytest.raises(InputError, match=r"a sweep that .* is running"):
         walked(tmp_path, "memory=4GiB,20GiB")
 
 

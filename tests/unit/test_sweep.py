@@ -29,6 +29,18 @@ def test_values_may_be_named() -> None:
     assert [axis.label(value) for value in axis.values] == ["5GiB", "10GiB", "50GiB"]
 
 
+def test_settings_without_an_order_are_walked_as_they_are_named() -> None:
+    axis = parse_axis("compression=kzstd,kNoCompression,kZSTD")
+    assert axis.choices == ("kZSTD", "kNoCompression") and axis.engine == "lsm"
+    assert [axis.label(value) for value in axis.values] == ["kZSTD", "kNoCompression"]
+    assert axis.settings("lsm", axis.values[1]) == {"compression": "kNoCompression"}
+    switch = parse_axis("innodb_doublewrite=off,on")
+    assert [switch.settings("btree", value) for value in switch.values] == [
+        {"innodb_doublewrite": False},
+        {"innodb_doublewrite": True},
+    ]
+
+
 def test_a_knob_belongs_to_its_engine() -> None:
     axis = parse_axis("innodb_io_capacity=200,2000")
     assert axis.engine == "btree"
@@ -44,7 +56,8 @@ def test_a_knob_belongs_to_its_engine() -> None:
         ("memory=5GiB", "one value; accepted: two or more"),
         ("memory=much..more", "accepted: memory=LOW..HIGH"),
         ("clients=0..4", "'0'; accepted: clients=LOW..HIGH"),
-        ("compression=1..2", "'compression'"),
+        ("compression=1..2", "'1..2'; accepted: one of kNoCompression"),
+        ("compression=kZSTD", "one value; accepted: two or more, compression=A,B"),
         ("innodb_page_size=1..2", "innodb_page_size"),
     ],
 )
