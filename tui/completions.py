@@ -78,8 +78,13 @@ def sweeps(ctx: typer.Context, incomplete: str) -> list[str]:
     return []
 
 
+def stored(ctx: typer.Context, incomplete: str) -> list[str]:
+    """The studies and then the sweeps of the results file that the line names."""
+    return [*studies(ctx, incomplete), *sweeps(ctx, incomplete)]
+
+
 def tags(ctx: typer.Context, incomplete: str) -> list[str]:
-    """The tags of the studies in the results file that the line names."""
+    """The tags in the results file that the line names."""
     from advisor.errors import TunebenchError
     from advisor.store import Store
 

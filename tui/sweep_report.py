@@ -109,6 +109,13 @@ def files(output: "Path") -> "tuple[Path, Path]":
     return output, output.with_name(f"{output.name}.html")
 
 
+def text(sweep: "Sweep", path: "Path") -> str:
+    """The report that a file's name asks for: Markdown where it ends in `.md`, else HTML."""
+    from advisor.html import sweep_page
+
+    return markdown(sweep) if path.suffix == ".md" else sweep_page(sweep)
+
+
 def texts(sweep: "Sweep") -> tuple[str, str]:
     """The reports, as Markdown and as HTML."""
     from advisor.html import sweep_page

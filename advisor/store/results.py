@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 from advisor.atomic import write_by
 from advisor.errors import InputError
 from advisor.files import exists
-from advisor.store import export, file, rows, schema, sweeps, tags
+from advisor.store import export, file, named, rows, schema, sweeps, tags
 from advisor.store.lease import leased
+from advisor.store.named import Named
 from advisor.store.relation import copied
 from advisor.store.sweeps import SweepPoint, SweepRecord
 from advisor.trial import THIS_MACHINE, Trial
@@ -215,52 +216,111 @@ class Store:
             for row in found
         ]
 
-    def tag(self, study: str, name: str) -> tuple[str, ...]:
-        """Tags a study, and returns its tags. Raises `InputError` if there is none of this name, or
-        for a tag that could not be typed."""
+    def named(self, name: str) -> Named:
+        """The study or the sweep of this name, else the single run whose id begins so. Raises
+        `InputError` if there is none, or more than one."""
+        found: list[Named] = []
+        if exists(self.path):
+            with file.reading(self.path, self._patience_s) as connection:
+                found = named.meant(connection, name)
+        if len(found) != 1:
+            what = f"no study, sweep or run {name!r}"
+            if found:
+                what = f"more than one run whose id begins with {name!r}"
+            accepted = "the name of a stored study or sweep, or the beginning of a run's id"
+            raise InputError(self.path, None, what, accepted)
+        return found[0]
+
+    def delete(self, name: str) -> Named:
+        """Removes a study, a sweep or a single run with all it measured, in one transaction, and
+        returns what it was. Raises `InputError` as `named` does, or if a process is making it."""
+        meant = self.named(name)
+        if meant.kind == "study":
+            return replace(meant, trials=self.delete_study(meant.key))
+        with (
+            leased(self.path, meant.key, meant.kind),
+            file.writing(self.path, self._patience_s) as connection,
+        ):
+            named.delete(connection, meant)
+        return meant
+
+    def tag(self, what: str, name: str) -> tuple[str, ...]:
+        """Tags a study, a sweep or a single run, and returns its tags. Raises `InputError` as
+        `named` does, or for a tag that could not be typed."""
         if not name.strip() or len(name) > MOST_LETTERS or not name.isprintable():
             accepted = f"1 to {MOST_LETTERS} letters that can be printed"
             raise InputError("--tag", None, repr(name), accepted)
-        self._known(study)
+        key = self.named(what).key
         with file.writing(self.path, self._patience_s) as connection:
-            tags.add(connection, study, name)
-            return tags.of(connection, study)
+            tags.add(connection, key, name)
+            return tags.of(connection, key)
 
-    def untag(self, study: str, name: str) -> tuple[str, ...]:
-        """Takes a tag off a study, and returns those that are left. Raises `InputError` if there is
-        no such study, or it has no such tag."""
-        self._known(study)
-        had = self.tags(study)
+    def untag(self, what: str, name: str) -> tuple[str, ...]:
+        """Takes a tag off a study, a sweep or a single run, and returns those that are left. Raises
+        `InputError` as `named` does, or if it has no such tag."""
+        key = self.named(what).key
+        had = self.tags(key)
         if name not in had:
-            accepted = f"a tag of {study}: {', '.join(had) or 'it has none'}"
+            accepted = f"a tag of {what}: {', '.join(had) or 'it has none'}"
             raise InputError("--untag", None, repr(name), accepted)
         with file.writing(self.path, self._patience_s) as connection:
-            tags.remove(connection, study, name)
-            return tags.of(connection, study)
+            tags.remove(connection, key, name)
+            return tags.of(connection, key)
 
-    def tags(self, study: str | None = None) -> tuple[str, ...]:
-        """The tags of a study, or of all, in alphabetical order."""
+    def tags(self, key: str | None = None) -> tuple[str, ...]:
+        """The tags of a study or a sweep by its name, of a run by its id, or of all, in
+        alphabetical order."""
         if not exists(self.path):
             return ()
         with file.reading(self.path, self._patience_s) as connection:
-            return tags.all_of(connection) if study is None else tags.of(connection, study)
+            return tags.all_of(connection) if key is None else tags.of(connection, key)
 
-    def export(self, path: Path, study: str | None = None, *, force: bool = False) -> int:
-        """Writes the trials of a study, or all of them, to a .parquet or .csv file: a row for each,
-        metrics and settings as columns. Returns how many. Raises `InputError` for another name, an
-        existing file without `force`, and a study that is not stored."""
+    def tags_by_key(self) -> Mapping[str, tuple[str, ...]]:
+        """The tags of all that has some: studies and sweeps by name, runs by id."""
+        if not exists(self.path):
+            return {}
+        with file.reading(self.path, self._patience_s) as connection:
+            return tags.by_key(connection)
+
+    def export(self, path: Path, name: str | None = None, *, force: bool = False) -> int:
+        """Writes the trials of a study or a sweep, a single run, or all that are stored, to a
+        .parquet or .csv file: a row for each, metrics and settings as columns. Returns how many.
+        Raises `InputError` for another name, an existing file without `force`, and as `named`
+        does."""
         kind = export.format_of(path)
         self._there()
-        if study is not None:
-            self._known(study)
+        meant = None if name is None else self.named(name)
+
+        def write(connection: duckdb.DuckDBPyConnection, beside: Path) -> int:
+            return export.write(connection, meant, beside, kind)
+
+        return self._write(path, force, write)
+
+    def export_query(self, text: str, path: Path, *, force: bool = False) -> int:
+        """Writes the answer to one query, as `sql`, to a .parquet or .csv file, and returns how
+        many rows there are. Raises `InputError` as both do."""
+        kind = export.format_of(path)
+        self._there()
+
+        def write(connection: duckdb.DuckDBPyConnection, beside: Path) -> int:
+            with _worded(connection):
+                query = _only_query(connection, text).query
+                return export.write_query(connection, export.bare(query), beside, kind)
+
+        return self._write(path, force, write)
+
+    def _write(
+        self, path: Path, force: bool, write: Callable[[duckdb.DuckDBPyConnection, Path], int]
+    ) -> int:
+        """Has a table written beside a file that it then becomes."""
         count = 0
 
-        def write(beside: Path) -> None:
+        def written(beside: Path) -> None:
             nonlocal count
             with file.reading(self.path, self._patience_s, into=beside) as connection:
-                count = export.write(connection, study, beside, kind)
+                count = write(connection, beside)
 
-        write_by(path, write, force)
+        write_by(path, written, force)
         return count
 
     def add_trial(self, trial: Trial, study: str | None = None) -> Trial:
@@ -565,10 +625,17 @@ class Store:
 @contextmanager
 def _asked(connection: duckdb.DuckDBPyConnection, text: str) -> Iterator[duckdb.DuckDBPyConnection]:
     """A query that has run, and whose rows are fetched in the block."""
+    with _worded(connection):
+        yield connection.execute(_only_query(connection, text))
+
+
+@contextmanager
+def _worded(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """What DuckDB says against a query of the user's, in one line."""
     import duckdb
 
     try:
-        yield connection.execute(_only_query(connection, text))
+        yield
     except duckdb.Error as error:
         message = str(error).split("\n\nLINE ")[0]
         raise InputError("--sql", None, message, _accepted(connection)) from error
