@@ -5,7 +5,18 @@ from __future__ import annotations
 
 from advisor.api.compared import Compared, compare
 from advisor.api.queried import sql
-from advisor.api.swept import Swept, sweep
+from advisor.api.sweeps import Swept, stored_sweep, sweep
 from advisor.api.tuned import Tuned, studies, study, tune
 
-__all__ = ["Compared", "Swept", "Tuned", "compare", "sql", "studies", "study", "sweep", "tune"]
+__all__ = [
+    "Compared",
+    "Swept",
+    "Tuned",
+    "compare",
+    "sql",
+    "stored_sweep",
+    "studies",
+    "study",
+    "sweep",
+    "tune",
+]

@@ -14,9 +14,10 @@ import duckdb
 import pytest
 
 import advisor
-from advisor import core
+from advisor import core, evaluate
 from advisor.api import Tuned
 from advisor.errors import InputError
+from advisor.real import trial_run
 from advisor.store import Store
 from tests.support import notebook
 from tests.support.fake_core import FakeCore
@@ -140,6 +141,48 @@ def test_a_sweep_in_one_line(folder: Path) -> None:
     rows = found.medians().filter("metric = 'ops_per_s'").fetchall()
     assert len(rows) == 4 and len(found.points) == 4
     assert "4GiB" in found._repr_html_()
+
+
+def test_a_sweep_is_found_again_and_reported(folder: Path, tmp_path: Path) -> None:
+    found = advisor.sweep("linkbench", "memory=4GiB..12GiB", steps=2, data="20GiB", name="again")
+    again = advisor.stored_sweep("again")
+    assert again.points == found.points and again.best("lsm") == found.best("lsm")
+    target = tmp_path / "again.html"
+    again.report(target)
+    assert target.read_text().startswith("<!doctype html>")
+    with pytest.raises(InputError, match="exists already"):
+        again.report(target)
+    with pytest.raises(InputError, match="no sweep 'gone'"):
+        advisor.stored_sweep("gone")
+
+
+def test_a_study_may_rebuild_the_data(folder: Path) -> None:
+    asked = {"data": "20GiB", "memory": "4GiB", "engine": "btree", "trials": 4, "cold": True}
+    current = {"innodb_page_size": "16KiB"}
+    made = [
+        advisor.tune("linkbench", current=current, rebuild=rebuild, **asked)  # type: ignore[arg-type]
+        for rebuild in (False, True)
+    ]
+    stored = [Store(folder / "results.duckdb").study(one.name) for one in made]
+    assert [one.identity["rebuild"] for one in stored if one] == [False, True]
+
+
+def test_finalists_run_on_the_real_engine_which_picks(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (evaluate, trial_run):
+        monkeypatch.setattr(module, "ProcessCore", lambda here: here)
+    library = tmp_path / "librocksdb.so"
+    library.write_text("for a core that opens nothing")
+    asked = {"engine": "lsm", "trials": 10, "hardware": "nvme-2024", "rocksdb": library}
+    study = advisor.tune("linkbench", finalists=2, **asked)  # type: ignore[arg-type]
+    assert Store(folder / "results.duckdb").final(study.name) is not None
+    assert "On RocksDB 0.0 itself" in " ".join(study.recommend().real)
+    with pytest.raises(InputError, match="with finalists alone"):
+        advisor.tune("linkbench", **asked)  # type: ignore[arg-type]
+    gone = {**asked, "rocksdb": "/no/such.so"}
+    with pytest.raises(InputError, match=r"/no/such\.so"):
+        advisor.tune("linkbench", finalists=2, **gone)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -13,18 +13,23 @@ from advisor.api.asked import (
     asked_profile,
     asked_settings,
 )
+from advisor.atomic import write_text
+from advisor.html import sweep_page
 from advisor.html.element import code, element, joined
 from advisor.html.plots import Plot
 from advisor.html.sweep import plot, steps
 from advisor.html.sweep_map import grid
+from advisor.knobs import Engine
 from advisor.profile import Profile
 from advisor.store import Store
 from advisor.sweep.answer import Point
 from advisor.sweep.answer import Sweep as Walked
 from advisor.sweep.asked import RUNS, SECONDS, Asked
 from advisor.sweep.axis import parse_axes
+from advisor.sweep.best import Best, best
 from advisor.sweep.cell import cells
 from advisor.sweep.crossover import Crossover
+from advisor.sweep.stored import stored
 from advisor.sweep.sweep import sweep as walk
 
 if TYPE_CHECKING:
@@ -58,6 +63,11 @@ class Swept:
         map line by line, each with its value on the second axis (`across`)."""
         return self._found.crossovers()
 
+    def best(self, engine: Engine) -> Best | None:
+        """Where an engine reaches the best of the goal's metric, and where else it is as good for
+        all that noise tells; None with fewer than two places that keep the goal's limits."""
+        return best(self._found, engine)
+
     def medians(self) -> duckdb.DuckDBPyRelation:
         """Medians of every metric by step and engine, as a relation of DuckDB: the view `swept`."""
         query = "SELECT * FROM swept WHERE sweep = $sweep ORDER BY ALL"
@@ -90,6 +100,12 @@ class Swept:
         overtakes the other is marked. Of a map its cells, by the goal's metric. Plots need the
         extra `report`."""
         return plot(self._found, metric)
+
+    def report(self, path: str | Path, *, force: bool = False) -> None:
+        """Writes one page of HTML: the answer, the plot, the table with the row of every number,
+        the settings and the provenance. Raises `InputError` for a file that is there, without
+        `force`."""
+        write_text(Path(path), sweep_page(self._found), force=force)
 
     def _repr_html_(self) -> str:
         asked, metric = self._found.asked, self._found.goal.metric
@@ -151,8 +167,8 @@ def sweep(
     The other arguments mean what they mean in `advisor.tune`.
 
     Returns:
-        The sweep: `points`, `crossovers()`, `medians()` and `cells()` as relations of DuckDB, and
-        `plot()`.
+        The sweep: `points`, `crossovers()`, `best(engine)`, `medians()` and `cells()` as relations
+        of DuckDB, `plot()` and `report(path)`. `advisor.stored_sweep(name)` finds it again.
 
     Raises:
         advisor.errors.InputError: What was asked for cannot be; it says what is accepted.
@@ -179,6 +195,12 @@ def sweep(
         across=across,
     )
     return Swept(walk(asked, store, on_point=on_point), store)
+
+
+def stored_sweep(name: str, *, results: str | Path | None = None) -> Swept:
+    """A stored sweep by its name. Raises `InputError` if there is none."""
+    store = Store(results)
+    return Swept(stored(name, store), store)
 
 
 def _texts(over: str | Sequence[str] | Mapping[str, Sequence[object] | str]) -> list[str]:
