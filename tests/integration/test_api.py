@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import runpy
 import subprocess
 import sys
 from collections.abc import Callable
@@ -224,6 +225,22 @@ def test_importing_the_library_loads_nothing_heavy() -> None:
     )
     heavy = {"optuna", "duckdb", "numpy", "pydantic", "matplotlib", "advisor.api", "advisor._core"}
     assert heavy.isdisjoint(done.stdout.split())
+
+
+def test_the_script_of_ten_lines_runs_a_study_a_sweep_and_a_plot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("matplotlib", reason="the extra `report` is not installed")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TUNEBENCH_RESULTS", str(tmp_path / "results.duckdb"))
+    script = ROOT / "docs" / "study_and_sweep.py"
+    code = [line for line in script.read_text().splitlines()[1:] if line]
+    assert len(code) <= 10
+    runpy.run_path(str(script))
+    assert {"my.cnf", "memory.svg"} <= {path.name for path in tmp_path.iterdir()}
+    assert "<svg" in (tmp_path / "memory.svg").read_text()
+    told = capsys.readouterr().out
+    assert "Engine: " in told and "Best(engine='lsm'" in told
 
 
 @pytest.mark.parametrize("name", ["tune", "sweep"])
