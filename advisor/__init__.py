@@ -7,8 +7,9 @@ prints.
     study.recommend()                       # the answer; notebooks show it
     study.export("mysql-8.4", "my.cnf")     # the file, in a product's own words
 
-`tune` searches, `sweep` runs both engines along an axis, `study` and `studies` go back to what is
-stored, `compare` sets it side by side. `help(advisor.tune)` tells the rest.
+`tune` searches, `sweep` runs both engines along an axis, `study`, `studies` and `stored_sweep` go
+back to what is stored, `compare` sets it side by side, `sql` asks for any of it.
+`help(advisor.tune)` tells the rest.
 """
 
 from __future__ import annotations
@@ -18,9 +19,31 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from advisor.api import Compared, Swept, Tuned, compare, studies, study, sweep, tune
+    from advisor.api import (
+        Compared,
+        Swept,
+        Tuned,
+        compare,
+        sql,
+        stored_sweep,
+        studies,
+        study,
+        sweep,
+        tune,
+    )
 
-__all__ = ["Compared", "Swept", "Tuned", "compare", "studies", "study", "sweep", "tune"]
+__all__ = [
+    "Compared",
+    "Swept",
+    "Tuned",
+    "compare",
+    "sql",
+    "stored_sweep",
+    "studies",
+    "study",
+    "sweep",
+    "tune",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -67,8 +67,24 @@ def studies(ctx: typer.Context, incomplete: str) -> list[str]:
     return []
 
 
+def sweeps(ctx: typer.Context, incomplete: str) -> list[str]:
+    """The sweeps of the results file that the line names, the newest first."""
+    from advisor.errors import TunebenchError
+    from advisor.store import Store
+
+    with suppress(TunebenchError):
+        store = Store(ctx.params.get("results"), patience_s=PATIENCE_SECONDS)
+        return list(_beginning(incomplete, (sweep.name for sweep in store.sweeps())))
+    return []
+
+
+def stored(ctx: typer.Context, incomplete: str) -> list[str]:
+    """The studies and then the sweeps of the results file that the line names."""
+    return [*studies(ctx, incomplete), *sweeps(ctx, incomplete)]
+
+
 def tags(ctx: typer.Context, incomplete: str) -> list[str]:
-    """The tags of the studies in the results file that the line names."""
+    """The tags in the results file that the line names."""
     from advisor.errors import TunebenchError
     from advisor.store import Store
 

@@ -13,7 +13,7 @@ from tui.views import SweepStep, SweepView
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from advisor.sweep import Place, Point, Sweep
+    from advisor.sweep import Cell, Point, Sweep
 
 BAR = 24
 """Cells of the longest bar."""
@@ -41,7 +41,7 @@ def view(sweep: "Sweep") -> SweepView:
 
 def _steps(sweep: "Sweep") -> Iterator[SweepStep]:
     """The steps of a single axis of which a point was made."""
-    from advisor.sweep import Place
+    from advisor.sweep import Place, standing
 
     asked, metric = sweep.asked, sweep.goal.metric
     crossings = sweep.crossovers()
@@ -55,7 +55,7 @@ def _steps(sweep: "Sweep") -> Iterator[SweepStep]:
         yield SweepStep(
             asked.axis.label(value),
             tuple(_median(point, metric) for point in points),
-            _lead(sweep, place),
+            standing(sweep, place, fmt.ENGINE_TITLES),
             "; ".join(asked.crossing(one, fmt.ENGINE_TITLES) for one in behind),
         )
 
@@ -109,11 +109,67 @@ def files(output: "Path") -> "tuple[Path, Path]":
     return output, output.with_name(f"{output.name}.html")
 
 
+def text(sweep: "Sweep", path: "Path") -> str:
+    """The report that a file's name asks for: Markdown where it ends in `.md`, else HTML."""
+    from advisor.html import sweep_page
+
+    return markdown(sweep) if path.suffix == ".md" else sweep_page(sweep)
+
+
 def texts(sweep: "Sweep") -> tuple[str, str]:
     """The reports, as Markdown and as HTML."""
     from advisor.html import sweep_page
 
     return markdown(sweep), sweep_page(sweep)
+
+
+def document(sweep: "Sweep") -> dict[str, object]:
+    """The sweep as JSON tells it."""
+    from advisor.sweep import cells
+
+    asked = sweep.asked
+
+    metrics = sorted({name for one in sweep.points for t in one.trials for name in t.metrics})
+    return {
+        "sweep": asked.name,
+        "profile": asked.profile.name,
+        "clock": asked.clock,
+        "axis": asked.axis.name,
+        "across": asked.across.name if asked.across else None,
+        "goal": str(sweep.goal),
+        "whole": sweep.is_whole,
+        "points": [
+            {
+                "value": point.value,
+                "label": asked.axis.label(point.value),
+                "across": point.across,
+                "across_label": asked.line_label(point.across),
+                "engine": point.engine,
+                "settings": point.settings,
+                "runs": len(point.trials),
+                "metrics": {
+                    name: spread.median for name in metrics if (spread := point.spread(name))
+                },
+                "error": point.error or None,
+                "breaks": [str(limit) for limit in point.broken(sweep.goal)],
+            }
+            for point in sweep.points
+        ],
+        "crossovers": sweep.crossovers(),
+        "cells": [_cell(sweep, one) for one in cells(sweep)],
+    }
+
+
+def _cell(sweep: "Sweep", one: "Cell") -> dict[str, object]:
+    return {
+        "value": one.place.value,
+        "label": sweep.asked.axis.label(one.place.value),
+        "across": one.place.across,
+        "across_label": sweep.asked.line_label(one.place.across),
+        "verdict": one.verdict,
+        "engine": one.engine,
+        "ratio": one.ratio,
+    }
 
 
 def markdown(sweep: "Sweep") -> str:
@@ -156,10 +212,3 @@ def _row(cells: Sequence[str]) -> str:
 def _median(point: "Point | None", metric: str) -> float | None:
     spread = point.spread(metric) if point is not None else None
     return None if spread is None else spread.median
-
-
-def _lead(sweep: "Sweep", place: "Place") -> str:
-    from advisor.sweep import lead
-
-    found = lead(sweep, place)
-    return f"{fmt.ENGINE_TITLES[found[0]]} {fmt.times(found[1])}" if found else ""

@@ -16,6 +16,7 @@ from advisor.api.asked import (
     asked_settings,
     source_of,
 )
+from advisor.api.finals import MINUTES, asked_finals, have_judged
 from advisor.errors import InputError
 from advisor.html import Evidence, Plot, charts
 from advisor.knobs import Engine, catalogue, durability_knobs
@@ -126,9 +127,9 @@ class Tuned:
         handover.write_report(self.recommend(), Path(path), force=force)
 
     def trials(self) -> duckdb.DuckDBPyRelation:
-        """Every trial with its settings and metrics, as a relation of DuckDB: `.df()` and `.pl()`
-        give frames of pandas and polars where these are installed, `.filter("p99_us < 5000")` and
-        the like go on. The columns are those of the view `run`."""
+        """Every trial with its settings and metrics, as a relation of DuckDB: `.df()`, `.pl()` and
+        `.arrow()` give what pandas, polars and pyarrow take where these are installed,
+        `.filter("p99_us < 5000")` and the like go on. The columns are those of the view `run`."""
         return self._store.relation(
             "SELECT * FROM run WHERE study = $study ORDER BY number", {"study": self.name}
         )
@@ -149,7 +150,7 @@ class Tuned:
         return self._plot("front", charts.front)
 
     def plot_changes(self) -> Plot:
-        """What reverting each recommended line alone loses."""
+        """What each recommended line buys, on its own and beside the others."""
         return self._plot("changes", charts.gains)
 
     def plot_importance(self) -> Plot:
@@ -201,12 +202,17 @@ def tune(
     scale: float | None = None,
     clock: str | None = None,
     durability: bool = False,
+    rebuild: bool = False,
     cold: bool = False,
     dialect: str | None = None,
     seed: int = 1,
     name: str | None = None,
     results: str | Path | None = None,
     cluster: str | None = None,
+    finalists: int | None = None,
+    finalist_minutes: float = MINUTES,
+    rocksdb: str | Path | None = None,
+    server: str | Path | None = None,
     watcher: Callable[[Event], None] | None = None,
 ) -> Tuned:
     """Searches for the best engine and settings, and says what each line of them buys.
@@ -239,6 +245,8 @@ def tune(
         clock: `"simulated"` (virtual time on the profile's hardware) or `"measured"` (this
             machine); simulated if absent, unless the profile's hardware is this machine.
         durability: Also search settings that may lose commits in a crash.
+        rebuild: Also search what takes a rebuild of the data that `current` describes, such as
+            another page size.
         cold: Begin without what earlier studies of like questions found best.
         dialect: The product whose file is wanted, such as `mysql-8.4`: that file is measured as it
             stands.
@@ -248,6 +256,11 @@ def tune(
             made if absent.
         results: The DuckDB file that keeps every trial; the user's usual one if absent.
         cluster: A Dask scheduler whose workers make the simulated trials.
+        finalists: So many of the best settings then run on the real engine, which picks. Where
+            none here runs the engine that won, the recommendation stays that of the search.
+        finalist_minutes: What they may take.
+        rocksdb: The shared library of RocksDB, in place of the one that is found.
+        server: The mariadbd or mysqld, in place of the one that is found.
         watcher: Told of every trial as it starts and ends (`advisor.search.Event`).
 
     Returns:
@@ -275,10 +288,12 @@ def tune(
         seed=seed,
         seconds=seconds,
         scale=scale,
+        rebuild=rebuild,
         cold=cold,
         wanted=dialects.engine_of(dialect) if dialect is not None else None,
         source=source_of(current),
     )
+    finals = asked_finals(finalists, finalist_minutes, rocksdb, server, question)
     with connected(cluster) as afar:
         made = Study(
             name or store.free_name(chosen.name),
@@ -290,7 +305,9 @@ def tune(
         )
         with made.alone():
             made.run()
-            handover.advice_for(made, dialect, handover.own_file(made))
+            advice = handover.advice_for(made, dialect, handover.own_file(made))
+            if finals is not None:
+                have_judged(finals, made, advice, store)
     return Tuned(made, store)
 
 

@@ -99,9 +99,10 @@ def lines(
     x: str,
     y: str,
     bands: Sequence[tuple[float, float, float]] = (),
+    names: Sequence[str] = (),
 ) -> Plot:
     """Lines and points over a common axis; each of `bands` is where something lies, with its low
-    and high."""
+    and high. `names` are those of the values 0, 1, 2, ..., where they stand for something else."""
     figure, axes = _begun(title)
     for low, value, high in bands:
         axes.axvspan(low, high, color=THREE, alpha=0.25, linewidth=0)
@@ -110,6 +111,8 @@ def lines(
         _draw(axes, one)
     axes.set_xlabel(x)
     axes.set_ylabel(y)
+    if names:
+        axes.set_xticks(range(len(names)), names)
     axes.grid(axis="y", linewidth=0.6, color=GRID)
     axes.set_ylim(bottom=0)
     if len(told) > 1:

@@ -4,7 +4,7 @@ overtakes the other."""
 from __future__ import annotations
 
 from advisor.errors import InputError
-from advisor.goal import METRICS
+from advisor.goal import described
 from advisor.html import sweep_map
 from advisor.html.background import changed
 from advisor.html.element import (
@@ -21,7 +21,7 @@ from advisor.html.element import (
 from advisor.html.plots import ONE, TWO, Line, Plot, lines
 from advisor.knobs import ENGINES
 from advisor.recommend import wording
-from advisor.sweep import Place, Point, Sweep, lead, provenance, sentences
+from advisor.sweep import Place, Point, Sweep, provenance, sentences, standing
 from advisor.sweep.axis import SIZES
 from advisor.sweep.words import Fact
 
@@ -47,12 +47,15 @@ def plot(found: Sweep, metric: str | None = None) -> Plot:
             if point.engine == engine and (spread := point.spread(metric))
         ]
         if known:
-            told.append(Line(engine, [x for x, _ in known], [y for _, y in known], colour))
+            look = "points" if asked.axis.choices else "line"
+            told.append(Line(engine, [x for x, _ in known], [y for _, y in known], colour, look))
     if not told:
         raise InputError("plot", None, f"no point with {metric}", "a metric of the runs")
     marked = [(one.low / unit, one.value / unit, one.high / unit) for one in found.crossovers()]
     x = f"{asked.axis.name}, GiB" if unit == GIB else asked.axis.name
-    return lines(told, title=f"{metric} over {asked.axis.name}", x=x, y=metric, bands=marked)
+    names = [asked.axis.label(value) for value in asked.axis.values] if asked.axis.choices else ()
+    title = f"{metric} over {asked.axis.name}"
+    return lines(told, title=title, x=x, y=metric, bands=marked, names=names)
 
 
 def steps(found: Sweep) -> Markup:
@@ -63,15 +66,14 @@ def steps(found: Sweep) -> Markup:
         points = [found.at(place, engine) for engine in asked.engines]
         if all(point is None for point in points):
             continue
-        leads = lead(found, place)
         rows.append(
             (
                 *_place(found, place),
                 *(_reached(point, metric) for point in points),
-                said(f"{leads[0]} {leads[1]:.2f}x") if leads else "",
+                said(standing(found, place)),
             )
         )
-    titles = (f"{one}, {METRICS[metric].unit}" for one in asked.engines)
+    titles = (f"{one}, {described(metric).unit}" for one in asked.engines)
     return table((*_axes(found), *titles, "leads"), rows, numbers=True)
 
 

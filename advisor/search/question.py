@@ -157,7 +157,7 @@ class Question:
         for part, now in self._identity().items():
             then = stored.identity.get(part, _BEFORE.get(part))
             if then != now:
-                found, accepted = _difference(then, now)
+                found, accepted = difference(then, now)
                 place = f"study {stored.name}"
                 raise InputError(place, part, found, f"{accepted} as stored, or a new name")
 
@@ -206,11 +206,11 @@ def _told(stored: StudyRecord) -> tuple[Earlier, ...]:
     return tuple(Earlier.recalled(one) for one in stored.identity.get("earlier", ()))
 
 
-def _difference(then: object, now: object) -> tuple[str, str]:
+def difference(then: object, now: object) -> tuple[str, str]:
     """The two values, narrowed to the first part in which two tables differ."""
     if isinstance(then, Mapping) and isinstance(now, Mapping):
         for key in sorted({*then, *now}):
             if then.get(key) != now.get(key):
-                found, accepted = _difference(then.get(key), now.get(key))
+                found, accepted = difference(then.get(key), now.get(key))
                 return f"{key} = {found}", accepted
     return str(now), str(then)

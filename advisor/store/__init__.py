@@ -5,6 +5,7 @@ No connection is kept between calls.
 """
 
 from advisor.store.file import default_path
+from advisor.store.named import Named
 from advisor.store.results import (
     RobustPoint,
     RobustRun,
@@ -18,6 +19,7 @@ from advisor.store.results import (
 from advisor.store.sweeps import SweepPoint, SweepRecord
 
 __all__ = [
+    "Named",
     "RobustPoint",
     "RobustRun",
     "RobustSession",

@@ -1,5 +1,5 @@
-"""One process at a time runs a study of a results file. The lease is a file beside the results,
-held for the life of the run (`holding`); reading a study needs none."""
+"""One process at a time runs a study or a sweep of a results file. The lease is a file beside the
+results, held for the life of the run (`holding`); reading a study needs none."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from advisor.errors import InputError
 
 
 @contextmanager
-def leased(results: Path, study: str) -> Iterator[None]:
-    """Inside the block nobody else runs this study. Raises `InputError` that names the process that
-    does, or for a place where no lease can be kept."""
+def leased(results: Path, study: str, kind: str = "study") -> Iterator[None]:
+    """Inside the block nobody else runs this study, or another kind of work of that name. Raises
+    `InputError` that names the process that does, or for a place where no lease can be kept."""
     path = lease_path(results, study)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         hold = holding.take(path)
     except holding.Held as held:
         raise InputError(
-            results, study, f"a study that {held} is running", "its end, or another name"
+            results, study, f"a {kind} that {held} is running", "its end, or another name"
         ) from held
     except OSError as error:
         reason = (error.strerror or str(error)).lower()

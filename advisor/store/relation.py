@@ -6,27 +6,41 @@ everybody else from writing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import duckdb
 
 
-def copied(
-    source: duckdb.DuckDBPyConnection, query: str, parameters: Mapping[str, object]
-) -> duckdb.DuckDBPyRelation:
-    """The rows of a query of ours, apart from where they came from."""
+def copied(answer: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyRelation:
+    """The rows of a query that has run, apart from where they came from. Columns of one name are
+    numbered: `n`, `n_1`."""
     import duckdb
 
-    found = source.sql(query, params=dict(parameters))
+    described = answer.description or []
+    names = _distinct(str(column[0]) for column in described)
     columns = ", ".join(
-        f'"{name}" {kind}' for name, kind in zip(found.columns, found.types, strict=True)
+        f"{_quoted(name)} {column[1]}" for name, column in zip(names, described, strict=True)
     )
-    rows = found.fetchall()
     memory = duckdb.connect()
     memory.execute(f"CREATE TABLE answer ({columns})")
-    if rows:
-        places = ", ".join("?" * len(rows[0]))
-        memory.executemany(f"INSERT INTO answer VALUES ({places})", rows)
+    with memory.appender("answer") as rows:
+        rows.append_rows(answer.fetchall())
     return memory.table("answer")
+
+
+def _distinct(names: Iterable[str]) -> Iterator[str]:
+    """DuckDB takes letters of either case for the same."""
+    taken: set[str] = set()
+    for name in names:
+        own, number = name, 0
+        while own.lower() in taken:
+            number += 1
+            own = f"{name}_{number}"
+        taken.add(own.lower())
+        yield own
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -13,20 +14,22 @@ from typing import TYPE_CHECKING, Any
 from advisor.atomic import write_by
 from advisor.errors import InputError
 from advisor.files import exists
-from advisor.store import export, file, rows, schema, sweeps, tags
+from advisor.store import export, file, named, rows, schema, sweeps, tags
 from advisor.store.lease import leased
+from advisor.store.named import Named
 from advisor.store.relation import copied
 from advisor.store.sweeps import SweepPoint, SweepRecord
 from advisor.trial import THIS_MACHINE, Trial
 
 if TYPE_CHECKING:
     import duckdb
+    import pyarrow
 
 
 _READING = ("SELECT", "EXPLAIN", "PRAGMA", "MULTI")
 """Kinds of DuckDB's statements; a PIVOT is a MULTI."""
 MOST_LETTERS = 200
-"""Of a study's name, and of a tag."""
+"""Of the name of a study or a sweep, and of a tag."""
 
 
 @dataclass(frozen=True)
@@ -131,17 +134,9 @@ class Store:
 
     def add_study(self, record: StudyRecord) -> None:
         """Stores a new study. Raises `InputError` if the name is taken, or is none."""
-        if not record.name.strip() or len(record.name) > MOST_LETTERS:
-            found = f"a name of {len(record.name)} letters"
-            raise InputError("--study", None, found, f"1 to {MOST_LETTERS}")
-        if not record.name.isprintable():
-            raise InputError("--study", None, repr(record.name), "letters that can be printed")
+        _check_name("--study", record.name)
         with file.writing(self.path, self._patience_s) as connection:
-            taken = connection.execute(
-                "SELECT 1 FROM study WHERE name = ?", [record.name]
-            ).fetchall()
-            if taken:
-                raise InputError(self.path, record.name, "a study of this name", "a new name")
+            self._free(connection, record.name)
             with connection.appender("study") as studies:
                 studies.append_row(
                     record.name,
@@ -221,53 +216,111 @@ class Store:
             for row in found
         ]
 
-    def tag(self, study: str, name: str) -> tuple[str, ...]:
-        """Tags a study, and returns its tags. Raises `InputError` if there is none of this name, or
-        for a tag that could not be typed."""
+    def named(self, name: str) -> Named:
+        """The study or the sweep of this name, else the single run whose id begins so. Raises
+        `InputError` if there is none, or more than one."""
+        found: list[Named] = []
+        if exists(self.path):
+            with file.reading(self.path, self._patience_s) as connection:
+                found = named.meant(connection, name)
+        if len(found) != 1:
+            what = f"no study, sweep or run {name!r}"
+            if found:
+                what = f"more than one run whose id begins with {name!r}"
+            accepted = "the name of a stored study or sweep, or the beginning of a run's id"
+            raise InputError(self.path, None, what, accepted)
+        return found[0]
+
+    def delete(self, name: str) -> Named:
+        """Removes a study, a sweep or a single run with all it measured, in one transaction, and
+        returns what it was. Raises `InputError` as `named` does, or if a process is making it."""
+        meant = self.named(name)
+        if meant.kind == "study":
+            return replace(meant, trials=self.delete_study(meant.key))
+        with (
+            leased(self.path, meant.key, meant.kind),
+            file.writing(self.path, self._patience_s) as connection,
+        ):
+            named.delete(connection, meant)
+        return meant
+
+    def tag(self, what: str, name: str) -> tuple[str, ...]:
+        """Tags a study, a sweep or a single run, and returns its tags. Raises `InputError` as
+        `named` does, or for a tag that could not be typed."""
         if not name.strip() or len(name) > MOST_LETTERS or not name.isprintable():
             accepted = f"1 to {MOST_LETTERS} letters that can be printed"
             raise InputError("--tag", None, repr(name), accepted)
-        self._known(study)
+        key = self.named(what).key
         with file.writing(self.path, self._patience_s) as connection:
-            tags.add(connection, study, name)
-            return tags.of(connection, study)
+            tags.add(connection, key, name)
+            return tags.of(connection, key)
 
-    def untag(self, study: str, name: str) -> tuple[str, ...]:
-        """Takes a tag off a study, and returns those that are left. Raises `InputError` if there is
-        no such study, or it has no such tag."""
-        self._known(study)
-        had = self.tags(study)
+    def untag(self, what: str, name: str) -> tuple[str, ...]:
+        """Takes a tag off a study, a sweep or a single run, and returns those that are left. Raises
+        `InputError` as `named` does, or if it has no such tag."""
+        key = self.named(what).key
+        had = self.tags(key)
         if name not in had:
-            accepted = f"a tag of {study}: {', '.join(had) or 'it has none'}"
+            accepted = f"a tag of {what}: {', '.join(had) or 'it has none'}"
             raise InputError("--untag", None, repr(name), accepted)
         with file.writing(self.path, self._patience_s) as connection:
-            tags.remove(connection, study, name)
-            return tags.of(connection, study)
+            tags.remove(connection, key, name)
+            return tags.of(connection, key)
 
-    def tags(self, study: str | None = None) -> tuple[str, ...]:
-        """The tags of a study, or of all, in alphabetical order."""
+    def tags(self, key: str | None = None) -> tuple[str, ...]:
+        """The tags of a study or a sweep by its name, of a run by its id, or of all, in
+        alphabetical order."""
         if not exists(self.path):
             return ()
         with file.reading(self.path, self._patience_s) as connection:
-            return tags.all_of(connection) if study is None else tags.of(connection, study)
+            return tags.all_of(connection) if key is None else tags.of(connection, key)
 
-    def export(self, path: Path, study: str | None = None, *, force: bool = False) -> int:
-        """Writes the trials of a study, or all of them, to a .parquet or .csv file: a row for each,
-        metrics and settings as columns. Returns how many. Raises `InputError` for another name, an
-        existing file without `force`, and a study that is not stored."""
+    def tags_by_key(self) -> Mapping[str, tuple[str, ...]]:
+        """The tags of all that has some: studies and sweeps by name, runs by id."""
+        if not exists(self.path):
+            return {}
+        with file.reading(self.path, self._patience_s) as connection:
+            return tags.by_key(connection)
+
+    def export(self, path: Path, name: str | None = None, *, force: bool = False) -> int:
+        """Writes the trials of a study or a sweep, a single run, or all that are stored, to a
+        .parquet or .csv file: a row for each, metrics and settings as columns. Returns how many.
+        Raises `InputError` for another name, an existing file without `force`, and as `named`
+        does."""
         kind = export.format_of(path)
-        if study is not None:
-            self._known(study)
-        elif not exists(self.path):
-            raise InputError(self.path, None, "no results yet", "a results file")
+        self._there()
+        meant = None if name is None else self.named(name)
+
+        def write(connection: duckdb.DuckDBPyConnection, beside: Path) -> int:
+            return export.write(connection, meant, beside, kind)
+
+        return self._write(path, force, write)
+
+    def export_query(self, text: str, path: Path, *, force: bool = False) -> int:
+        """Writes the answer to one query, as `sql`, to a .parquet or .csv file, and returns how
+        many rows there are. Raises `InputError` as both do."""
+        kind = export.format_of(path)
+        self._there()
+
+        def write(connection: duckdb.DuckDBPyConnection, beside: Path) -> int:
+            with _worded(connection):
+                query = _only_query(connection, text).query
+                return export.write_query(connection, export.bare(query), beside, kind)
+
+        return self._write(path, force, write)
+
+    def _write(
+        self, path: Path, force: bool, write: Callable[[duckdb.DuckDBPyConnection, Path], int]
+    ) -> int:
+        """Has a table written beside a file that it then becomes."""
         count = 0
 
-        def write(beside: Path) -> None:
+        def written(beside: Path) -> None:
             nonlocal count
             with file.reading(self.path, self._patience_s, into=beside) as connection:
-                count = export.write(connection, study, beside, kind)
+                count = write(connection, beside)
 
-        write_by(path, write, force)
+        write_by(path, written, force)
         return count
 
     def add_trial(self, trial: Trial, study: str | None = None) -> Trial:
@@ -403,13 +456,10 @@ class Store:
         return sorted(runs, key=lambda run: (run.place, run.point, run.again, run.trial.seed))
 
     def add_sweep(self, sweep: SweepRecord) -> None:
-        """Stores a new sweep. Raises `InputError` if the name is taken."""
+        """Stores a new sweep. Raises `InputError` if the name is taken, or is none."""
+        _check_name("--sweep", sweep.name)
         with file.writing(self.path, self._patience_s) as connection:
-            taken = connection.execute(
-                "SELECT 1 FROM sweep WHERE name = ?", [sweep.name]
-            ).fetchall()
-            if taken:
-                raise InputError(self.path, sweep.name, "a sweep of this name", "a new name")
+            self._free(connection, sweep.name)
             sweeps.add(connection, sweep)
 
     def add_swept(
@@ -505,27 +555,39 @@ class Store:
     def sql(self, text: str) -> Table:
         """The answer to one query. The query can read this file and nothing else, and change
         nothing. Raises `InputError`, which names the tables."""
-        import duckdb
+        self._there()
+        with (
+            file.reading(self.path, self._patience_s) as connection,
+            _asked(connection, text) as answer,
+        ):
+            columns = tuple(column[0] for column in answer.description or ())
+            return Table(columns, tuple(answer.fetchall()))
 
-        if not exists(self.path):
-            raise InputError(self.path, None, "no results yet", "a results file")
-        with file.reading(self.path, self._patience_s) as connection:
-            try:
-                query = _only_query(connection, text)
-                cursor = connection.execute(query)
-                columns = tuple(column[0] for column in cursor.description or ())
-                return Table(columns, tuple(cursor.fetchall()))
-            except duckdb.Error as error:
-                message = str(error).split("\n\nLINE ")[0]
-                raise InputError("--sql", None, message, _accepted(connection)) from error
+    def query(self, text: str) -> duckdb.DuckDBPyRelation:
+        """The answer to one query, as `sql`, as a relation, which holds a copy of the rows and not
+        the file."""
+        self._there()
+        with (
+            file.reading(self.path, self._patience_s) as connection,
+            _asked(connection, text) as answer,
+        ):
+            return copied(answer)
+
+    def arrow(self, text: str) -> pyarrow.Table:
+        """The answer to one query, as `sql`, as a table of Arrow. Raises `InputError` where pyarrow
+        is not installed."""
+        try:
+            import pyarrow  # noqa: F401
+        except ImportError as error:
+            raise InputError("arrow", None, "no pyarrow", "pip install pyarrow") from error
+        return self.query(text).to_arrow_table()
 
     def relation(self, query: str, parameters: Mapping[str, object]) -> duckdb.DuckDBPyRelation:
         """The rows of a query of this library as a relation, which holds a copy of them. Raises
         `InputError` if there is no file."""
-        if not exists(self.path):
-            raise InputError(self.path, None, "no results yet", "a results file")
+        self._there()
         with file.reading(self.path, self._patience_s) as connection:
-            return copied(connection, query, parameters)
+            return copied(connection.execute(query, dict(parameters)))
 
     def tables(self) -> Table:
         """Every table and view that a query can read, with its columns and their types."""
@@ -534,6 +596,17 @@ class Store:
         with duckdb.connect() as connection:
             schema.migrate(connection, 0)
             return Table(("table", "column", "type"), tuple(schema.columns(connection)))
+
+    def _free(self, connection: duckdb.DuckDBPyConnection, name: str) -> None:
+        """Raises `InputError` if a study or a sweep has this name."""
+        for kind in ("study", "sweep"):
+            query = f"SELECT 1 FROM {kind} WHERE name = ?"
+            if connection.execute(query, [name]).fetchall():
+                raise InputError(self.path, name, f"a {kind} of this name", "a new name")
+
+    def _there(self) -> None:
+        if not exists(self.path):
+            raise InputError(self.path, None, "no results yet", "a results file")
 
     def _known(self, study: str) -> None:
         if self.study(study) is None:
@@ -559,6 +632,32 @@ def _next(connection: duckdb.DuckDBPyConnection, study: str | None) -> int:
         [study],
     ).fetchall()
     return int(taken[0][0])
+
+
+@contextmanager
+def _asked(connection: duckdb.DuckDBPyConnection, text: str) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A query that has run, and whose rows are fetched in the block."""
+    with _worded(connection):
+        yield connection.execute(_only_query(connection, text))
+
+
+@contextmanager
+def _worded(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """What DuckDB says against a query of the user's, in one line."""
+    import duckdb
+
+    try:
+        yield
+    except duckdb.Error as error:
+        message = str(error).split("\n\nLINE ")[0]
+        raise InputError("--sql", None, message, _accepted(connection)) from error
+
+
+def _check_name(option: str, name: str) -> None:
+    if not name.strip() or len(name) > MOST_LETTERS:
+        raise InputError(option, None, f"a name of {len(name)} letters", f"1 to {MOST_LETTERS}")
+    if not name.isprintable():
+        raise InputError(option, None, repr(name), "letters that can be printed")
 
 
 def _only_query(connection: duckdb.DuckDBPyConnection, text: str) -> duckdb.Statement:

@@ -87,10 +87,11 @@ def delete(connection: duckdb.DuckDBPyConnection, study: str) -> int:
         "SELECT trial FROM verification WHERE study = $study "
         "UNION ALL SELECT trial FROM robust_run WHERE study = $study"
     )
-    of_study = f"SELECT id FROM trial WHERE study = $study OR id IN ({beside})"
-    for table in _OF_TRIALS:
-        connection.execute(f"DELETE FROM {table} WHERE trial IN ({of_study})", {"study": study})
-    connection.execute(f"DELETE FROM trial WHERE id IN ({beside})", {"study": study})
+    of_study = "SELECT id FROM trial WHERE study = $study"
+    ((trials,),) = connection.execute(
+        f"SELECT count(*) FROM ({of_study})", {"study": study}
+    ).fetchall()
+    delete_trials(connection, f"{of_study} UNION ALL {beside}", {"study": study})
     sessions = "SELECT session FROM robust_run WHERE study = ?"
     connection.execute(f"DELETE FROM robust_point WHERE session IN ({sessions})", [study])
     connection.execute("DELETE FROM robustness WHERE study = ?", [study])
@@ -98,9 +99,18 @@ def delete(connection: duckdb.DuckDBPyConnection, study: str) -> int:
     connection.execute("DELETE FROM verification WHERE study = ?", [study])
     connection.execute("DELETE FROM final WHERE study = ?", [study])
     connection.execute("DELETE FROM tag WHERE study = ?", [study])
-    trials = connection.execute("DELETE FROM trial WHERE study = ?", [study]).fetchall()
     connection.execute("DELETE FROM study WHERE name = ?", [study])
-    return int(trials[0][0])
+    return int(trials)
+
+
+def delete_trials(
+    connection: duckdb.DuckDBPyConnection, which: str, parameters: Mapping[str, object]
+) -> None:
+    """Removes the trials whose ids a query gives, with all they measured, inside the transaction of
+    the caller."""
+    for table, column in (*((table, "trial") for table in _OF_TRIALS), ("trial", "id")):
+        query = f"DELETE FROM {table} WHERE {column} IN ({which})"
+        connection.execute(query, dict(parameters))
 
 
 def _long_form(

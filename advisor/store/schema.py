@@ -54,11 +54,12 @@ def version_of(connection: duckdb.DuckDBPyConnection) -> int | None:
 
 
 def columns(connection: duckdb.DuckDBPyConnection) -> list[tuple[str, str, str]]:
-    """What can be asked: table or view, column, type; the views first."""
+    """What can be asked: table or view, column, type; the views first, `run` before all."""
     found = connection.execute(
         "SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE NOT internal "
         "AND database_name = current_database() AND table_name <> 'schema_version' "
-        "ORDER BY starts_with(table_name, 'run') DESC, table_name, column_index"
+        "ORDER BY table_name NOT IN (SELECT view_name FROM duckdb_views() WHERE NOT internal), "
+        "NOT starts_with(table_name, 'run'), table_name, column_index"
     ).fetchall()
     return [(table, column, kind) for table, column, kind in found]
 

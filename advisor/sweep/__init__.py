@@ -4,7 +4,8 @@ them as a map, and where one overtakes the other."""
 from advisor.sweep.answer import Point, Sweep
 from advisor.sweep.asked import SECONDS, Asked, Place
 from advisor.sweep.axis import LEAST_STEPS, MOST_STEPS, STEPS, Axis, parse_axes, parse_axis
-from advisor.sweep.cell import Cell, cells, lead
+from advisor.sweep.best import Best, best
+from advisor.sweep.cell import Cell, cell, cells, lead, standing
 from advisor.sweep.crossover import Crossover, crossovers
 from advisor.sweep.stored import stored
 from advisor.sweep.sweep import sweep
@@ -17,11 +18,14 @@ __all__ = [
     "STEPS",
     "Asked",
     "Axis",
+    "Best",
     "Cell",
     "Crossover",
     "Place",
     "Point",
     "Sweep",
+    "best",
+    "cell",
     "cells",
     "crossovers",
     "lead",
@@ -30,6 +34,7 @@ __all__ = [
     "provenance",
     "sentences",
     "settings_of",
+    "standing",
     "stored",
     "sweep",
 ]

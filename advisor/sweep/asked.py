@@ -14,7 +14,7 @@ from advisor.sweep.axis import OF_PROFILES, OPTION, Axis
 from advisor.sweep.crossover import Crossover
 from advisor.trial import Clock
 
-RUNS = 2
+RUNS, MOST_RUNS = 2, 100
 """Runs of each engine at each place, with seeds of their own: they tell the noise."""
 SECONDS = 1.25
 """Length of the measured phase, as in a study of the usual bounds."""
@@ -95,6 +95,15 @@ class Asked:
         told, line = self.axis.crossing(one, titles), self.line(one.across)
         return f"{line}: {told}" if line else told
 
+    def study_name(self, place: Place) -> str:
+        """What the search of a place is called. Where labels of places repeat, as those of close
+        steps do, their values tell them apart."""
+        label = self.label(place)
+        if [self.label(other) for other in self.places].count(label) > 1:
+            exact = (f"{value:.15g}" for value in place if value is not None)
+            label = f"{label} ({', '.join(exact)})"
+        return f"{self.name}: {label}"
+
     def profile_at(self, place: Place) -> Profile:
         """The profile at a place."""
         changed = self.axis.profile(self.profile, place.value)
@@ -110,9 +119,13 @@ class Asked:
         return own
 
     def check(self) -> None:
-        """Raises `InputError` for a knob that a search would change too, or of an engine that does
-        not run, for a search by several objectives, and for values that the profile does not
-        take."""
+        """Raises `InputError` for several objectives, for too many runs or none, for a knob that a
+        search would change too, or of an engine that does not run, and for values that the profile
+        does not take."""
+        if not 1 <= self.runs <= MOST_RUNS:
+            raise InputError("--runs", None, str(self.runs), f"1 to {MOST_RUNS}")
+        # Engines lead, and cross, by one number.
+        refuse_several(self.profile.goal, "sweep")
         for axis in self.axes:
             axis.refuse_values(self.profile)
             if axis.engine is None:
@@ -123,7 +136,3 @@ class Asked:
             if axis.engine not in self.engines:
                 found = f"a knob of {axis.engine}"
                 raise InputError(OPTION, axis.name, found, "an engine that runs")
-        if self.retune is not None:
-            # At each place another part of a front would be the answer, and no line would join
-            # them.
-            refuse_several(self.profile.goal, "--retune")

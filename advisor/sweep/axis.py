@@ -9,7 +9,7 @@ from typing import Any
 
 from advisor import knobs
 from advisor.errors import InputError
-from advisor.knobs import ENGINES, Engine, Knob
+from advisor.knobs import ENGINES, Engine, Knob, Setting
 from advisor.profile import Profile
 from advisor.sizes import ACCEPTED, format_size, parse_size
 from advisor.sweep.crossover import Crossover
@@ -34,6 +34,8 @@ class Axis:
     values: tuple[float, ...]
     engine: Engine | None = None
     """Whose knob it is; absent for what the profile says."""
+    choices: tuple[Setting, ...] = ()
+    """Settings of a knob that is no number, which have no order: its values are their places."""
 
     def label(self, value: float) -> str:
         """A value as people write it."""
@@ -73,8 +75,10 @@ class Axis:
         """What a value sets of an engine."""
         return {self.name: self._setting(value)} if engine == self.engine else {}
 
-    def _setting(self, value: float) -> float:
+    def _setting(self, value: float) -> Setting:
         assert self.engine is not None
+        if self.choices:
+            return self.choices[int(value)]
         knob = knobs.catalogue(self.engine)[self.name]
         return int(value) if isinstance(knob.default, int) else value
 
@@ -93,13 +97,16 @@ def parse_axes(texts: Sequence[str], steps: int | None = None) -> tuple[Axis, Ax
 
 
 def parse_axis(text: str, steps: int = STEPS) -> Axis:
-    """`memory=5GiB..100GiB` in so many steps, or `memory=5GiB,10GiB,50GiB`. Raises `InputError`."""
+    """`memory=5GiB..100GiB` in so many steps, `memory=5GiB,10GiB,50GiB`, or
+    `compression=kLZ4Compression,kZSTD`. Raises `InputError`."""
     if not LEAST_STEPS <= steps <= MOST_STEPS:
         raise InputError("--steps", None, str(steps), f"{LEAST_STEPS} to {MOST_STEPS}")
     name, _, range_ = text.partition("=")
     name = name.strip()
     engine = None if name in OF_PROFILES else _engine_of(name)
     knob = knobs.catalogue(engine)[name] if engine else None
+    if engine is not None and knob is not None and not _is_numeric(knob):
+        return _choice(name, engine, knob, range_)
     low, dots, high = range_.partition("..")
     try:
         if dots:
@@ -118,24 +125,30 @@ def parse_axis(text: str, steps: int = STEPS) -> Axis:
     return Axis(name, tuple(values), engine)
 
 
+def _choice(name: str, engine: Engine, knob: Knob, list_: str) -> Axis:
+    """An axis of settings in the order in which they are named."""
+    choices: dict[Setting, None] = {}
+    for one in list_.split(","):
+        choices[knobs.parse_value(knob, one, OPTION)] = None
+    if len(choices) < 2:
+        raise InputError(OPTION, name, f"{list_!r}, one value", f"two or more, {name}=A,B")
+    return Axis(name, tuple(map(float, range(len(choices)))), engine, tuple(choices))
+
+
 def _typed(knob: Knob, value: float) -> float:
     return int(value) if isinstance(knob.default, int) else value
 
 
 def _engine_of(name: str) -> Engine:
-    found = [engine for engine in ENGINES if _is_numeric(knobs.catalogue(engine).get(name))]
+    found = [engine for engine in ENGINES if name in knobs.catalogue(engine)]
     if len(found) == 1:
         return found[0]
-    known = f"{', '.join(OF_PROFILES)}, or a knob that is a number"
+    known = f"{', '.join(OF_PROFILES)}, or a knob"
     raise InputError(OPTION, None, repr(name), known)
 
 
-def _is_numeric(knob: Knob | None) -> bool:
-    return (
-        knob is not None
-        and isinstance(knob.default, int | float)
-        and not isinstance(knob.default, bool)
-    )
+def _is_numeric(knob: Knob) -> bool:
+    return isinstance(knob.default, int | float) and not isinstance(knob.default, bool)
 
 
 def _number(text: str, name: str, knob: Knob | None) -> float:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 from advisor.knobs import Engine
 
@@ -25,30 +26,36 @@ class Crossover:
     """Where on the second axis of a map; absent on a single axis."""
 
 
-def crossovers(
-    values: Sequence[float], gains: Sequence[float], bound: float, engines: tuple[Engine, Engine]
-) -> list[Crossover]:
-    """Where the logarithm of a ratio of two engines changes its sign, between neighbours on a
-    straight line. `gains` are those logarithms, above 0 where the first engine is better; `bound`
-    is how far noise may have moved each of them.
+class Step(NamedTuple):
+    """A value of the axis at which both engines were measured."""
 
-    The interval ends where the same line, moved by the bound, meets 0, but not beyond the axis.
+    value: float
+    gain: float
+    """Logarithm of how much better the first engine is; below 0 where the other one is."""
+    bound: float
+    """How far noise may have moved it."""
+
+
+def crossovers(steps: Sequence[Step], engines: tuple[Engine, Engine]) -> list[Crossover]:
+    """Where the gain changes its sign, between neighbours on a straight line.
+
+    The interval ends where the same line, moved by the larger bound of the two, meets 0, but not
+    beyond the axis.
     """
     found = []
     # Where both reach the same, neither is better: the sign is that of the neighbours.
-    steps = [(at, own) for at, own in zip(values, gains, strict=True) if own != 0.0]
-    for (left, one), (right, other) in pairwise(steps):
-        if (one > 0) == (other > 0):
+    for left, right in pairwise(step for step in steps if step.gain != 0.0):
+        if (left.gain > 0) == (right.gain > 0):
             continue
-        slope = (other - one) / (right - left)
-        value = left - one / slope
-        reach = bound / abs(slope)
+        slope = (right.gain - left.gain) / (right.value - left.value)
+        value = left.value - left.gain / slope
+        reach = max(left.bound, right.bound) / abs(slope)
         found.append(
             Crossover(
                 value,
-                max(values[0], value - reach),
-                min(values[-1], value + reach),
-                *(engines if one > 0 else (engines[1], engines[0])),
+                max(steps[0].value, value - reach),
+                min(steps[-1].value, value + reach),
+                *(engines if left.gain > 0 else (engines[1], engines[0])),
             )
         )
     return found

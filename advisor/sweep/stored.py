@@ -1,15 +1,20 @@
-"""What a sweep was asked, as it is stored, and a sweep put together again from its stored
-points."""
+"""What a sweep was asked, as it is stored, and a sweep put together again from its stored points:
+to be looked at, or to go on."""
 
 from __future__ import annotations
 
+import json
+import platform
+from collections.abc import Iterator
 from typing import Any
 
 from advisor.errors import InputError
+from advisor.knobs import Engine
 from advisor.profile import Profile
+from advisor.search.question import difference
 from advisor.store import Store, SweepRecord
 from advisor.sweep.answer import Point, Sweep
-from advisor.sweep.asked import Asked
+from advisor.sweep.asked import Asked, Place
 from advisor.sweep.axis import Axis
 
 DELETED = "its runs were deleted"
@@ -22,6 +27,7 @@ def record(asked: Asked) -> SweepRecord:
         "profile": profile.model_dump(mode="json", by_alias=True, exclude_none=True),
         "values": list(asked.axis.values),
         "of": asked.axis.engine,
+        **_choices(asked.axis),
         "engines": list(asked.engines),
         "current": {engine: dict(settings) for engine, settings in asked.current.items()},
         "seconds": asked.seconds,
@@ -30,7 +36,11 @@ def record(asked: Asked) -> SweepRecord:
         "retune": asked.retune,
     }
     if across is not None:
-        document["across"] = {"values": list(across.values), "of": across.engine}
+        document["across"] = {
+            "values": list(across.values),
+            "of": across.engine,
+            **_choices(across),
+        }
     return SweepRecord(
         asked.name,
         asked.axis.name,
@@ -67,12 +77,41 @@ def stored(name: str, store: Store) -> Sweep:
     return Sweep(asked, points, len(points) == asked.planned)
 
 
+def so_far(asked: Asked, store: Store) -> dict[tuple[Place, Engine], Point]:
+    """The points that are stored of what is asked; a sweep of a new name is stored without any.
+    Raises `InputError` where the stored sweep of this name was asked something else."""
+    found, now = store.sweep(asked.name), record(asked)
+    if found is None:
+        store.add_sweep(now)
+        return {}
+    where = f"sweep {asked.name}"
+    for part, then, wanted in _parts(found, now):
+        if then != wanted:
+            told, accepted = difference(then, wanted)
+            raise InputError(where, part, told, f"{accepted} as stored, or a new name")
+    points = stored(asked.name, store).points
+    hosts = {trial.host for point in points for trial in point.trials}
+    if asked.clock == "measured" and hosts - {platform.node()}:
+        # Wall-clock numbers of two machines are no sweep.
+        raise InputError(where, "host", platform.node(), f"{', '.join(hosts)}, or a new name")
+    return {(point.place, point.engine): point for point in points}
+
+
+def _parts(then: SweepRecord, now: SweepRecord) -> Iterator[tuple[str, object, object]]:
+    for part in ("axis", "goal", "clock", "seed"):
+        yield part, getattr(then, part), getattr(now, part)
+    yield "second axis", then.across, now.across
+    asked = json.loads(json.dumps(now.asked))
+    for part in sorted({*then.asked, *asked}):
+        yield part, then.asked.get(part), asked.get(part)
+
+
 def _asked(found: SweepRecord, document: Any) -> Asked:
     second = document.get("across")
     return Asked(
         name=found.name,
         profile=Profile.model_validate(document["profile"]),
-        axis=Axis(found.axis, tuple(document["values"]), document["of"]),
+        axis=_axis(found.axis, document),
         engines=tuple(document["engines"]),
         current=document["current"],
         clock=found.clock,  # type: ignore[arg-type]
@@ -81,7 +120,14 @@ def _asked(found: SweepRecord, document: Any) -> Asked:
         runs=document["runs"],
         scale=document["scale"],
         retune=document["retune"],
-        across=Axis(found.across, tuple(second["values"]), second["of"])
-        if found.across is not None
-        else None,
+        across=_axis(found.across, second) if found.across is not None else None,
     )
+
+
+def _axis(name: str, document: Any) -> Axis:
+    choices = tuple(document.get("choices", ()))
+    return Axis(name, tuple(document["values"]), document["of"], choices)
+
+
+def _choices(axis: Axis) -> dict[str, Any]:
+    return {"choices": list(axis.choices)} if axis.choices else {}

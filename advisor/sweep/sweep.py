@@ -19,9 +19,10 @@ from advisor.search.runner import Job, Runner
 from advisor.search.seeds import seeds
 from advisor.search.squeeze import with_full_cache
 from advisor.store import Store, SweepPoint
+from advisor.store.lease import leased
 from advisor.sweep.answer import Point, Sweep
 from advisor.sweep.asked import Asked, Place
-from advisor.sweep.stored import record
+from advisor.sweep.stored import so_far
 from advisor.trial import Trial
 
 Begin = Callable[[Callable[[], None]], None]
@@ -37,18 +38,42 @@ def sweep(
     stopped: Callable[[], bool] = lambda: False,
     core: Core | None = None,
 ) -> Sweep:
-    """Walks the axis, a map line by line, and keeps every run. `on_step` is told of each place
-    before it begins, with what drops it, which any thread may call; `on_point` of each point with
-    its number, from 1. Once `stopped` says so, no further place begins.
+    """Walks the axis, a map line by line, and keeps every run; a stored sweep of this name goes on
+    where it ended. `on_step` is told of each place before it begins, with what drops it, which any
+    thread may call; `on_point` of each point with its number, from 1. Once `stopped` says so, no
+    further place begins.
 
-    Raises what `Asked.check` raises, before anything runs; `InputError` for what the profile, an
+    Raises what `Asked.check` raises, before anything runs; `InputError` where the stored sweep of
+    this name was asked something else, or another process makes it, and for what the profile, an
     engine or the core does not accept at a place, what `evaluate` raises, and `Cancelled` for a
     step that was dropped.
     """
     asked.check()
-    store.add_sweep(record(asked))
+    with leased(store.path, asked.name, "sweep"):
+        return _walked(asked, store, on_step, on_point, stopped, core)
+
+
+def _walked(
+    asked: Asked,
+    store: Store,
+    on_step: Callable[[Place, Callable[[], None]], None],
+    on_point: Callable[[int, Point], None],
+    stopped: Callable[[], bool],
+    core: Core | None,
+) -> Sweep:
+    known = so_far(asked, store)
     points: list[Point] = []
+
+    def add(point: Point) -> None:
+        points.append(point)
+        on_point(len(points), point)
+
     for place in asked.places:
+        made = [known[place, engine] for engine in asked.engines if (place, engine) in known]
+        if len(made) == len(asked.engines):
+            for point in made:
+                add(point)
+            continue
         if stopped():
             break
         begin = partial(on_step, place)
@@ -57,11 +82,16 @@ def sweep(
         else:
             found = _fixed(asked, place, begin, core)
         for point in found:
-            made = SweepPoint(place.value, point.engine, point.settings, point.error, place.across)
-            store.add_swept(asked.name, made, _labels(asked, place), point.trials)
-            points.append(point)
-            on_point(len(points), point)
+            before = known.get((place, point.engine))
+            if before is None:
+                _keep(asked, store, point)
+            add(before or point)
     return Sweep(asked, tuple(points), len(points) == asked.planned)
+
+
+def _keep(asked: Asked, store: Store, point: Point) -> None:
+    made = SweepPoint(point.value, point.engine, point.settings, point.error, point.across)
+    store.add_swept(asked.name, made, _labels(asked, point.place), point.trials)
 
 
 def _labels(asked: Asked, place: Place) -> tuple[str, str | None]:
@@ -142,8 +172,9 @@ def _retuned(
 ) -> Iterator[Point]:
     # A step that knew of those before it would be searched better than they were.
     question = replace(_question(asked, place), seconds=asked.seconds, cold=True)
-    name = f"{asked.name}: {asked.label(place)}"
-    study = Study(name, question, store, bounds=Bounds(trials=asked.retune), core=core)
+    study = Study(
+        asked.study_name(place), question, store, bounds=Bounds(trials=asked.retune), core=core
+    )
     dropped = Event()
 
     def drop() -> None:

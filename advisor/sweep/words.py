@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from advisor.knobs import Engine
+from advisor.recommend import wording
+from advisor.recommend.verdict import OWN_ENGINES, has_products
 from advisor.sizes import format_factor, format_size
+from advisor.steadiness import NOT_YET
 from advisor.sweep.answer import Point, Sweep
 from advisor.sweep.asked import Place
+from advisor.sweep.best import best
 from advisor.sweep.cell import cells
 
 NO_CROSSING = "no engine overtakes the other"
+MOST_PLACES = 4
+"""Places that a sentence names, where there are more."""
 
 
 @dataclass(frozen=True)
@@ -30,14 +37,19 @@ class Fact:
 
 def sentences(sweep: Sweep, titles: Mapping[str, str] | None = None) -> list[str]:
     """Where the better engine changes, or that it does not, of a map after what its cells come to;
-    what noise there was, and what did not run. Engines have their `titles`, or their names."""
+    where each engine reaches its best, what noise there was, and what speaks against the numbers.
+    Engines have their `titles`, or their names."""
     asked, named = sweep.asked, titles or {}
     told = _counted(sweep, named) if asked.across is not None else []
     told += _crossings(sweep, named)
-    if sweep.noise.degrees:
-        noise = sweep.noise.bound(asked.runs, asked.runs)
-        told.append(f"differences below {100 * noise:.1f} % are within noise")
-    told += _errors(sweep, named)
+    told += _bests(sweep, named)
+    told += _noise(sweep)
+    told += _gathered(sweep, named, lambda point: point.error)
+    told += _gathered(sweep, named, lambda point: point.breaks(sweep.goal))
+    told += _gathered(sweep, named, _unsteady)
+    are_compared = any(sweep.bound(place) is not None for place in asked.places)
+    if are_compared and not _has_products(sweep):
+        told.append(OWN_ENGINES[0].lower() + OWN_ENGINES[1:])
     if not sweep.is_whole:
         told.append("interrupted: the steps that are missing were not run")
     return told
@@ -52,7 +64,12 @@ def _counted(sweep: Sweep, named: Mapping[str, str]) -> list[str]:
     parts = [
         *((f"{named.get(one, one)} leads in", found.count(("leads", one))) for one in engines),
         ("noise does not tell them apart in", found.count(("even", None))),
+        *(
+            (f"{named.get(one, one)} alone keeps the limits in", found.count(("keeps", one)))
+            for one in engines
+        ),
         *((f"{named.get(one, one)} alone ran in", found.count(("alone", one))) for one in engines),
+        ("the limits are broken in", found.count(("breaks", None))),
         ("neither ran in", found.count(("neither", None))),
         ("not run:", found.count(("missing", None))),
     ]
@@ -64,10 +81,12 @@ def _crossings(sweep: Sweep, named: Mapping[str, str]) -> list[str]:
     """In a map, every line with its crossings, and then those that have none."""
     asked, found = sweep.asked, sweep.crossovers()
     told = [asked.crossing(one, named) for one in found]
-    if len(asked.engines) != 2:
+    if len(asked.engines) != 2 or asked.axis.choices:
         return told
     if asked.across is None:
-        return told or [f"{NO_CROSSING} between these values"]
+        is_broken = any(point.broken(sweep.goal) for point in sweep.points)
+        where = "where both keep the goal's limits" if is_broken else "between these values"
+        return told or [f"{NO_CROSSING} {where}"]
     crossed = {one.across for one in found}
     without = [
         line
@@ -85,23 +104,70 @@ def _is_compared(sweep: Sweep, line: float) -> Iterator[bool]:
         yield sweep.gain(Place(value, line)) is not None
 
 
-def _errors(sweep: Sweep, named: Mapping[str, str]) -> list[str]:
-    failed = [point for point in sweep.points if point.error]
-    if sweep.asked.across is None:
-        last = {point.error: point for point in failed}
-        return [f"{_whose(sweep, point, named)}: {error}" for error, point in last.items()]
-    counts = Counter((point.engine, point.error) for point in failed)
-    first = {(point.engine, point.error): point for point in reversed(failed)}
-    return [
-        f"{_whose(sweep, first[key], named)}: {key[1]}"
-        + (f"; so in {count} cells" if count > 1 else "")
-        for key, count in counts.items()
-    ]
+def _bests(sweep: Sweep, named: Mapping[str, str]) -> Iterator[str]:
+    """At which places each engine reaches its best, where what is swept changes it."""
+    asked, metric = sweep.asked, sweep.goal.metric
+    highest = "highest" if sweep.goal.direction == "maximize" else "lowest"
+    for engine in asked.engines:
+        changing = [axis for axis in asked.axes if axis.engine in (None, engine)]
+        found = best(sweep, engine) if changing else None
+        if found is None:
+            continue
+        reached = wording.metric(metric, found.score)
+        told = (
+            f"{named.get(engine, engine)}: {metric} is {highest} at {asked.where(found.place)} "
+            f"({reached})"
+        )
+        near = _enumerated(sweep, [asked.label(place) for place in found.even])
+        yield f"{told}, within noise of it at {near}" if near else told
 
 
-def _whose(sweep: Sweep, point: Point, named: Mapping[str, str]) -> str:
-    engine = named.get(point.engine, point.engine)
-    return f"{engine} at {sweep.asked.where(point.place)}"
+def _noise(sweep: Sweep) -> Iterator[str]:
+    """How far apart medians must be; places with fewer runs need more."""
+    bounds = [bound for bound in map(sweep.bound, sweep.asked.places) if bound is not None]
+    if len(sweep.asked.engines) == 1:
+        runs = {len(point.trials) for point in sweep.points if point.trials}
+        bounds = [math.log1p(sweep.noise.bound(count, count)) for count in runs]
+    if not sweep.noise.degrees or not bounds:
+        return
+    least, most = (f"{100 * math.expm1(bound):.1f} %" for bound in (min(bounds), max(bounds)))
+    if least == most:
+        yield f"differences below {most} are within noise"
+    else:
+        yield f"differences below {least} to {most}, by the runs at a step, are within noise"
+
+
+def _unsteady(point: Point) -> str:
+    return NOT_YET if any(trial.steady is False for trial in point.trials) else ""
+
+
+def _gathered(
+    sweep: Sweep, named: Mapping[str, str], what: Callable[[Point], str]
+) -> Iterator[str]:
+    """What is to be said of single points, once for each engine, with the places that it is true
+    of."""
+    places: dict[tuple[Engine, str], list[Place]] = {}
+    for point in sweep.points:
+        if text := what(point):
+            places.setdefault((point.engine, text), []).append(point.place)
+    for (engine, text), found in places.items():
+        where = sweep.asked.where(found[0])
+        where = _enumerated(sweep, [where, *(sweep.asked.label(place) for place in found[1:])])
+        yield f"{named.get(engine, engine)} at {where}: {text}"
+
+
+def _enumerated(sweep: Sweep, labels: Sequence[str]) -> str:
+    """The first few places, and how many more there are."""
+    between = ", " if sweep.asked.across is None else "; "
+    if len(labels) <= MOST_PLACES:
+        return between.join(labels)
+    shown = labels[: MOST_PLACES - 1]
+    return f"{between.join(shown)} and {len(labels) - len(shown)} more"
+
+
+def _has_products(sweep: Sweep) -> bool:
+    asked, profile = sweep.asked, sweep.asked.profile
+    return has_products(asked.clock, profile.hardware, profile.workload.info)
 
 
 def settings_of(sweep: Sweep, titles: Mapping[str, str] | None = None) -> str:

@@ -144,4 +144,4 @@ def test_what_ranks_by_one_number_refuses_several(tuned: Tuned) -> None:
     assert told.exit_code == 2
     assert "--finalists: found several objectives" in told.stderr
     with pytest.raises(InputError, match="a goal with one objective"):
-        advisor.sweep("ycsb-a", "memory=1GiB..2GiB", goal=GOAL, retune=2, steps=2)
+        advisor.sweep("ycsb-a", "memory=1GiB..2GiB", goal=GOAL, steps=2)

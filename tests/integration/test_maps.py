@@ -58,10 +58,18 @@ def test_a_map_has_a_cell_for_every_pair_and_a_crossover_on_each_line(tmp_path: 
         (OVER, {}),
         (("memory=1MiB,8GiB", "innodb_old_blocks_time=0,1000"), {}),
         (("innodb_lru_scan_depth=256,512", "clients=1,4"), {}),
+        (("memory=4GiB,16GiB", "compression=kZSTD,kNoCompression"), {}),
         (OVER, {"retune": 10}),
         (OVER, {"engines": ("lsm",)}),
     ],
-    ids=["of the profile", "what does not fit, and a knob", "a knob", "retuned", "one engine"],
+    ids=[
+        "of the profile",
+        "what does not fit, and a knob",
+        "a knob",
+        "without an order",
+        "retuned",
+        "one engine",
+    ],
 )
 def test_a_stored_map_says_what_it_said(
     tmp_path: Path, over: tuple[str, ...], changes: dict[str, Any]

@@ -112,15 +112,19 @@ def test_a_sweep_of_which_nothing_ran_has_a_page(walked: Walked) -> None:
     assert "<svg" not in text and "interrupted" in text
 
 
-def test_a_sweep_of_one_engine_without_repetitions_has_no_answer_and_a_page(walked: Walked) -> None:
+def test_a_sweep_of_one_engine_without_repetitions_has_its_best_step_and_a_page(
+    walked: Walked,
+) -> None:
     alone = replace(walked.sweep.asked, engines=("lsm",), runs=1)
     points = tuple(
         replace(one, trials=one.trials[:1]) for one in walked.sweep.points if one.engine == "lsm"
     )
     found = replace(walked.sweep, asked=alone, points=points[1:])
-    assert sentences(found) == []
-    text = html.sweep_page(found)
-    assert "<strong>" not in text and "12GiB" in text
+    assert sentences(found) == [
+        "lsm: ops_per_s is highest at memory 4GiB (10,001), within noise of it at 12GiB, 16GiB, "
+        "24GiB"
+    ]
+    assert "10,001" in html.sweep_page(found).split("<strong>")[1].split("</strong>")[0]
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])

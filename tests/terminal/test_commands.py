@@ -459,7 +459,8 @@ def test_results_refuses_a_query_that_changes_something(fake: FakeCore) -> None:
 def test_results_deletes_a_study_only_when_told_twice(fake: FakeCore, own_results: Path) -> None:
     Store(own_results).add_study(record("night"))
     assert "--force" in refused("results", "--delete", "night")
-    assert document("results", "--delete", "night", "--force") == {"deleted": "night", "trials": 0}
+    gone = document("results", "--delete", "night", "--force")
+    assert gone == {"deleted": "night", "kind": "study", "trials": 0}
     assert Store(own_results).studies() == []
     assert "'night'" in refused("results", "--delete", "night", "--force")
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tui import completions
 from tui.leaving import INTERRUPTED, on_interrupt
 from tui.options import (
     CLIENTS,
@@ -31,10 +32,11 @@ ROOM = 22
 """Cells of a place in the narration, where none needs more."""
 
 if TYPE_CHECKING:
-    from advisor.sweep import Asked, Cell, Point, Sweep
+    from advisor.sweep import Asked, Point
 
 
 def sweep(
+    ctx: typer.Context,
     profile: PROFILE,
     over: Annotated[
         list[str],
@@ -42,8 +44,8 @@ def sweep(
             "--over",
             metavar="NAME=LOW..HIGH",
             help="What changes: memory, data, clients, requests_per_second or a knob, such as "
-            "memory=5GiB..100GiB or clients=1,4,16. Given twice, every pair of values is run: a "
-            "map.",
+            "memory=5GiB..100GiB, clients=1,4,16 or compression=kLZ4Compression,kZSTD. Given "
+            "twice, every pair of values is run: a map.",
         ),
     ],
     steps: Annotated[
@@ -80,6 +82,22 @@ def sweep(
     scale: SCALE = None,
     simulate: SIMULATE = None,
     seed: SEED = 1,
+    runs: Annotated[
+        int,
+        typer.Option(
+            "--runs", min=1, max=100, help="Runs of each engine at each step, with own seeds."
+        ),
+    ] = 2,
+    name: Annotated[
+        str | None,
+        typer.Option(
+            "--sweep",
+            metavar="NAME",
+            help="Name of the sweep; a stored one goes on where it ended.",
+            autocompletion=completions.sweeps,
+            show_default=False,
+        ),
+    ] = None,
     output: OUTPUT = None,
     force: FORCE = False,
     results: RESULTS = None,
@@ -89,14 +107,15 @@ def sweep(
 
     With a second --over it makes a map: each cell says which engine leads, and each value of the
     second axis has a line along the first with its own crossover. With -o also writes a report, as
-    Markdown and as one page of HTML. Ctrl-C ends it after the running step, with what was measured.
+    Markdown and as one page of HTML. Ctrl-C ends it after the running step, with what was measured,
+    and says how to go on.
     """
     from advisor import atomic
     from advisor.errors import InputError
     from advisor.store import Store
     from advisor.sweep import Asked, parse_axes
     from advisor.sweep import sweep as walk
-    from tui import problem
+    from tui import again, problem
     from tui import sweep_report as report
     from tui.output import narrate, print_json, print_table
 
@@ -119,7 +138,7 @@ def sweep(
     store = Store(results)
     store.check()
     asked = Asked(
-        name=store.free_name(f"{chosen.name}-sweep"),
+        name=store.free_name(f"{chosen.name}-sweep") if name is None else name,
         profile=chosen,
         axis=axis,
         engines=engines,
@@ -127,6 +146,7 @@ def sweep(
         clock=problem.clock_of(simulate, chosen, hardware),
         seed=seed,
         seconds=seconds,
+        runs=runs,
         scale=scale,
         retune=retune,
         across=across,
@@ -141,7 +161,7 @@ def sweep(
             stopped=stop.is_set,
         )
     if as_json:
-        print_json(_plain(found))
+        print_json(report.document(found))
     else:
         print_table(*report.table(found))
         for sentence in report.told(found):
@@ -150,6 +170,9 @@ def sweep(
         atomic.write_text(path, text, force=force)
         narrate(f"wrote {path}")
     if not found.is_whole:
+        # What was written is in the way of the next time.
+        written = {"force": True} if reports else {}
+        narrate(f"to go on: {again.command(ctx, name=asked.name, **written)}")
         raise typer.Exit(INTERRUPTED)
 
 
@@ -161,46 +184,5 @@ def _told(asked: "Asked", number: int, point: "Point", room: int) -> str:
     reached = fmt.value(metric, spread.median if spread else None)
     where = f"{asked.where(point.place):<{room}}"
     told = f"{number:>4}/{asked.planned}  {where} {fmt.ENGINE_TITLES[point.engine]:<6}"
-    error = f"  {point.error}" if point.error else ""
-    return f"{told} {reached:>10} {fmt.label(metric)}{error}"
-
-
-def _plain(found: "Sweep") -> dict[str, object]:
-    from advisor.sweep import cells
-
-    metrics = sorted({name for one in found.points for t in one.trials for name in t.metrics})
-    return {
-        "sweep": found.asked.name,
-        "profile": found.asked.profile.name,
-        "clock": found.asked.clock,
-        "axis": found.asked.axis.name,
-        "across": found.asked.across.name if found.asked.across else None,
-        "goal": str(found.goal),
-        "whole": found.is_whole,
-        "points": [
-            {
-                "value": point.value,
-                "across": point.across,
-                "engine": point.engine,
-                "settings": point.settings,
-                "runs": len(point.trials),
-                "metrics": {
-                    name: spread.median for name in metrics if (spread := point.spread(name))
-                },
-                "error": point.error or None,
-            }
-            for point in found.points
-        ],
-        "crossovers": found.crossovers(),
-        "cells": [_cell(one) for one in cells(found)],
-    }
-
-
-def _cell(one: "Cell") -> dict[str, object]:
-    return {
-        "value": one.place.value,
-        "across": one.place.across,
-        "verdict": one.verdict,
-        "engine": one.engine,
-        "ratio": one.ratio,
-    }
+    remark = point.remark(asked.profile.goal)
+    return f"{told} {reached:>10} {fmt.label(metric)}{f'  {remark}' if remark else ''}"

@@ -13,18 +13,23 @@ from advisor.api.asked import (
     asked_profile,
     asked_settings,
 )
+from advisor.atomic import write_text
+from advisor.html import sweep_page
 from advisor.html.element import code, element, joined
 from advisor.html.plots import Plot
 from advisor.html.sweep import plot, steps
 from advisor.html.sweep_map import grid
+from advisor.knobs import Engine
 from advisor.profile import Profile
 from advisor.store import Store
 from advisor.sweep.answer import Point
 from advisor.sweep.answer import Sweep as Walked
-from advisor.sweep.asked import SECONDS, Asked
+from advisor.sweep.asked import RUNS, SECONDS, Asked
 from advisor.sweep.axis import parse_axes
+from advisor.sweep.best import Best, best
 from advisor.sweep.cell import cells
 from advisor.sweep.crossover import Crossover
+from advisor.sweep.stored import stored
 from advisor.sweep.sweep import sweep as walk
 
 if TYPE_CHECKING:
@@ -58,6 +63,11 @@ class Swept:
         map line by line, each with its value on the second axis (`across`)."""
         return self._found.crossovers()
 
+    def best(self, engine: Engine) -> Best | None:
+        """Where an engine reaches the best of the goal's metric, and where else it is as good for
+        all that noise tells; None with fewer than two places that keep the goal's limits."""
+        return best(self._found, engine)
+
     def medians(self) -> duckdb.DuckDBPyRelation:
         """Medians of every metric by step and engine, as a relation of DuckDB: the view `swept`."""
         query = "SELECT * FROM swept WHERE sweep = $sweep ORDER BY ALL"
@@ -66,8 +76,9 @@ class Swept:
     def cells(self) -> duckdb.DuckDBPyRelation:
         """What there is to say of every place, as a relation of DuckDB: its value on each axis
         (`across` is NULL along a single one), the verdict (`leads`, `even` where noise does not
-        tell the engines apart, `alone`, `neither`, `missing`), the engine that leads or is alone,
-        and how many times what the other reaches."""
+        tell the engines apart, `keeps` where one alone keeps the goal's limits, `breaks` where none
+        does, `alone`, `neither`, `missing`), the engine that leads, or keeps them or ran alone, and
+        how many times what the other reaches."""
         asked = self._found.asked
         rows = [
             {
@@ -90,6 +101,12 @@ class Swept:
         extra `report`."""
         return plot(self._found, metric)
 
+    def report(self, path: str | Path, *, force: bool = False) -> None:
+        """Writes one page of HTML: the answer, the plot, the table with the row of every number,
+        the settings and the provenance. Raises `InputError` for a file that is there, without
+        `force`."""
+        write_text(Path(path), sweep_page(self._found), force=force)
+
     def _repr_html_(self) -> str:
         asked, metric = self._found.asked, self._found.goal.metric
         told = [element("p", asked.crossing(one)) for one in self.crossovers()]
@@ -107,6 +124,7 @@ def sweep(
     *,
     steps: int | None = None,
     retune: int | None = None,
+    runs: int = RUNS,
     memory: str | int | None = None,
     data: str | int | None = None,
     clients: int | None = None,
@@ -134,21 +152,23 @@ def sweep(
     Args:
         profile: A shipped profile by its name, the path of a TOML file, or a `Profile`.
         over: What changes: memory, data, clients, requests_per_second or a knob, as
-            `memory=5GiB..100GiB` or `clients=1,4,16`. Two of them, as a list or as names with
-            their values, make a map: every pair of values is run, and each value of the second is
-            a line along the first.
+            `memory=5GiB..100GiB`, `clients=1,4,16` or `compression=kLZ4Compression,kZSTD`. Two
+            of them, as a list or as names with their values, make a map: every pair of values is
+            run, and each value of the second is a line along the first.
         steps: How many values a range has; 11, in a map 5 of each axis.
         retune: Search anew at every place with so many trials; without it settings stay, and the
             cache fills the memory.
+        runs: Runs of each engine at each place, with seeds of their own; they tell the noise.
         seconds: Length of the measured phase of each run.
-        name: What the sweep is called; a new name is made if absent.
+        name: What the sweep is called; a stored one of the same name and question goes on where it
+            ended. A new name is made if absent.
         on_point: Told of each engine at each step with its number, from 1.
 
     The other arguments mean what they mean in `advisor.tune`.
 
     Returns:
-        The sweep: `points`, `crossovers()`, `medians()` and `cells()` as relations of DuckDB, and
-        `plot()`.
+        The sweep: `points`, `crossovers()`, `best(engine)`, `medians()` and `cells()` as relations
+        of DuckDB, `plot()` and `report(path)`. `advisor.stored_sweep(name)` finds it again.
 
     Raises:
         advisor.errors.InputError: What was asked for cannot be; it says what is accepted.
@@ -169,11 +189,18 @@ def sweep(
         clock=asked_clock(clock, chosen),
         seed=seed,
         seconds=seconds,
+        runs=runs,
         scale=scale,
         retune=retune,
         across=across,
     )
     return Swept(walk(asked, store, on_point=on_point), store)
+
+
+def stored_sweep(name: str, *, results: str | Path | None = None) -> Swept:
+    """A stored sweep by its name. Raises `InputError` if there is none."""
+    store = Store(results)
+    return Swept(stored(name, store), store)
 
 
 def _texts(over: str | Sequence[str] | Mapping[str, Sequence[object] | str]) -> list[str]:
