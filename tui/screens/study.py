@@ -1,7 +1,9 @@
 """The study, live: the best so far, the trial in flight, every finished trial."""
 
 from asyncio import to_thread
+from collections.abc import Sequence
 from importlib import import_module
+from math import inf
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from tui.widgets.trial_chart import TrialChart
 
 REDRAW_S = 0.1
+CHART_S = 0.5
+"""The chart draws all its dots each time."""
 
 
 class StudyScreen(Screen[None]):
@@ -43,6 +47,11 @@ class StudyScreen(Screen[None]):
         self._plan = plan
         self._study_thread = StudyThread(session, plan, self.post_message)
         self._trials: list[TrialView] = []
+        self._points: list[tuple[int, str, float, bool]] = []
+        """Of the chart."""
+        self._charted = 0
+        self._drawn = 0
+        """How many of them are on the screen."""
         self._best: TrialView | None = None
         self._chart: TrialChart | None = None
         self._latest: IntervalSeen | None = None
@@ -67,7 +76,8 @@ class StudyScreen(Screen[None]):
 
     def on_mount(self) -> None:
         self.query_one(TrialsTable).display = False
-        self.set_interval(REDRAW_S, self._draw_interval)
+        self.set_interval(REDRAW_S, self._draw)
+        self.set_interval(CHART_S, self._draw_chart)
         self._add_chart()
         self._study_thread.start()
 
@@ -89,19 +99,12 @@ class StudyScreen(Screen[None]):
         self._draw_chart()
 
     def _draw_chart(self) -> None:
-        points = self._points()
-        if self._chart is not None and points:
+        points = self._points
+        if self._chart is not None and len(points) > self._charted:
+            self._charted = len(points)
             self.query_one("#no-chart").display = False
             self._chart.display = True
             self._chart.show(points)
-
-    def _points(self) -> list[tuple[int, str, float, bool]]:
-        points = []
-        for trial in self._trials:
-            value = trial.metrics.get(self._plan.metric)
-            if value is not None:
-                points.append((trial.number, trial.engine, value, trial.score is not None))
-        return points
 
     @on(TrialStarted)
     def _trial_started(self, event: TrialStarted) -> None:
@@ -112,27 +115,36 @@ class StudyScreen(Screen[None]):
     def _interval_seen(self, event: IntervalSeen) -> None:
         self._latest = event
 
-    def _draw_interval(self) -> None:
-        if self._latest is not None and self._unfinished:
-            self.query_one(RunningTrial).interval(self._latest.interval)
-            self._latest = None
-
     @on(TrialFinished)
     def _trial_finished(self, event: TrialFinished) -> None:
         trial = event.row
         self._trials.append(trial)
+        value = trial.metrics.get(self._plan.metric)
+        if value is not None:
+            self._points.append((trial.number, trial.engine, value, trial.score is not None))
+
+    def _draw(self) -> None:
+        """Show what came since the last time: however fast trials end, keys are answered."""
+        if self._latest is not None and self._unfinished:
+            self.query_one(RunningTrial).interval(self._latest.interval)
+            self._latest = None
+        if len(self._trials) > self._drawn:
+            self._draw_trials(self._trials[self._drawn :])
+            self._drawn = len(self._trials)
+
+    def _draw_trials(self, arrived: Sequence[TrialView]) -> None:
         self.query_one("#no-trials").display = False
         table = self.query_one(TrialsTable)
         if not table.display:
             table.display = True
             table.focus()
-        table.add_trial(trial)
-        if trial.score is not None and (self._best is None or _better(trial, self._best)):
-            self._best = trial
-            self._show_best(trial)
+        table.add_trials(arrived)
+        best = max((one for one in arrived if one.score is not None), key=_score, default=None)
+        if best is not None and (self._best is None or _score(best) > _score(self._best)):
+            self._best = best
+            self._show_best(best)
         if self._best is None:
             self.query_one(BestSoFar).show_none()
-        self._draw_chart()
 
     def _show_best(self, trial: TrialView) -> None:
         value = trial.metrics.get(self._plan.metric)
@@ -201,5 +213,5 @@ class StudyScreen(Screen[None]):
             self.app.pop_screen()
 
 
-def _better(trial: TrialView, other: TrialView) -> bool:
-    return trial.score is not None and (other.score is None or trial.score > other.score)
+def _score(trial: TrialView) -> float:
+    return -inf if trial.score is None else trial.score
