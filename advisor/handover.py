@@ -12,7 +12,13 @@ from advisor.errors import InputError
 from advisor.files import exists, is_file
 from advisor.html import Evidence
 from advisor.knobs import Engine
-from advisor.recommend import Recommendation, endurance, recommend, recommend_member
+from advisor.recommend import (
+    Recommendation,
+    endurance,
+    recommend,
+    recommend_member,
+    with_intervals,
+)
 from advisor.report import begins_with, is_report_of, markdown
 from advisor.robust import Robustness, advised
 from advisor.robust import newest as newest_robustness
@@ -136,7 +142,8 @@ def report_text(advice: Recommendation, *, is_markdown: bool) -> str:
     if is_markdown:
         verified = newest(advice.study, advice.profile, store)
         robust = newest_robustness(advice.study, advice.profile, store)
-        return markdown(advice, verified, robust, endurance(advice, store))
+        told = with_intervals(advice, store)
+        return markdown(told, verified, robust, endurance(advice, store))
     return html.page(Evidence.of(advice, store))
 
 

@@ -78,6 +78,7 @@ class Workbench(App[None]):
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         yield SystemCommand("Results", "Browse the stored studies", self.action_results)
+        yield SystemCommand("SQL", "Ask the results file", self.action_query)
         yield SystemCommand("Sweeps", "Both engines along an axis", self.action_sweeps)
         yield SystemCommand("Published", "Published experiments, replayed", self.action_published)
         yield SystemCommand("Light or dark", "Switch between both faces", self.action_light_or_dark)
@@ -89,6 +90,13 @@ class Workbench(App[None]):
 
         if not isinstance(self.screen, ResultsScreen):
             self.push_screen(ResultsScreen(self._session))
+
+    def action_query(self) -> None:
+        """Open the query of the results file."""
+        from tui.screens.query import QueryScreen
+
+        if not isinstance(self.screen, QueryScreen):
+            self.push_screen(QueryScreen(self._session))
 
     def action_sweeps(self) -> None:
         """Open the sweeps."""

@@ -10,6 +10,7 @@ from advisor.knobs import Setting, catalogue
 from advisor.sizes import format_size
 from tui import format as fmt
 from tui.output import Column, print_table
+from tui.views import ComparedLine, ComparisonView, SideView
 
 
 def print_comparison(found: SideBySide) -> None:
@@ -60,6 +61,37 @@ def document(found: SideBySide) -> dict[str, object]:
         ],
         "notes": found.notes,
     }
+
+
+def view(found: SideBySide) -> ComparisonView:
+    """The comparison as the workbench shows it."""
+    return ComparisonView(
+        sides=tuple(SideView(side.name, _what(side), _how(side)) for side in found.sides),
+        metrics=tuple(
+            ComparedLine(
+                fmt.label(row.metric),
+                tuple(fmt.value(row.metric, value) for value in row.values),
+                tuple("" if one is None else str(one) for one in row.verdicts),
+            )
+            for row in found.rows
+        ),
+        settings=tuple(
+            ComparedLine(knob, _placed(found, apart, knob, values))
+            for apart in found.apart
+            for knob, values in apart.knobs.items()
+        ),
+        notes=found.notes,
+    )
+
+
+def _placed(
+    found: SideBySide, apart: Apart, knob: str, values: Sequence[Setting | None]
+) -> tuple[str, ...]:
+    """A setting of some sides among all of them."""
+    told = [""] * len(found.sides)
+    for place, value in zip(apart.places, values, strict=True):
+        told[place] = _shown(apart, knob, value)
+    return tuple(told)
 
 
 def _plain(side: Side) -> dict[str, object]:

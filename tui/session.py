@@ -5,7 +5,7 @@ What is heavy (Optuna, DuckDB) is imported by the methods that need it, after th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import inf
 from pathlib import Path
 from threading import Event
@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 
 from advisor.files import expanded
 from tui.views import (
+    AnswerView,
     Change,
+    ComparisonView,
     ContenderView,
     DialectView,
     ExperimentRow,
@@ -136,6 +138,7 @@ class LibrarySession:
                 clock=study.clock,
                 goal=study.goal,
                 verified=study.verified or "",
+                tags=study.tags,
             )
             for study in self._store().studies()
         ]
@@ -146,11 +149,36 @@ class LibrarySession:
 
         store = self._store()
         question = stored_question(study, store)
-        return [trial_view(trial, question) for trial in store.trials(study)]
+        trials = store.trials(study, intervals=False)
+        return [trial_view(trial, question) for trial in trials]
 
     def delete(self, study: str) -> None:
         """Remove a stored study and its trials."""
         self._store().delete_study(study)
+
+    def tag(self, study: str, name: str) -> tuple[str, ...]:
+        """Tag a stored study, or take the tag off where it has it; answers its tags."""
+        store = self._store()
+        return store.untag(study, name) if name in store.tags(study) else store.tag(study, name)
+
+    def compare(self, studies: Sequence[str]) -> ComparisonView:
+        """What stored studies recommend, side by side."""
+        from advisor.compare import compare
+        from tui import compare_report
+
+        return compare_report.view(compare(studies, self._store()))
+
+    def sql(self, query: str) -> AnswerView:
+        """Ask the results file, which the query cannot change."""
+        from tui import query_session
+
+        return query_session.answer(query, self._store())
+
+    def tables(self) -> dict[str, tuple[str, ...]]:
+        """What a query can read: the columns of every view and table."""
+        from tui import query_session
+
+        return query_session.tables(self._store())
 
     def outcome(self, study: str) -> Outcome:
         """The recommendation of a stored study."""

@@ -4,7 +4,7 @@ A screen knows these and a `Session`, never the library behind it; so a test can
 workbench with a session of its own.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -167,6 +167,51 @@ class StudyView:
     goal: str
     verified: str = ""
     """The product that its advice ran on; empty if none did."""
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class SideView:
+    """One of the things compared."""
+
+    name: str
+    what: str
+    how: str
+    """On what and how it was run, in words."""
+
+
+@dataclass(frozen=True)
+class ComparedLine:
+    """A metric or a setting of all sides."""
+
+    name: str
+    values: tuple[str, ...]
+    """By side; empty where it has none."""
+    verdicts: tuple[str, ...] = ()
+    """Of every side but the first; empty where there is none to give."""
+
+
+@dataclass(frozen=True)
+class ComparisonView:
+    """Studies side by side, the first of which the others are compared with."""
+
+    sides: tuple[SideView, ...]
+    metrics: tuple[ComparedLine, ...]
+    settings: tuple[ComparedLine, ...]
+    """Those that differ within an engine."""
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class AnswerView:
+    """The answer to a query, or as much of it as is shown."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    numbers: tuple[bool, ...]
+    """Which columns hold numbers alone."""
+    is_cut: bool = False
+    """Whether more rows were found than are shown."""
 
 
 @dataclass(frozen=True)
@@ -378,6 +423,18 @@ class Session(Protocol):
 
     def delete(self, study: str) -> None:
         """Remove a stored study and its trials."""
+
+    def tag(self, study: str, name: str) -> tuple[str, ...]:
+        """Tag a stored study, or take the tag off where it has it; answers its tags."""
+
+    def compare(self, studies: Sequence[str]) -> ComparisonView:
+        """What stored studies recommend, side by side."""
+
+    def sql(self, query: str) -> AnswerView:
+        """Ask the results file, which the query cannot change."""
+
+    def tables(self) -> dict[str, tuple[str, ...]]:
+        """What a query can read: the columns of every view and table."""
 
     def outcome(self, study: str) -> Outcome:
         """The recommendation of a stored study."""

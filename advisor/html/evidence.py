@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from advisor.knobs import Engine
-from advisor.recommend import Column, Endurance, Recommendation, endurance
+from advisor.recommend import Column, Endurance, Recommendation, endurance, with_intervals
 from advisor.robust import Robustness
 from advisor.robust import newest as newest_robustness
 from advisor.search import Study
@@ -34,7 +34,7 @@ class Evidence:
         record = store.study(advice.study)
         assert record is not None, "a study that was loaded is stored"
         return cls(
-            advice,
+            with_intervals(advice, store),
             record,
             {engine: study.importance(engine) for engine in study.engines},
             newest(study.name, advice.profile, store),

@@ -5,6 +5,7 @@ text = recommendation.write("mariadb-10.11")
 """
 
 from advisor.recommend.answer import recommend, recommend_given, recommend_member
+from advisor.recommend.drawn import with_intervals
 from advisor.recommend.endurance import TITLES as ENDURANCE_TITLES
 from advisor.recommend.endurance import Endurance, Wear, endurance, wear_cells
 from advisor.recommend.headline import (
@@ -50,4 +51,5 @@ __all__ = [
     "tried",
     "warning",
     "wear_cells",
+    "with_intervals",
 ]

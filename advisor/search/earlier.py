@@ -107,7 +107,7 @@ def _of_engine(
             break
         if engine not in record.engines:
             continue
-        winner = _best(engine, goal, store.trials(record.name))
+        winner = _best(engine, goal, store.trials(record.name, intervals=False))
         if winner is None:
             continue
         found = Earlier(

@@ -139,7 +139,7 @@ class Study:
             for engine in self.engines
         }
         self._seeds = tried(self._seeds, self.bounds.most_rules) + self._lean_seeds()
-        self._take_up(store.trials(name))
+        self._take_up(store.trials(name, intervals=False))
 
     @classmethod
     def load(
@@ -233,7 +233,7 @@ class Study:
             yield
             return
         with leased(self._store.path, self.name):
-            stored = self._store.trials(self.name)
+            stored = self._store.trials(self.name, intervals=False)
             if len(stored) != len(self._trials):
                 self._take_up(stored)
             self._is_alone = True
@@ -498,7 +498,10 @@ class Study:
 
     def _store_answers(self, made: Sequence[tuple[Job, Answer]]) -> list[Answer]:
         trials = [answer.trial.numbered(job.number) for job, answer in made]
-        stored = self._store.add_trials(trials, self.name)
+        # Intervals are read from the store where they are drawn: kept here, those of a long study
+        # would fill the memory.
+        kept = self._store.add_trials(trials, self.name)
+        stored = [replace(one, intervals=()) for one in kept]
         self._arrived |= {trial.number: trial for trial in stored}
         answers = [answer for _, answer in made]
         self._refusals += [one.refusal for one in answers if one.refusal is not None]

@@ -522,9 +522,18 @@ class Store:
             )
         ]
 
-    def trials(self, study: str | None) -> list[Trial]:
-        """The trials of a study in order; `None` asks for single runs."""
-        return self._trials("study IS NOT DISTINCT FROM ? ORDER BY number", [study])
+    def trials(self, study: str | None, *, intervals: bool = True) -> list[Trial]:
+        """The trials of a study in order; `None` asks for single runs. Who shows no intervals need
+        not read them: a day has 864,000."""
+        which = "study IS NOT DISTINCT FROM ? ORDER BY number"
+        return self._trials(which, [study], intervals=intervals)
+
+    def intervals(self, trials: Sequence[str]) -> dict[str, tuple[Mapping[str, Any], ...]]:
+        """The intervals of stored trials, by their ids; of those alone that have any."""
+        if not trials or not exists(self.path):
+            return {}
+        with file.reading(self.path, self._patience_s) as connection:
+            return dict(rows.intervals(connection, trials))
 
     def runs(self, limit: int = 50) -> list[Trial]:
         """The latest trials of all studies and single runs, the newest first."""
@@ -552,16 +561,17 @@ class Store:
         )
         return found[0] if found else None
 
-    def sql(self, text: str) -> Table:
-        """The answer to one query. The query can read this file and nothing else, and change
-        nothing. Raises `InputError`, which names the tables."""
+    def sql(self, text: str, *, most: int | None = None) -> Table:
+        """The answer to one query, or its first rows. The query can read this file and nothing
+        else, and change nothing. Raises `InputError`, which names the tables."""
         self._there()
         with (
             file.reading(self.path, self._patience_s) as connection,
             _asked(connection, text) as answer,
         ):
             columns = tuple(column[0] for column in answer.description or ())
-            return Table(columns, tuple(answer.fetchall()))
+            found = answer.fetchall() if most is None else answer.fetchmany(most)
+            return Table(columns, tuple(found))
 
     def query(self, text: str) -> duckdb.DuckDBPyRelation:
         """The answer to one query, as `sql`, as a relation, which holds a copy of the rows and not
@@ -618,11 +628,13 @@ class Store:
         with file.reading(self.path, self._patience_s) as connection:
             return connection.execute(query, parameters).fetchall()
 
-    def _trials(self, which: str, parameters: Sequence[object]) -> list[Trial]:
+    def _trials(
+        self, which: str, parameters: Sequence[object], *, intervals: bool = True
+    ) -> list[Trial]:
         if not exists(self.path):
             return []
         with file.reading(self.path, self._patience_s) as connection:
-            return rows.fetch(connection, which, parameters)
+            return rows.fetch(connection, which, parameters, with_intervals=intervals)
 
 
 def _next(connection: duckdb.DuckDBPyConnection, study: str | None) -> int:

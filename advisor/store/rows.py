@@ -27,14 +27,21 @@ _OF_TRIALS = (
 
 
 def fetch(
-    connection: duckdb.DuckDBPyConnection, which: str, parameters: Sequence[object]
+    connection: duckdb.DuckDBPyConnection,
+    which: str,
+    parameters: Sequence[object],
+    *,
+    with_intervals: bool = True,
 ) -> list[Trial]:
-    """The trials that a condition on the table `trial` names, with all they measured."""
+    """The trials that a condition on the table `trial` names, with all they measured; their
+    intervals, which may be by far the most of it, if they are asked for."""
     rows = connection.execute(
         f"SELECT {', '.join(TRIAL_COLUMNS)} FROM trial WHERE {which}", parameters
     ).fetchall()
-    measured = _Measured(connection, [row[0] for row in rows])
-    return [_trial(dict(zip(TRIAL_COLUMNS, row, strict=True)), measured) for row in rows]
+    ids = [row[0] for row in rows]
+    measured = _Measured(connection, ids)
+    passed = intervals(connection, ids) if with_intervals else {}
+    return [_trial(dict(zip(TRIAL_COLUMNS, row, strict=True)), measured, passed) for row in rows]
 
 
 def append(connection: duckdb.DuckDBPyConnection, trial: Trial, study: str | None) -> None:
@@ -128,6 +135,9 @@ def _append(
         appender.append_rows(rows)
 
 
+_WANTED = "WHERE trial IN (SELECT unnest(?::UUID[]))"
+
+
 class _Measured:
     """What belongs to some trials in the other tables, fetched with one query each."""
 
@@ -136,10 +146,8 @@ class _Measured:
         self.operations: dict[object, dict[str, dict[str, float]]] = defaultdict(dict)
         self.statements: dict[object, dict[str, dict[str, float]]] = defaultdict(dict)
         self.bytes: dict[object, dict[str, dict[str, float]]] = defaultdict(dict)
-        self.intervals: dict[object, list[dict[str, Any]]] = defaultdict(list)
-        wanted = "WHERE trial IN (SELECT unnest(?::UUID[]))"
         for trial, metric, value in connection.execute(
-            f"SELECT trial, metric, value FROM trial_metric {wanted}", [ids]
+            f"SELECT trial, metric, value FROM trial_metric {_WANTED}", [ids]
         ).fetchall():
             self.metrics[trial][metric] = value
         for table, into in (
@@ -148,20 +156,30 @@ class _Measured:
             ("trial_bytes", self.bytes),
         ):
             for trial, name, metric, value in connection.execute(
-                f"SELECT * FROM {table} {wanted}", [ids]
+                f"SELECT * FROM {table} {_WANTED}", [ids]
             ).fetchall():
                 into[trial].setdefault(name, {})[metric] = value
-        columns = ", ".join(INTERVAL_COLUMNS)
-        for trial, *values in connection.execute(
-            f"SELECT trial, {columns} FROM trial_interval {wanted} ORDER BY trial, sequence", [ids]
-        ).fetchall():
-            pairs = zip(INTERVAL_COLUMNS, values, strict=True)
-            self.intervals[trial].append(
-                {name: value for name, value in pairs if value is not None}
-            )
 
 
-def _trial(row: Mapping[str, Any], measured: _Measured) -> Trial:
+def intervals(
+    connection: duckdb.DuckDBPyConnection, ids: Sequence[object]
+) -> dict[str, tuple[dict[str, Any], ...]]:
+    """The intervals of trials in their order, by the trial's id; of those alone that have any."""
+    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    columns = ", ".join(INTERVAL_COLUMNS)
+    for trial, *values in connection.execute(
+        f"SELECT trial, {columns} FROM trial_interval {_WANTED} ORDER BY trial, sequence", [ids]
+    ).fetchall():
+        pairs = zip(INTERVAL_COLUMNS, values, strict=True)
+        found[str(trial)].append({name: value for name, value in pairs if value is not None})
+    return {trial: tuple(measured) for trial, measured in found.items()}
+
+
+def _trial(
+    row: Mapping[str, Any],
+    measured: _Measured,
+    passed: Mapping[str, tuple[Mapping[str, Any], ...]],
+) -> Trial:
     key = row["id"]
     return Trial(
         engine=row["engine"],
@@ -176,7 +194,7 @@ def _trial(row: Mapping[str, Any], measured: _Measured) -> Trial:
         by_operation=measured.operations[key],
         by_statement=measured.statements[key],
         bytes_by_purpose=measured.bytes[key],
-        intervals=tuple(measured.intervals[key]),
+        intervals=passed.get(str(key), ()),
         notes=tuple(row["notes"]),
         steady=row["steady"],
         error=row["error"],

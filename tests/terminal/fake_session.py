@@ -4,13 +4,17 @@ The study waits at a gate before each trial, so that a test decides when the nex
 nothing depends on time.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event, Semaphore
 
 from tui.views import (
+    AnswerView,
     Change,
     ClaimView,
+    ComparedLine,
+    ComparisonView,
     ContenderView,
     DialectView,
     ExperimentRow,
@@ -22,6 +26,7 @@ from tui.views import (
     ProfileView,
     PublishedView,
     ReplayWatcher,
+    SideView,
     StudyForm,
     StudyView,
     SweepCell,
@@ -158,6 +163,62 @@ LONG_OUTCOME = replace(
 )
 
 
+GOAL = OUTCOME.goal
+STUDIES = [
+    StudyView(
+        "night", "linkbench", "2026-11-20 14:02", 6, "simulated", GOAL, "RocksDB 10.4.2", ("kept",)
+    ),
+    StudyView("flash", "ycsb", "2026-11-19 08:30", 140, "simulated", "minimize p99_us"),
+    StudyView(
+        "linkbench-2", "linkbench", "2026-11-12 22:10", 40, "measured", GOAL, "", ("kept", "slow")
+    ),
+]
+
+COMPARISON = ComparisonView(
+    sides=(
+        SideView(
+            "night",
+            "the settings that the study recommends: linkbench on the LSM engine, simulated on "
+            "nvme-2024",
+            "at 1/64 of the full size; 200GiB of data, 16GiB of memory, 16 clients; 3 runs of 2 s",
+        ),
+        SideView(
+            "linkbench-2",
+            "the settings that the study recommends: linkbench on the LSM engine, simulated on "
+            "sata-ssd-2018",
+            "at 1/64 of the full size; 200GiB of data, 16GiB of memory, 16 clients; 3 runs of 2 s",
+        ),
+    ),
+    metrics=(
+        ComparedLine("ops/s", ("38,655", "21,480"), ("worse by 44% (noise ±4.3%)",)),
+        ComparedLine("p99", ("1.24 ms", "1.19 ms"), ("within noise (±6.0%)",)),
+        ComparedLine("write/op", ("1.90 KB", "1.70 KB"), ("better by 11% (noise ±2.0%)",)),
+        ComparedLine("stalled", ("0.00 s", "0.40 s"), ("was 0: no ratio",)),
+        ComparedLine("to the flash", ("-", "1.2GiB"), ("",)),
+    ),
+    settings=(
+        ComparedLine("write_buffer_size", ("256MiB", "128MiB")),
+        ComparedLine("block_size", ("16KiB", "4KiB")),
+    ),
+    notes=("linkbench-2 and night differ in more than settings: hardware",),
+)
+
+ANSWER = AnswerView(
+    ("study", "engine", "trials", "best"),
+    (
+        ("night", "lsm", "4", "38655"),
+        ("night", "btree", "2", "14020"),
+        ("flash", "lsm", "140", "-"),
+    ),
+    (False, False, True, True),
+)
+TABLES = {
+    "run": ("id", "study", "number", "engine", "role", "outcome", "ops_per_s", "p99_us"),
+    "run_interval": ("study", "engine", "clock", "hardware", "trial", "sequence", "t_s"),
+    "study": ("name", "created", "workload", "goal", "engines", "clock", "seed"),
+    "tag": ("study", "name"),
+}
+
 SWEEP = SweepView(
     name="linkbench-sweep-1",
     profile="linkbench",
@@ -288,6 +349,8 @@ class FakeSession:
     results: list[StudyView] = field(default_factory=list)
     kept_sweeps: list[SweepRow] = field(default_factory=list)
     swept: list[SweepForm] = field(default_factory=list)
+    compared: list[tuple[str, ...]] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
     failure: Exception | None = None
     exported: list[tuple[str, Path, bool]] = field(default_factory=list)
     stopping: Event = field(default_factory=Event)
@@ -339,6 +402,27 @@ class FakeSession:
         if self.failure is not None:
             raise self.failure
         self.results = [one for one in self.results if one.name != study]
+
+    def tag(self, study: str, name: str) -> tuple[str, ...]:
+        at = next(at for at, one in enumerate(self.results) if one.name == study)
+        tags = tuple(sorted({*self.results[at].tags} ^ {name}))
+        self.results[at] = replace(self.results[at], tags=tags)
+        return tags
+
+    def compare(self, studies: Sequence[str]) -> ComparisonView:
+        if self.failure is not None:
+            raise self.failure
+        self.compared.append(tuple(studies))
+        return COMPARISON
+
+    def sql(self, query: str) -> AnswerView:
+        self.asked.append(query)
+        if "gone" in query:
+            raise ValueError("Catalog Error: Table with name gone does not exist!")
+        return ANSWER
+
+    def tables(self) -> dict[str, tuple[str, ...]]:
+        return TABLES
 
     def outcome(self, study: str) -> Outcome:
         return OUTCOME

@@ -5,15 +5,26 @@ from syrupy.assertion import SnapshotAssertion
 from textual.widgets import DataTable, OptionList
 
 from tests.terminal.conftest import SIZE, picture, text_of, until
-from tests.terminal.fake_session import LONG_OUTCOME, OUTCOME, VERIFIED_OUTCOME, FakeSession
+from tests.terminal.fake_session import (
+    COMPARISON,
+    LONG_OUTCOME,
+    OUTCOME,
+    STUDIES,
+    VERIFIED_OUTCOME,
+    FakeSession,
+)
 from tui.app import Workbench
+from tui.screens.comparison import ComparisonScreen
 from tui.screens.export import ExportDialog
+from tui.screens.query import QueryScreen
 from tui.screens.recommendation import RecommendationScreen
-from tui.screens.results import ResultsScreen, StudiesTable
+from tui.screens.results import ResultsScreen
 from tui.screens.study import StudyScreen
-from tui.views import Outcome, StudyForm, StudyView
+from tui.views import Outcome, StudyForm
+from tui.widgets.studies_table import StudiesTable
 
 SIZES = [(80, 24), (120, 40)]
+WIDE = [*SIZES, (200, 60)]
 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
@@ -27,7 +38,7 @@ async def test_the_profiles(
         assert await picture(pilot) == snapshot
 
 
-@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("size", WIDE, ids=str)
 async def test_a_study_after_five_trials(
     workbench: Workbench,
     session: FakeSession,
@@ -74,25 +85,61 @@ async def test_the_export_dialog(
         assert await picture(pilot) == snapshot
 
 
-@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("size", WIDE, ids=str)
 async def test_the_results(
     session: FakeSession, snapshot: SnapshotAssertion, size: tuple[int, int]
 ) -> None:
-    session.results.append(
-        StudyView(
-            "night",
-            "linkbench",
-            "2026-11-20 14:02",
-            6,
-            "simulated",
-            OUTCOME.goal,
-            verified="RocksDB 10.4.2",
-        )
-    )
+    session.results.extend(STUDIES)
     app = Workbench(session)
     async with app.run_test(size=size) as pilot:
         app.push_screen(ResultsScreen(session))
-        await until(pilot, lambda: isinstance(app.screen, ResultsScreen))
         await until(pilot, lambda: isinstance(app.focused, StudiesTable))
         await until(pilot, lambda: "needs 19 GiB" in text_of(app))
+        assert await picture(pilot) == snapshot
+
+
+@pytest.mark.parametrize("size", WIDE, ids=str)
+async def test_the_results_filtered_marked_and_sorted(
+    session: FakeSession, snapshot: SnapshotAssertion, size: tuple[int, int]
+) -> None:
+    session.results.extend(STUDIES)
+    app = Workbench(session)
+    async with app.run_test(size=size) as pilot:
+        app.push_screen(ResultsScreen(session))
+        await until(pilot, lambda: isinstance(app.focused, StudiesTable))
+        await pilot.press("slash", *"kept", "enter", "space", "o")
+        await until(pilot, lambda: "1 marked" in text_of(app) and "study ▲" in text_of(app))
+        assert await picture(pilot) == snapshot
+
+
+async def test_the_dialog_of_tags(session: FakeSession, snapshot: SnapshotAssertion) -> None:
+    session.results.extend(STUDIES)
+    app = Workbench(session)
+    async with app.run_test(size=SIZE) as pilot:
+        app.push_screen(ResultsScreen(session))
+        await until(pilot, lambda: isinstance(app.focused, StudiesTable))
+        await pilot.press("t")
+        await until(pilot, lambda: "tags of night" in text_of(app))
+        assert await picture(pilot) == snapshot
+
+
+@pytest.mark.parametrize("size", WIDE, ids=str)
+async def test_studies_side_by_side(
+    workbench: Workbench, snapshot: SnapshotAssertion, size: tuple[int, int]
+) -> None:
+    async with workbench.run_test(size=size) as pilot:
+        workbench.push_screen(ComparisonScreen(COMPARISON))
+        await until(pilot, lambda: "write_buffer_size" in text_of(workbench))
+        assert await picture(pilot) == snapshot
+
+
+@pytest.mark.parametrize("size", WIDE, ids=str)
+async def test_a_query_and_its_answer(
+    workbench: Workbench, session: FakeSession, snapshot: SnapshotAssertion, size: tuple[int, int]
+) -> None:
+    async with workbench.run_test(size=size) as pilot:
+        workbench.push_screen(QueryScreen(session))
+        await until(pilot, lambda: "run_interval" in text_of(workbench))
+        await pilot.press("enter")
+        await until(pilot, lambda: "14020" in text_of(workbench))
         assert await picture(pilot) == snapshot

@@ -33,6 +33,13 @@ def test_a_trial_comes_back_as_it_was(store: Store) -> None:
     assert stored == replace(trial(id=stored.id), number=1)
 
 
+def test_trials_come_without_their_intervals_and_the_intervals_of_some_apart(store: Store) -> None:
+    first, second = (store.add_trial(trial(), "mine") for _ in range(2))
+    bare = store.trials("mine", intervals=False)
+    assert bare == [replace(one, intervals=()) for one in (first, second)]
+    assert store.intervals([second.id]) == {second.id: second.intervals}
+
+
 def test_a_rejected_trial_without_metrics_comes_back(store: Store) -> None:
     stored = store.add_trial(trial(outcome="rejected", metrics={}, error="too large"), "mine")
     assert store.trials("mine") == [stored]

@@ -355,7 +355,8 @@ def _show(store: "Store", name: str, as_json: bool) -> None:
 
     study = store.study(name)
     if study is not None:
-        trials, verification = store.trials(name), _verification(store, name)
+        trials = store.trials(name, intervals=as_json)
+        verification = _verification(store, name)
         tags = store.tags(name)
         if as_json:
             documents = [_document(trial) for trial in trials]

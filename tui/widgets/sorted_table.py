@@ -32,8 +32,8 @@ class SortedTable(WrappingTable):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("o", "sort", "Sort by"),
-        Binding("O", "reverse", "Reverse"),
+        Binding("o", "sort", "Sort"),
+        Binding("O", "reverse", "Reverse", show=False),
     ]
 
     def __init__(
@@ -86,16 +86,10 @@ class SortedTable(WrappingTable):
         self._by, self._reversed = column, False
         self._sort_again()
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action == "reverse":
-            return self._by is not None
-        return super().check_action(action, parameters)
-
     def _sort_again(self) -> None:
         for place, column in enumerate(self._layout_now.columns):
             self.ordered_columns[place].label = self._label(column)
         self.show_lines(self._lines)
-        self.refresh_bindings()
 
     @property
     def _falls(self) -> bool:

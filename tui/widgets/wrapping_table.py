@@ -4,8 +4,8 @@ Nothing is cut off while lines are free: the row under the cursor is open, and o
 have room. Where too little width is left, optional columns go first; then the last column stands
 below the first.
 
-`DataTable` is left its keys, messages and scrolling. Its rows hold no cells: what a row shows is made
-when it is drawn, and kept while the row is the same, so a table of thousands costs what its
+`DataTable` is left its keys, messages and scrolling. Its rows hold no cells: what a row shows is
+made when it is drawn, and kept while the row is the same, so a table of thousands costs what its
 screenful does.
 """
 
@@ -152,8 +152,9 @@ class WrappingTable(DataTable[Text]):
         self._add(list(self._filled))
 
     def _label(self, column: int) -> Text:
-        justify = "right" if self._headings[column].right else "left"
-        return Text(self.title(column), justify=justify)
+        label = Text(self.title(column))
+        label.justify = "right" if self._headings[column].right else "left"
+        return label
 
     def _set_widths(self, layout: Layout) -> None:
         now = self._layout_now
