@@ -68,6 +68,7 @@ class WrappingTable(DataTable[Text]):
         """Lines that whole rows take, as far as somebody asked."""
         self._open: set[str] = set()
         self._order: list[str] = []
+        self._row_keys: dict[str, RowKey] = {}
         self._drawn: dict[tuple[object, ...], list[Strip]] = {}
         """Lines of rows, by key and looks."""
         self._opened: str | None = None
@@ -146,6 +147,7 @@ class WrappingTable(DataTable[Text]):
         self._drawn.clear()
         self._open.clear()
         self._order = []
+        self._row_keys.clear()
         self.clear(columns=True)
         for column, width in zip(layout.columns, layout.widths, strict=True):
             self.add_column(self._label(column), width=width)
@@ -169,14 +171,14 @@ class WrappingTable(DataTable[Text]):
 
     def _add(self, keys: Sequence[str]) -> None:
         for key in keys:
-            self.add_row(key=key)
+            self._row_keys[key] = self.add_row(key=key)
 
     def _put_in_order(self) -> None:
         order = list(self._filled)
         if order != self._order:
             self._order = order
             self._row_locations = TwoWayDict(
-                {self.rows[RowKey(key)].key: place for place, key in enumerate(order)}
+                {self._row_keys[key]: place for place, key in enumerate(order)}
             )
 
     def _show_again(self) -> None:
@@ -184,7 +186,7 @@ class WrappingTable(DataTable[Text]):
         opened = {key for key in self._roomy() if self._height(key) > 1}
         for key in opened ^ self._open:
             if key in self._filled:
-                self.rows[RowKey(key)].height = self._height(key) if key in opened else 1
+                self.rows[self._row_keys[key]].height = self._height(key) if key in opened else 1
         self._forget(opened ^ self._open)
         self._open = opened
         self._update_count += 1
@@ -231,7 +233,7 @@ class WrappingTable(DataTable[Text]):
         )  # fmt: skip
         under = base_style + under
         console, padding = self.app.console, Segment(" " * self.cell_padding, under + over)
-        height = self.rows[RowKey(key)].height
+        height = self.rows[self._row_keys[key]].height
         lines: list[list[Segment]] = [[] for _ in range(height)]
         for cell, width in zip(self._cells_shown(key), self._layout_now.widths, strict=True):
             options = console.options.update(width=width, height=height, no_wrap=height == 1)
