@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median
 from typing import Any, cast
 
 from advisor import core as bridge
@@ -34,7 +35,7 @@ SIMULATED_STATEMENTS = 20_000
 MOST_SIMULATED = 1_500_000
 """Operations of a library's load, where the simulation makes as many as the product did."""
 SHIPPED = "nvme-2024"
-"""The machine whose calls and statements a calibration starts from."""
+"""The machine whose calls a calibration starts from."""
 LEAST_NS = 50.0
 """Where those have none: a fit in proportions cannot start from nothing."""
 PAGE_CACHE_BYTES = 4 << 30
@@ -50,6 +51,7 @@ that is fetched: assumption, a few allocations."""
 LEAST_PART = 0.05
 """Of an operation's CPU time that is the calls' in any case."""
 
+MIB = 1 << 20
 Parameters = Mapping[str, Any]
 
 
@@ -70,6 +72,15 @@ def _script(name: str, operations: int = SIMULATED_STATEMENTS, **parameters: Any
     return Load(_named(name, parameters), workload, operations)
 
 
+def _inserts(
+    rows_per_commit: int, operations: int = SIMULATED_STATEMENTS, **parameters: Any
+) -> Load:
+    """Rows that come so many a statement, with a look for the key of each."""
+    asked = {"rows_per_commit": rows_per_commit, **parameters}
+    workload = {"kind": "insert_benchmark", "rows": ROWS, **asked}
+    return Load(_named("insert_benchmark", asked), workload, operations)
+
+
 def _benchmark(name: str, options: Settings | None = None, **parameters: Any) -> Load:
     workload = {"kind": "db_bench", "benchmark": name, "keys": KEYS, **parameters}
     options = options or {}
@@ -80,7 +91,6 @@ def _named(name: str, parameters: Parameters) -> str:
     return ", ".join([name, *(f"{key} {value}" for key, value in parameters.items())])
 
 
-MIB = 1 << 20
 NO_FLUSH: Settings = {"write_buffer_size": 512 * MIB}
 """What a load of `SECONDS` writes stays in the memtable: the calls of clients alone."""
 
@@ -106,6 +116,7 @@ OF_SERVERS = (
     _script("update_non_index"),
     _script("insert"),
     _script("write_only", 5_000),
+    _script("read_write", 2_000, range_size=100),
 )
 OF_LIBRARIES = (
     _benchmark("readrandom"),
@@ -140,6 +151,8 @@ class Calls:
     version: str
     """Its name and version, as it says itself."""
     fit: Fit
+    round_trip_ns: float | None
+    """What a client takes for each statement that it sends to a server; None for a library."""
 
 
 def loads(real: RealEngine) -> tuple[Load, ...]:
@@ -166,7 +179,7 @@ def measure(
     product = real.storage if isinstance(real, Server) else "rocksdb"
     known = known_calls(product)
     own = {kind["name"]: float(kind["ns"]) for kind in core.work_kinds()} | dict(work_ns)
-    version, observations = "", []
+    version, observations, of_clients = "", [], []
     for load in loads(real):
         on_run(f"{product}: {load.name}")
         with scratch.folder(directory) as folder:
@@ -181,15 +194,15 @@ def measure(
         counts = {kind: units for kind, units in work.items() if kind in known}
         left_ns = max(real_ns - own_ns, LEAST_PART * real_ns)
         observations.append(Observation(load.name, counts, left_ns))
-    return Calls(product, version, fit(observations, known))
+        if trips := work.get("round_trip"):
+            of_clients.append(1e3 * report["metrics"]["client_cpu_us_per_op"] / trips)
+    round_trip_ns = median(of_clients) if of_clients else None
+    return Calls(product, version, fit(observations, known), round_trip_ns)
 
 
 def known_calls(product: str) -> dict[str, float]:
-    """What the calls of a product, and a statement of a server, cost elsewhere, nanoseconds."""
-    machine = hardware(SHIPPED)
-    shipped = dict(calls(machine.calls).by_product[product])
-    if product != "rocksdb":
-        shipped["statement"] = machine.work_ns["statement"]
+    """What the calls of a product cost elsewhere, nanoseconds."""
+    shipped = calls(hardware(SHIPPED).calls).by_product[product]
     per_call = {name: max(ns, LEAST_NS) for name, ns in shipped.items() if not _is_byte(name)}
     per_byte = {name: ns for name, ns in shipped.items() if _is_byte(name)}
     left_out = BUILT_IN if product == "rocksdb" else {}

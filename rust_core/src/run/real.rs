@@ -7,7 +7,7 @@ use super::measured::in_directory;
 use super::phase::{Limits, Outcome};
 use super::phases::{self, Driver};
 use super::workers;
-use crate::cost::{CpuUse, WorkCounts};
+use crate::cost::CpuUse;
 use crate::device::DeviceStats;
 use crate::error::Result;
 use crate::metrics::{Latencies, Phase, Snapshot, ratio};
@@ -108,7 +108,7 @@ impl Driver for RealDriver {
     /// All of the process's but its clients': the threads of RocksDB, and next to nothing of who watches.
     fn background_cpu(&self) -> Option<CpuUse> {
         let used = Kernel::now().ok()?.cpu_ns;
-        Some(CpuUse { ns: used.saturating_sub(self.clients_cpu_ns), work: WorkCounts::default() })
+        Some(CpuUse { ns: used.saturating_sub(self.clients_cpu_ns), ..CpuUse::default() })
     }
 
     fn device(&self) -> Option<DeviceStats> {

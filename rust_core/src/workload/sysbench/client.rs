@@ -3,10 +3,9 @@
 use super::schema::{ENTRY_BYTES, ROW_BYTES, Row, SbTest, draw_c, draw_pad, id_key};
 use super::statements::{self, Read, Write};
 use super::{Script, Shared};
-use crate::cost::Work;
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::session::Session;
+use crate::session::{Session, charge_frame, charge_statements};
 use crate::table::Transaction;
 use crate::task::Task;
 use crate::workload::random::{Random, Stream};
@@ -173,8 +172,10 @@ impl Client for Thread {
     fn execute(&mut self, engine: &dyn Engine, task: &mut Task) -> Result<()> {
         let (reads, writes) = (std::mem::take(&mut self.reads), std::mem::take(&mut self.writes));
         let statements = (reads.len() + writes.len()) as u64;
-        // A transaction of several statements is framed by BEGIN and COMMIT.
-        task.charge(Work::Statement, if statements == 1 { 1 } else { statements + 2 });
+        charge_statements(task, statements);
+        if statements > 1 {
+            charge_frame(task);
+        }
         reads.iter().try_for_each(|statement| self.read(engine, task, statement))?;
         if writes.is_empty() { Ok(()) } else { self.write(engine, task, writes) }
     }
