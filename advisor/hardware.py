@@ -27,6 +27,8 @@ Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Call = Literal[
     "statement",
     "transaction_control",
+    "sorted_result",
+    "sorted_row",
     "point_read",
     "range_start",
     "range_step",

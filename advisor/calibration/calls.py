@@ -31,6 +31,7 @@ CLIENTS_PER_CORE = 2
 SEED = 1
 ROWS = 50_000
 KEYS = 200_000
+GRAPH_IDS = 20_000
 SIMULATED_STATEMENTS = 20_000
 MOST_SIMULATED = 1_500_000
 """Operations of a library's load, where the simulation makes as many as the product did."""
@@ -65,11 +66,19 @@ class Load:
     """Simulated; as many as on the product if absent."""
     options: Settings = field(default_factory=dict)
     """Beside those of `CACHED`."""
+    clients_parameter: str | None = None
+    """A parameter of the workload that is the number of clients."""
 
 
 def _script(name: str, operations: int = SIMULATED_STATEMENTS, **parameters: Any) -> Load:
     workload = {"kind": "sysbench", "script": f"oltp_{name}", "table_size": ROWS, **parameters}
     return Load(_named(name, parameters), workload, operations)
+
+
+def _graph(mix: str) -> Load:
+    """Reads of several rows by their keys in one statement, and short lists, beside writes."""
+    workload = {"kind": "linkbench", "ids": GRAPH_IDS, "mix": mix}
+    return Load(_named("linkbench", {"mix": mix}), workload, SIMULATED_STATEMENTS)
 
 
 def _inserts(
@@ -79,6 +88,13 @@ def _inserts(
     asked = {"rows_per_commit": rows_per_commit, **parameters}
     workload = {"kind": "insert_benchmark", "rows": ROWS, **asked}
     return Load(_named("insert_benchmark", asked), workload, operations)
+
+
+def _scans(rows_per_query: int) -> Load:
+    """Ranges of an index that holds all that is asked for, and that nobody sorts."""
+    workload = {"kind": "insert_benchmark", "rows": ROWS, "rows_per_query": rows_per_query}
+    name = _named("index scans", {"rows": rows_per_query})
+    return Load(name, workload, SIMULATED_STATEMENTS // 4, clients_parameter="query_clients")
 
 
 def _benchmark(name: str, options: Settings | None = None, **parameters: Any) -> Load:
@@ -109,14 +125,21 @@ def _uncached(codec: str) -> Load:
 
 OF_SERVERS = (
     _script("point_select"),
-    _script("read_only", 2_000, range_size=1),
-    _script("read_only", 2_000, range_size=30),
+    # A range of one row is a point select to the optimizer.
+    _script("read_only", 2_000, range_size=10),
+    _script("read_only", 2_000, range_size=50),
     _script("read_only", 2_000, range_size=200),
+    _scans(10),
+    _scans(200),
     _script("update_index"),
     _script("update_non_index"),
     _script("insert"),
     _script("write_only", 5_000),
-    _script("read_write", 2_000, range_size=100),
+    _inserts(1),
+    _inserts(50, 200_000),
+    _inserts(50, 200_000, secondary_indexes=0),
+    _inserts(50, 100_000, delete_per_insert=True),
+    _graph("fork2020"),
 )
 OF_LIBRARIES = (
     _benchmark("readrandom"),
@@ -132,7 +155,12 @@ OF_LIBRARIES = (
     _uncached("kSnappyCompression"),
 )
 CACHED: Mapping[Engine, Mapping[str, Any]] = {
-    ENGINE_OF["myrocks"]: {"block_cache": 512 * MIB, "filter_policy": "bloomfilter:10:false"},
+    ENGINE_OF["myrocks"]: {
+        "block_cache": 512 * MIB,
+        "filter_policy": "bloomfilter:10:false",
+        # A server's default is to sync.
+        "sync": False,
+    },
     ENGINE_OF["innodb"]: {
         "innodb_buffer_pool_size": 512 * MIB,
         "innodb_redo_log_capacity": 512 * MIB,
@@ -224,11 +252,15 @@ def _measured(real: RealEngine, load: Load, directory: str, cores: int) -> Spec:
 
 
 def _spec(engine: Engine, load: Load, cores: int) -> dict[str, Any]:
+    clients = cores * CLIENTS_PER_CORE
+    workload = dict(load.workload)
+    if load.clients_parameter is not None:
+        workload[load.clients_parameter] = clients
     return {
         "engine": engine,
         "options": {**CACHED[engine], **load.options},
-        "workload": dict(load.workload),
-        "clients": cores * CLIENTS_PER_CORE,
+        "workload": workload,
+        "clients": clients,
         "seed": SEED,
     }
 

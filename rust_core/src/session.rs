@@ -158,6 +158,12 @@ pub fn charge_frame(task: &mut Task) {
     task.charge(Work::TransactionControl, 2);
 }
 
+/// Charges it with a result of so many rows that the server sorts or makes distinct.
+pub fn charge_sort(task: &mut Task, rows: u64) {
+    task.charge(Work::SortedResult, 1);
+    task.charge(Work::SortedRow, rows);
+}
+
 /// The refusal of a workload that has no statements.
 pub fn no_statements() -> Error {
     Error::invalid("workload.kind", "a workload of plain keys", "one of tables: a server speaks SQL")

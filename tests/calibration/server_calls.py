@@ -10,6 +10,8 @@ several repetitions the least counts. Differences between statements give the co
     range_start   a range of 10 rows, less a statement and its steps
     key_change    updates of an indexed and of another column: a key out, a key in
     row_change    a row of an update of many, less its step and its key
+    sorted_row, sorted_result
+                  ranges that are ordered or distinct, the mean of both, less ranges that are not
     row_insert    a row of an INSERT of many, less the look for its key and its two keys
     commit        an update of one row, less everything above
     statement     a point select, less its point read
@@ -363,6 +365,10 @@ STATEMENTS = (
     ("insert", 10, 5_000),
     ("insert", 100, 500),
     ("begin_commit", 1, 30_000),
+    ("ordered", 10, 20_000),
+    ("ordered", 100, 8_000),
+    ("distinct", 10, 10_000),
+    ("distinct", 100, 5_000),
 )
 
 
@@ -375,9 +381,12 @@ def server_calls_ns(cost: Costs) -> Costs:
     key = ((cost["update_index 100"] - cost["update_index 10"]) / 90 - changed) / 2
     row = changed - step - key
     inserted = (cost["insert 100"] - cost["insert 10"]) / 90
+    sorts = [sort_ns(cost, shape) for shape in ("ordered", "distinct")]
     return {
         "statement": statement,
         "transaction_control": cost["begin_commit 1"] / 2,
+        "sorted_result": sum(result for result, _ in sorts) / len(sorts),
+        "sorted_row": sum(row for _, row in sorts) / len(sorts),
         "point_read": read,
         "range_start": cost["range 10"] - statement - 10 * step,
         "range_step": step,
@@ -386,6 +395,13 @@ def server_calls_ns(cost: Costs) -> Costs:
         "key_change": key,
         "commit": cost["update_one 1"] - statement - read - row - key,
     }
+
+
+def sort_ns(cost: Costs, shape: str) -> tuple[float, float]:
+    """Of a result that is sorted and of each of its rows, beyond a range that is not."""
+    few, many = (cost[f"{shape} {rows}"] - cost[f"range {rows}"] for rows in (10, 100))
+    row = (many - few) / 90
+    return few - 10 * row, row
 
 
 # --- all together ---

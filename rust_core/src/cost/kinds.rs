@@ -108,6 +108,10 @@ kinds_of_work! {
     Statement = "statement", 0.0;
     /// One BEGIN or COMMIT, a statement that asks for no row.
     TransactionControl = "transaction_control", 0.0;
+    /// One result that a server sorts or makes distinct: a filesort, or a temporary table.
+    SortedResult = "sorted_result", 0.0;
+    /// One row that goes into it.
+    SortedRow = "sorted_row", 0.0;
     /// One point read.
     PointRead = "point_read", 0.0;
     /// One cursor put at its first entry.

@@ -4,7 +4,7 @@
 use super::schema::Keyed;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::session::{charge_frame, charge_statements};
+use crate::session::{charge_frame, charge_sort, charge_statements};
 use crate::table::keys::behind;
 use crate::table::{Transaction, consider};
 use crate::task::Task;
@@ -53,6 +53,11 @@ impl<'a> Session<'a> {
     pub fn select<S: Keyed>(&mut self, id: S::Id) -> Result<S::Row> {
         self.statement();
         self.join::<S>(id)
+    }
+
+    /// The statement before sorts so many rows or makes them distinct.
+    pub fn sort(&mut self, rows: usize) {
+        charge_sort(self.task, rows as u64);
     }
 
     /// The planner looks at an index that the next statement might take; see [`crate::table::consider`].
