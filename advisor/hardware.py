@@ -26,9 +26,13 @@ Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 Call = Literal[
     "statement",
+    "transaction_control",
+    "sorted_result",
+    "sorted_row",
     "point_read",
     "range_start",
     "range_step",
+    "row_insert",
     "row_change",
     "key_change",
     "commit",
@@ -40,8 +44,7 @@ Call = Literal[
     "zipped_byte",
     "unzipped_byte",
 ]
-"""Pieces of CPU work that are calls of a product; of a statement, what the engine takes beyond the
-part of all servers, which machines say in `work_ns`."""
+"""Pieces of CPU work that are calls of a product."""
 
 Work = Literal[
     "call",
@@ -76,13 +79,14 @@ Work = Literal[
     "storage_read_byte",
     "storage_write_byte",
     "operation",
+    "round_trip",
     Call,
 ]
 """Named pieces of CPU work, as the core counts them."""
 
 Costs = dict[Call, Annotated[float, Field(ge=0, allow_inf_nan=False)]]
 
-FIGURES_VERSION = 3
+FIGURES_VERSION = 4
 """Of a calibration. It is raised when figures measured before no longer mean the same: when the
 core charges a kind of work that was in another's cost, waits once more for what was measured, or
 the device is the drive where it was the page cache."""
@@ -213,7 +217,7 @@ class Hardware(Table):
     slowdown: Annotated[float, Field(ge=0.01, le=100)] = 1.0
     """How much longer than the core's own figures all other work takes."""
     statement_wait_us: Annotated[float, Field(ge=0, le=1e6)] = 0.0
-    """What passes in each SQL statement while neither client nor server computes, because the one
+    """What passes in each round trip while neither client nor server computes, because the one
     that is spoken to has to be woken first."""
     calls: str | Calls = ""
     """The products that the machine speaks for, by themselves or as a file of `profiles/calls/`;

@@ -43,8 +43,8 @@ class CostSpec(TypedDict, total=False):
     """Nanoseconds that calls of a product take beyond the engine's own work, by product (`rocksdb`,
     `myrocks`, `innodb`) and call. Empty: the machine speaks for the engines here."""
     statement_wait_us: float
-    """What each SQL statement waits without a core, because who is spoken to has to wake; 0 if
-    absent."""
+    """What each round trip to a SQL server waits without a core, because who is spoken to has to
+    wake; 0 if absent."""
 
 
 class HardwareSpec(TypedDict):
@@ -227,7 +227,10 @@ class Metrics(Latencies, total=False):
     space_amp: float
     """Bytes on disk / live key and value bytes."""
     cpu_us_per_op: float
-    """CPU time of clients and background work per operation, in microseconds."""
+    """CPU time of the engine, in its clients' threads and in the background, per operation, in
+    microseconds; of a SQL server all of the server's and none of its clients'."""
+    client_cpu_us_per_op: float
+    """CPU time of a server's clients on the same machine per operation, in microseconds."""
     cache_hit_ratio: float
     """Of the engine's cache of blocks or pages."""
     bloom_false_positive_ratio: float

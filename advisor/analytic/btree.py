@@ -97,20 +97,23 @@ def resources(
         + stored * (prices["checksum_byte"] + prices["storage_read_byte"])
         + np.where(zipped, codecs.unzip_ns(codec, page, prices), 0.0)
     )
-    changed = sum(space.writes for space in demand.spaces if not space.is_index)
+    tables = [space for space in demand.spaces if not space.is_index]
+    added = sum(space.inserts + space.appends for space in tables)
+    changed = sum(space.overwrites for space in tables)
     change_ns = prices["tree_change"] + 2 * prices["record"] + prices["key_change"]
     logged = redo * (prices["copy_byte"] + prices["checksum_byte"] + prices["storage_write_byte"])
     commit_ns = prices["tree_transaction"] + prices["commit"] + prices["storage_write"]
     client_ns = (
         prices["operation"]
         + demand.statements * prices["statement"]
+        + demand.transaction_controls * prices["transaction_control"]
         + gets * (prices["call"] + prices["point_read"])
         + seeks * (prices["call"] + prices["range_start"])
         + scanned * (prices["iterator_step"] + prices["record"] + prices["range_step"])
         + (visits + entries) * descent_ns
         + reads * miss_ns
         + entries * change_ns
-        + (changed * prices["row_change"] if demand.has_tables else 0.0)
+        + (added * prices["row_insert"] + changed * prices["row_change"]) * demand.has_tables
         + demand.commits * (prices["call"] + commit_ns)
         + logged
     )
@@ -150,7 +153,8 @@ def resources(
         slowed_per_us=np.full(s.count, np.inf),
         user_kb=demand.user_bytes / KB,
         space_amp=leaves * stored / page / demand.data_bytes,
-        statements=demand.statements,
+        round_trips=demand.statements + demand.transaction_controls,
+        round_trip_us=prices["round_trip"] / 1e3,
     )
 
 

@@ -131,18 +131,21 @@ def resources(
         + prices["key_change"]
         + row * (prices["copy_byte"] + prices["checksum_byte"] + prices["storage_write_byte"])
     )
-    changed = sum(space.writes for space in demand.spaces if not space.is_index)
+    tables = [space for space in demand.spaces if not space.is_index]
+    added = sum(space.inserts + space.appends for space in tables)
+    changed = sum(space.overwrites for space in tables)
     commit_ns = prices["call"] + prices["commit"] + prices["storage_write"]
     client_ns = (
         prices["operation"]
         + demand.statements * prices["statement"]
+        + demand.transaction_controls * prices["transaction_control"]
         + (present + absent) * get_ns
         + blocks * block_ns
         + unzipped * miss_ns
         + seeks * seek_ns
         + rows_scanned * step_ns
         + entries * put_ns
-        + (changed * prices["row_change"] if demand.has_tables else 0.0)
+        + (added * prices["row_insert"] + changed * prices["row_change"]) * demand.has_tables
         + demand.commits * commit_ns
     )
     job_ns = (
@@ -182,7 +185,8 @@ def resources(
         / max(demand.user_bytes, 1e-9),
         user_kb=demand.user_bytes / KB,
         space_amp=space_amp(levels) * ratio_last * (1.0 + index),
-        statements=demand.statements,
+        round_trips=demand.statements + demand.transaction_controls,
+        round_trip_us=prices["round_trip"] / 1e3,
     )
 
 

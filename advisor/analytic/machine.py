@@ -55,7 +55,10 @@ class Resources:
     """Operations that they are slowed down to."""
     user_kb: float
     space_amp: Numbers
-    statements: float
+    round_trips: float
+    """Between a client and its SQL server."""
+    round_trip_us: float
+    """Of a core, for each, on the client's side."""
 
     @property
     def write_kb(self) -> Numbers:
@@ -84,16 +87,19 @@ def prices(machine: Hardware, product: str) -> dict[str, float]:
     for kind in bridge.load().work_kinds():
         name, ns = str(kind["name"]), float(kind["ns"])
         prices[name] = dict[str, float](machine.work_ns).get(  # type: ignore[arg-type]
-            name, ns * machine.slowdown
+            name, spoken.get(name, ns) * machine.slowdown
         )
-        prices[name] += spoken.get(name, 0.0) * machine.slowdown
     return prices
 
 
 def predicted(needs: Resources, machine: Hardware, clients: int) -> dict[str, Numbers]:
     """Metrics by their names in a report."""
     stations = [
-        Station(machine.cpu_cores, needs.client_cpu_us, needs.job_cpu_us),
+        Station(
+            machine.cpu_cores,
+            needs.client_cpu_us + needs.round_trips * needs.round_trip_us,
+            needs.job_cpu_us,
+        ),
         *_device(machine.device, needs),
     ]
     latency_us, write_us, sync_us = _latencies(machine.device)
@@ -101,7 +107,7 @@ def predicted(needs: Resources, machine: Hardware, clients: int) -> dict[str, Nu
         needs.reads * latency_us
         # A commit waits for half of the sync under way and for its own.
         + needs.log_syncs * (1.5 * sync_us + write_us)
-        + needs.statements * machine.statement_wait_us
+        + needs.round_trips * machine.statement_wait_us
     )
     ops_per_us = _closed(stations, delay, clients)
     ops_per_us = np.minimum(ops_per_us, _jobs(stations, machine.device, needs))

@@ -2,6 +2,6 @@
 runs, and what its drive does, from a probe of its own; kept as a hardware profile that a simulated
 run can name."""
 
-from advisor.calibration.machine import Calibration, calibrate, to_toml
+from advisor.calibration.machine import Calibration, calibrate, off_by, to_toml
 
-__all__ = ["Calibration", "calibrate", "to_toml"]
+__all__ = ["Calibration", "calibrate", "off_by", "to_toml"]

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median
 from typing import Any, cast
 
 from advisor import core as bridge
@@ -30,11 +31,12 @@ CLIENTS_PER_CORE = 2
 SEED = 1
 ROWS = 50_000
 KEYS = 200_000
+GRAPH_IDS = 20_000
 SIMULATED_OPERATIONS = 20_000
 MOST_SIMULATED = 1_500_000
 """Operations of a library's load, where the simulation makes as many as the product did."""
 SHIPPED = "nvme-2024"
-"""The machine whose calls and statements a calibration starts from."""
+"""The machine whose calls a calibration starts from."""
 LEAST_NS = 50.0
 """Where those have none: a fit in proportions cannot start from nothing."""
 PAGE_CACHE_BYTES = 4 << 30
@@ -50,6 +52,7 @@ that is fetched: assumption, a few allocations."""
 LEAST_PART = 0.05
 """Of an operation's CPU time that is the calls' in any case."""
 
+MIB = 1 << 20
 Parameters = Mapping[str, Any]
 
 
@@ -63,11 +66,35 @@ class Load:
     """Simulated; as many as on the product if absent."""
     options: Settings = field(default_factory=dict)
     """Beside those of `CACHED`."""
+    clients_parameter: str | None = None
+    """A parameter of the workload that is the number of clients."""
 
 
 def _script(name: str, operations: int = SIMULATED_OPERATIONS, **parameters: Any) -> Load:
     workload = {"kind": "sysbench", "script": f"oltp_{name}", "table_size": ROWS, **parameters}
     return Load(_named(name, parameters), workload, operations)
+
+
+def _graph(mix: str) -> Load:
+    """Reads of several rows by their keys in one statement, and short lists, beside writes."""
+    workload = {"kind": "linkbench", "ids": GRAPH_IDS, "mix": mix}
+    return Load(_named("linkbench", {"mix": mix}), workload, SIMULATED_OPERATIONS)
+
+
+def _inserts(
+    rows_per_commit: int, operations: int = SIMULATED_OPERATIONS, **parameters: Any
+) -> Load:
+    """Rows that come so many a statement, with a look for the key of each."""
+    asked = {"rows_per_commit": rows_per_commit, **parameters}
+    workload = {"kind": "insert_benchmark", "rows": ROWS, **asked}
+    return Load(_named("insert_benchmark", asked), workload, operations)
+
+
+def _scans(rows_per_query: int) -> Load:
+    """Ranges of an index that holds all that is asked for, and that nobody sorts."""
+    workload = {"kind": "insert_benchmark", "rows": ROWS, "rows_per_query": rows_per_query}
+    name = _named("index scans", {"rows": rows_per_query})
+    return Load(name, workload, SIMULATED_OPERATIONS // 4, clients_parameter="query_clients")
 
 
 def _benchmark(name: str, options: Settings | None = None, **parameters: Any) -> Load:
@@ -80,7 +107,6 @@ def _named(name: str, parameters: Parameters) -> str:
     return ", ".join([name, *(f"{key} {value}" for key, value in parameters.items())])
 
 
-MIB = 1 << 20
 NO_FLUSH: Settings = {"write_buffer_size": 512 * MIB}
 """What a load of `SECONDS` writes stays in the memtable: the calls of clients alone."""
 
@@ -99,13 +125,21 @@ def _uncached(codec: str) -> Load:
 
 OF_SERVERS = (
     _script("point_select"),
-    _script("read_only", 2_000, range_size=1),
-    _script("read_only", 2_000, range_size=30),
+    # A range of one row is a point select to the optimizer.
+    _script("read_only", 2_000, range_size=10),
+    _script("read_only", 2_000, range_size=50),
     _script("read_only", 2_000, range_size=200),
+    _scans(10),
+    _scans(200),
     _script("update_index"),
     _script("update_non_index"),
     _script("insert"),
     _script("write_only", 5_000),
+    _inserts(1),
+    _inserts(50, 200_000),
+    _inserts(50, 200_000, secondary_indexes=0),
+    _inserts(50, 100_000, delete_per_insert=True),
+    _graph("fork2020"),
 )
 OF_LIBRARIES = (
     _benchmark("readrandom"),
@@ -121,7 +155,12 @@ OF_LIBRARIES = (
     _uncached("kSnappyCompression"),
 )
 CACHED: Mapping[Engine, Mapping[str, Any]] = {
-    ENGINE_OF["myrocks"]: {"block_cache": 512 * MIB, "filter_policy": "bloomfilter:10:false"},
+    ENGINE_OF["myrocks"]: {
+        "block_cache": 512 * MIB,
+        "filter_policy": "bloomfilter:10:false",
+        # A server's default is to sync.
+        "sync": False,
+    },
     ENGINE_OF["innodb"]: {
         "innodb_buffer_pool_size": 512 * MIB,
         "innodb_redo_log_capacity": 512 * MIB,
@@ -140,6 +179,8 @@ class Calls:
     version: str
     """Its name and version, as it says itself."""
     fit: Fit
+    round_trip_ns: float | None
+    """What a client takes for each statement that it sends to a server; None for a library."""
 
 
 def loads(real: RealEngine) -> tuple[Load, ...]:
@@ -166,7 +207,7 @@ def measure(
     product = real.storage if isinstance(real, Server) else "rocksdb"
     known = known_calls(product)
     own = {kind["name"]: float(kind["ns"]) for kind in core.work_kinds()} | dict(work_ns)
-    version, observations = "", []
+    version, observations, of_clients = "", [], []
     for load in loads(real):
         on_run(f"{product}: {load.name}")
         with scratch.folder(directory) as folder:
@@ -181,15 +222,15 @@ def measure(
         counts = {kind: units for kind, units in work.items() if kind in known}
         left_ns = max(real_ns - own_ns, LEAST_PART * real_ns)
         observations.append(Observation(load.name, counts, left_ns))
-    return Calls(product, version, fit(observations, known))
+        if trips := work.get("round_trip"):
+            of_clients.append(1e3 * report["metrics"]["client_cpu_us_per_op"] / trips)
+    round_trip_ns = median(of_clients) if of_clients else None
+    return Calls(product, version, fit(observations, known), round_trip_ns)
 
 
 def known_calls(product: str) -> dict[str, float]:
-    """What the calls of a product, and a statement of a server, cost elsewhere, nanoseconds."""
-    machine = hardware(SHIPPED)
-    shipped = dict(calls(machine.calls).by_product[product])
-    if product != "rocksdb":
-        shipped["statement"] = machine.work_ns["statement"]
+    """What the calls of a product cost elsewhere, nanoseconds."""
+    shipped = calls(hardware(SHIPPED).calls).by_product[product]
     per_call = {name: max(ns, LEAST_NS) for name, ns in shipped.items() if not _is_byte(name)}
     per_byte = {name: ns for name, ns in shipped.items() if _is_byte(name)}
     left_out = BUILT_IN if product == "rocksdb" else {}
@@ -211,11 +252,15 @@ def _measured(real: RealEngine, load: Load, directory: str, cores: int) -> Spec:
 
 
 def _spec(engine: Engine, load: Load, cores: int) -> dict[str, Any]:
+    clients = cores * CLIENTS_PER_CORE
+    workload = dict(load.workload)
+    if load.clients_parameter is not None:
+        workload[load.clients_parameter] = clients
     return {
         "engine": engine,
         "options": {**CACHED[engine], **load.options},
-        "workload": dict(load.workload),
-        "clients": cores * CLIENTS_PER_CORE,
+        "workload": workload,
+        "clients": clients,
         "seed": SEED,
     }
 

@@ -34,6 +34,8 @@ PRIOR_NS: Mapping[str, float] = {
 not show it and another one may, or because the calls of a product hold it."""
 DETERMINED = 0.5
 """A cost is determined where the runs leave at most this part of what the prior leaves open."""
+FAR_OFF = 1.5
+"""A run that the costs miss by more than this factor did work that no kind counts."""
 STEPS = 100
 CONVERGED = 1e-9
 
@@ -69,6 +71,16 @@ class Fit:
     def worst(self) -> tuple[str, float]:
         """The run that the costs miss most: its CPU time by them, over measured."""
         return max(self.ratios.items(), key=lambda item: abs(item[1] - 1))
+
+    @property
+    def far_off(self) -> dict[str, float]:
+        """The runs that the costs miss by more than `FAR_OFF`, and by how much: by them, over
+        measured."""
+        return {
+            name: ratio
+            for name, ratio in self.ratios.items()
+            if max(ratio, 1 / ratio) > FAR_OFF
+        }
 
     @property
     def misses(self) -> list[float]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
+from statistics import mean
 
 import tomlkit
 from tomlkit.items import Table
@@ -123,6 +124,9 @@ def to_toml(calibration: Calibration) -> str:
         document["work_ns"]["storage_wait"] = tomlkit.float_(f"{1e3 * drive.wait_us:.4g}")
     if calibration.calls:
         document["calls"] = _calls(calibration.calls)
+        trips = [one.round_trip_ns for one in calibration.calls if one.round_trip_ns is not None]
+        if trips:
+            document["work_ns"]["round_trip"] = tomlkit.float_(f"{mean(trips):.4g}")
     device = tomlkit.table()
     for name, figure in figures.figures(calibration.storage).items():
         is_text = name == "source"
@@ -160,7 +164,15 @@ def _source_of_calls(measured: Sequence[Calls]) -> str:
             f"{one.product}: {one.version}, {len(one.fit.ratios)} loads; the one that these costs "
             f"miss most is {name!r}, which they put at {ratio:.2f} of the measured."
         )
+        if one.fit.far_off:
+            lines.append(f"NOT EXPLAINED by these costs: {off_by(one.fit)}.")
     return "\n".join(lines) + "\n"
+
+
+def off_by(fitted: Fit) -> str:
+    """The runs that the costs are far off, in words."""
+    far = sorted(fitted.far_off.items(), key=lambda item: item[1])
+    return "; ".join(f"{name} at {ratio:.2f} of the measured" for name, ratio in far)
 
 
 def _source(calibration: Calibration) -> str:
@@ -174,5 +186,6 @@ def _source(calibration: Calibration) -> str:
         f"which they put at {ratio:.2f} of the measured. The runs determine only together with\n"
         f"others, so that each by itself stays near the default: {', '.join(loose) or 'none'}.\n"
         "storage_wait: CPU time of the operating system for a direct read of the drive's probe.\n"
+        "round_trip: CPU time of a server's clients per statement, the median of its loads.\n"
         "Absent kinds did not occur in the runs and take the defaults.\n"
     )

@@ -134,7 +134,8 @@ def _device_write_mb_per_s(run: Observation) -> float | None:
 
 def _cpu_percent(run: Observation) -> float | None:
     busy = _per_second("cpu_us_per_op", 1e-6)(run)
-    return None if busy is None else 100 * busy / run.cores
+    clients = _per_second("client_cpu_us_per_op", 1e-6)(run) or 0.0
+    return None if busy is None else 100 * (busy + clients) / run.cores
 
 
 def _last_over_average(run: Observation) -> float | None:

@@ -99,8 +99,9 @@ pub struct WriteBatch {
     rep: Vec<u8>,
     count: u32,
     user_bytes: u64,
-    /// Rows of tables among the changes.
+    /// Rows of tables among the changes, and those of them that are new.
     rows: u64,
+    new_rows: u64,
     images: RowImages,
 }
 
@@ -119,7 +120,7 @@ const TAG_PUT: u8 = 1;
 
 impl Default for WriteBatch {
     fn default() -> Self {
-        Self { rep: vec![0; HEADER_BYTES], count: 0, user_bytes: 0, rows: 0, images: RowImages::default() }
+        Self { rep: vec![0; HEADER_BYTES], count: 0, user_bytes: 0, rows: 0, new_rows: 0, images: RowImages::default() }
     }
 }
 
@@ -155,6 +156,7 @@ impl WriteBatch {
         self.count = 0;
         self.user_bytes = 0;
         self.rows = 0;
+        self.new_rows = 0;
         self.images = RowImages::default();
     }
 
@@ -165,9 +167,15 @@ impl WriteBatch {
         self.images.full_bytes += images.full_bytes;
     }
 
+    /// Notes such a row that is new.
+    pub fn note_new_row(&mut self, images: RowImages) {
+        self.note_row(images);
+        self.new_rows += 1;
+    }
+
     /// Notes the rows of another batch, whose last changes these are.
     pub fn note_rows_of(&mut self, whole: &Self) {
-        (self.rows, self.images) = (whole.rows, whole.images);
+        (self.rows, self.new_rows, self.images) = (whole.rows, whole.new_rows, whole.images);
     }
 
     /// Rows of tables among the changes.
@@ -175,7 +183,12 @@ impl WriteBatch {
         self.rows
     }
 
-    /// The images of all those rows.
+    /// Those of them that are new.
+    pub fn new_rows(&self) -> u64 {
+        self.new_rows
+    }
+
+    /// The images of all rows.
     pub fn images(&self) -> RowImages {
         self.images
     }
@@ -226,7 +239,7 @@ impl WriteBatch {
             } as u64;
         }
         let whole = changes.rest.is_empty() && found == count;
-        whole.then(|| (sequence, Self { rep: rep.to_vec(), count, user_bytes, rows: 0, images: RowImages::default() }))
+        whole.then(|| (sequence, Self { rep: rep.to_vec(), count, user_bytes, ..Self::default() }))
     }
 }
 

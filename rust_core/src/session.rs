@@ -1,6 +1,8 @@
 //! What a workload of tables says to a SQL server: prepared statements with values, answered by rows.
 
+use crate::cost::Work;
 use crate::error::{Error, Result};
+use crate::task::Task;
 
 /// Rows that one INSERT takes: a batch of each script. With rows of up to 4000 bytes far below `max_allowed_packet`.
 pub const ROWS_PER_INSERT: usize = 1000;
@@ -142,6 +144,24 @@ pub trait Session: Send {
     /// Whether the last error was another transaction in the way: the server gave this one up, and it may be tried
     /// again. Asking forgets it.
     fn take_conflict(&mut self) -> bool;
+}
+
+/// Charges a client on an engine with statements that read or change rows, as it would send them to a server.
+pub fn charge_statements(task: &mut Task, statements: u64) {
+    task.charge(Work::RoundTrip, statements);
+    task.charge(Work::Statement, statements);
+}
+
+/// Charges it with the BEGIN and the COMMIT of a transaction of several statements.
+pub fn charge_frame(task: &mut Task) {
+    task.charge(Work::RoundTrip, 2);
+    task.charge(Work::TransactionControl, 2);
+}
+
+/// Charges it with a result of so many rows that the server sorts or makes distinct.
+pub fn charge_sort(task: &mut Task, rows: u64) {
+    task.charge(Work::SortedResult, 1);
+    task.charge(Work::SortedRow, rows);
 }
 
 /// The refusal of a workload that has no statements.

@@ -88,7 +88,7 @@ impl Transaction {
     pub fn add<S: Schema>(&mut self, row: &S::Row) {
         self.put_row::<S>(row);
         let bytes = (self.key.len() + self.value.len()) as u64;
-        self.batch.note_row(RowImages { minimal_bytes: bytes, full_bytes: bytes });
+        self.batch.note_new_row(RowImages { minimal_bytes: bytes, full_bytes: bytes });
         for index in 0..S::SECONDARY_INDEXES {
             S::index_key(row, index, &mut self.key);
             self.put_entry();

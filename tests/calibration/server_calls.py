@@ -10,10 +10,15 @@ several repetitions the least counts. Differences between statements give the co
     range_start   a range of 10 rows, less a statement and its steps
     key_change    updates of an indexed and of another column: a key out, a key in
     row_change    a row of an update of many, less its step and its key
+    sorted_row, sorted_result
+                  ranges that are ordered or distinct, the mean of both, less ranges that are not
+    row_insert    a row of an INSERT of many, less the look for its key and its two keys
     commit        an update of one row, less everything above
+    statement     a point select, less its point read
+    transaction_control
+                  half of a BEGIN and a COMMIT with nothing between them
     zipped_byte, unzipped_byte: see `zlib_bytes`
 
-A statement itself, a point select less its point read, is no call: machines have it in `work_ns`.
 Of this the core's own charge for the same call is taken off, at its default costs. They are those
 of another processor: `speed` is how much longer than here the core's own work takes there.
 
@@ -357,6 +362,13 @@ STATEMENTS = (
     ("update", 100, 1_500),
     ("update_index", 10, 5_000),
     ("update_index", 100, 800),
+    ("insert", 10, 5_000),
+    ("insert", 100, 500),
+    ("begin_commit", 1, 30_000),
+    ("ordered", 10, 20_000),
+    ("ordered", 100, 8_000),
+    ("distinct", 10, 10_000),
+    ("distinct", 100, 5_000),
 )
 
 
@@ -368,15 +380,28 @@ def server_calls_ns(cost: Costs) -> Costs:
     changed = (cost["update 100"] - cost["update 10"]) / 90
     key = ((cost["update_index 100"] - cost["update_index 10"]) / 90 - changed) / 2
     row = changed - step - key
+    inserted = (cost["insert 100"] - cost["insert 10"]) / 90
+    sorts = [sort_ns(cost, shape) for shape in ("ordered", "distinct")]
     return {
         "statement": statement,
+        "transaction_control": cost["begin_commit 1"] / 2,
+        "sorted_result": sum(result for result, _ in sorts) / len(sorts),
+        "sorted_row": sum(row for _, row in sorts) / len(sorts),
         "point_read": read,
         "range_start": cost["range 10"] - statement - 10 * step,
         "range_step": step,
+        "row_insert": inserted - read - 2 * key,
         "row_change": row,
         "key_change": key,
         "commit": cost["update_one 1"] - statement - read - row - key,
     }
+
+
+def sort_ns(cost: Costs, shape: str) -> tuple[float, float]:
+    """Of a result that is sorted and of each of its rows, beyond a range that is not."""
+    few, many = (cost[f"{shape} {rows}"] - cost[f"range {rows}"] for rows in (10, 100))
+    row = (many - few) / 90
+    return few - 10 * row, row
 
 
 # --- all together ---
@@ -385,7 +410,7 @@ def server_calls_ns(cost: Costs) -> Costs:
 def beyond(real: Costs, speed: float, own_calls: Costs) -> Costs:
     """What remains when the core's own charge is taken off, rounded to 10 ns."""
     left = {name: speed * ns - own_calls.get(name, 0.0) for name, ns in real.items()}
-    return {name: max(0.0, round(ns, -1)) for name, ns in left.items() if name != "statement"}
+    return {name: max(0.0, round(ns, -1)) for name, ns in left.items()}
 
 
 def measure() -> dict[str, Costs]:

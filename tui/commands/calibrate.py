@@ -91,6 +91,8 @@ def _document(found: "Calibration", target: Path) -> dict[str, object]:
                 "ns": one.fit.work_ns,
                 "determined": sorted(one.fit.determined),
                 "loads": one.fit.ratios,
+                "not_explained": one.fit.far_off,
+                "round_trip_ns": one.round_trip_ns,
             }
             for one in found.calls
         },
@@ -153,6 +155,7 @@ def _print(found: "Calibration", target: Path) -> None:
 
 
 def _print_calls(measured: "tuple[Calls, ...]") -> None:
+    from advisor.calibration import off_by
     from tui.output import Column, print_table
 
     if not measured:
@@ -170,6 +173,8 @@ def _print_calls(measured: "tuple[Calls, ...]") -> None:
             f"{one.product}: {one.version}; its {len(misses)} loads by these costs within "
             f"{misses[len(misses) // 2]:.0%} for half of them, {misses[-1]:.0%} for all"
         )
+        if one.fit.far_off:
+            typer.echo(f"  not explained by these costs: {off_by(one.fit)}")
     typer.echo()
 
 

@@ -99,20 +99,32 @@ impl WorkCounts {
 pub struct CpuUse {
     /// Nanoseconds of a core.
     pub ns: u64,
+    /// Those of them that the clients of a server took, which are no part of it.
+    pub clients_ns: u64,
     /// What was counted meanwhile.
     pub work: WorkCounts,
 }
 
 impl CpuUse {
+    /// What the clients of a server did not take.
+    pub fn own_ns(&self) -> u64 {
+        self.ns.saturating_sub(self.clients_ns)
+    }
+
     /// Adds another use.
     pub fn add(&mut self, other: &Self) {
         self.ns += other.ns;
+        self.clients_ns += other.clients_ns;
         self.work.add(&other.work);
     }
 
     /// What was used since `before`.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
-        Self { ns: self.ns - before.ns, work: self.work.since(&before.work) }
+        Self {
+            ns: self.ns - before.ns,
+            clients_ns: self.clients_ns - before.clients_ns,
+            work: self.work.since(&before.work),
+        }
     }
 }

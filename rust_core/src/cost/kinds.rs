@@ -100,16 +100,27 @@ kinds_of_work! {
     StorageWriteByte = "storage_write_byte", 0.5;
     /// One operation of a client, apart from the engine: drawing it, building its rows, timing it.
     Operation = "operation", 100.0;
-    /// One statement of a SQL layer (only where the profile is a server's): the server's part and the product's.
+    /// One statement sent to a SQL server and its answer: the part of a client on the same machine, which is no part of
+    /// the server's CPU time.
+    RoundTrip = "round_trip", 0.0;
+    /// One statement of a SQL server that reads or changes rows, as the product that the engine stands for carries it out
+    /// beyond the engine's own work: see [`super::product`]. So are all kinds below.
     Statement = "statement", 0.0;
-    /// One point read, as the product that the engine stands for carries it out beyond the engine's own work: see
-    /// [`super::product`]. So are all kinds below.
+    /// One BEGIN or COMMIT, a statement that asks for no row.
+    TransactionControl = "transaction_control", 0.0;
+    /// One result that a server sorts or makes distinct: a filesort, or a temporary table.
+    SortedResult = "sorted_result", 0.0;
+    /// One row that goes into it.
+    SortedRow = "sorted_row", 0.0;
+    /// One point read.
     PointRead = "point_read", 0.0;
     /// One cursor put at its first entry.
     RangeStart = "range_start", 0.0;
     /// One step of a cursor.
     RangeStep = "range_step", 0.0;
-    /// One row of a table changed.
+    /// One row added to a table.
+    RowInsert = "row_insert", 0.0;
+    /// One row of a table changed or removed.
     RowChange = "row_change", 0.0;
     /// One key set or removed.
     KeyChange = "key_change", 0.0;
@@ -135,6 +146,6 @@ impl Work {
     /// Number of kinds.
     pub const COUNT: usize = Self::ALL.len();
 
-    /// A statement, the calls of a product, and what only the engine itself can count: the last four.
+    /// The calls of a product, and what only the engine itself can count, from [`Self::MemtableSwitch`] on.
     pub const CALLS: &[Self] = Self::ALL.split_at(Self::Statement as usize).1;
 }

@@ -14,16 +14,15 @@ type ByKind = BTreeMap<String, f64>;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CostSpec {
-    /// Nanoseconds per unit of work by the names of [`Work`]. They count before all else; that of a statement counts
-    /// beside the product's.
+    /// Nanoseconds per unit of work by the names of [`Work`]. They count before all else.
     pub work_ns: ByKind,
     /// How much longer than the default work takes that `work_ns` does not name.
     pub slowdown: f64,
     /// Nanoseconds that a call of a real product takes beyond this core's own work, by the names of [`Product`] and of
     /// [`Work::CALLS`], where the defaults hold; `slowdown` counts for them too. Absent ones take nothing.
     pub calls: BTreeMap<String, ByKind>,
-    /// Microseconds of a statement during which neither its client nor its server computes, because the one that is
-    /// spoken to has to be woken first.
+    /// Microseconds of a round trip during which neither client nor server computes, because the one that is spoken to
+    /// has to be woken first.
     pub statement_wait_us: f64,
 }
 
@@ -59,18 +58,13 @@ impl CostSpec {
     }
 
     /// What counts for a product on the machine: the kind's own figure; or else that of the product's call, or the
-    /// default, slowed down. A statement takes both: what a machine says of it is the server's part, whatever the
-    /// engine.
+    /// default, slowed down.
     pub fn prices(&self, product: Product) -> Prices {
         let calls = self.calls.get(product.name());
         let unit_ns = Work::ALL.map(|work| {
             let call_ns = calls.and_then(|calls| calls.get(work.name())).copied();
             let named_ns = self.work_ns.get(work.name()).copied();
-            let else_ns = call_ns.unwrap_or(work.default_ns()) * self.slowdown;
-            match work {
-                Work::Statement => named_ns.unwrap_or(0.0) + else_ns,
-                _ => named_ns.unwrap_or(else_ns),
-            }
+            named_ns.unwrap_or(call_ns.unwrap_or(work.default_ns()) * self.slowdown)
         });
         Prices { unit_ns, statement_wait_ns: self.statement_wait_us * 1000.0 }
     }
@@ -94,7 +88,7 @@ fn check_kinds(field: &str, costs: &ByKind, kinds: &[Work]) -> Result<()> {
 pub struct Prices {
     /// Nanoseconds of a unit, in the order of [`Work::ALL`].
     pub unit_ns: [f64; Work::COUNT],
-    /// Nanoseconds that pass in each statement while neither client nor server computes.
+    /// Nanoseconds that pass in each round trip while neither client nor server computes.
     pub statement_wait_ns: f64,
 }
 
@@ -118,21 +112,6 @@ mod tests {
         assert_eq!(of(Product::RocksDb, Work::PointRead), 0.0);
         assert_eq!(of(Product::InnoDb, Work::Call), 2.0 * Work::Call.default_ns());
         assert!(spec.speaks_for(Product::InnoDb) && !spec.speaks_for(Product::MyRocks));
-    }
-
-    #[test]
-    fn a_statement_takes_the_servers_part_and_the_engines() {
-        let spec = CostSpec {
-            work_ns: ByKind::from([("statement".to_owned(), 40_000.0)]),
-            slowdown: 2.0,
-            calls: BTreeMap::from([
-                ("myrocks".to_owned(), ByKind::from([("statement".to_owned(), 10_000.0)])),
-                ("innodb".to_owned(), ByKind::new()),
-            ]),
-            ..CostSpec::default()
-        };
-        let of = |product| spec.prices(product).unit_ns[Work::Statement as usize];
-        assert_eq!((of(Product::MyRocks), of(Product::InnoDb)), (60_000.0, 40_000.0));
     }
 
     #[test]

@@ -241,7 +241,7 @@ fn run_client(shared: &PhaseThreads, id: u32, mut client: Box<dyn Client>, recor
     if let Err(error) = operated {
         shared.error.lock().get_or_insert(error);
     }
-    let cpu = CpuUse { ns: thread_cpu_ns(), work: task.work() };
+    let cpu = CpuUse { ns: thread_cpu_ns(), clients_ns: 0, work: task.work() };
     Done { client, blocks_asked: task.blocks_asked, cpu }
 }
 

@@ -38,7 +38,8 @@ impl Engine for Called {
 
     fn write(&self, task: &mut Task, batch: &mut WriteBatch, commit: Commit) -> Result<()> {
         if !batch.is_empty() {
-            task.charge(Work::RowChange, batch.rows());
+            task.charge(Work::RowInsert, batch.new_rows());
+            task.charge(Work::RowChange, batch.rows() - batch.new_rows());
             task.charge(Work::KeyChange, batch.len() as u64);
             task.charge(Work::Commit, u64::from(commit != Commit::Open));
         }
@@ -112,6 +113,8 @@ mod tests {
         batch.put(b"row", b"columns");
         batch.note_row(RowImages::default());
         batch.put(b"index entry", b"");
+        batch.put(b"another row", b"columns");
+        batch.note_new_row(RowImages::default());
         engine.write(&mut task, &mut batch, Commit::Configured).unwrap();
         assert!(engine.get(&mut task, b"row", &mut Vec::new()).unwrap());
         let mut entries = engine.iterator(&mut task).unwrap();
@@ -121,7 +124,7 @@ mod tests {
         entries.prev(&mut task).unwrap();
         assert_eq!((entries.key(), entries.value()), (&b"index entry"[..], &b""[..]));
         let counted = Work::CALLS.iter().map(|call| task.units(*call)).collect::<Vec<_>>();
-        assert_eq!(counted[..7], [0, 1, 2, 2, 1, 2, 1]);
-        assert!(counted[7..].iter().all(|units| *units == 0));
+        assert_eq!(counted[..11], [0, 0, 0, 0, 1, 2, 2, 1, 1, 3, 1]);
+        assert!(counted[11..].iter().all(|units| *units == 0));
     }
 }

@@ -7,7 +7,7 @@ use super::measured::in_directory;
 use super::phase::{Limits, Outcome};
 use super::phases::{self, Driver};
 use super::workers;
-use crate::cost::{CpuUse, WorkCounts};
+use crate::cost::CpuUse;
 use crate::device::DeviceStats;
 use crate::error::Result;
 use crate::metrics::{Latencies, Phase, Snapshot, ratio};
@@ -112,7 +112,7 @@ impl Driver for RealDriver {
 
     fn used_cpu(&self) -> Result<CpuUse> {
         let used = Kernel::now()?.cpu_ns;
-        Ok(CpuUse { ns: used.saturating_sub(self.clients_cpu_ns), work: WorkCounts::default() })
+        Ok(CpuUse { ns: used.saturating_sub(self.clients_cpu_ns), ..CpuUse::default() })
     }
 
     fn device(&self) -> Option<DeviceStats> {

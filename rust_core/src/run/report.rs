@@ -78,6 +78,7 @@ impl Measured {
         let seconds = self.seconds() + self.debt_seconds().unwrap_or_default();
         let written_bytes = debt.charged(io.written_bytes, paid.io.written_bytes);
         let per_operation = |amount: f64| ratio(amount, self.operations() as f64);
+        let clients_ns = self.cpu.as_ref().map(|cpu| cpu.clients_ns).filter(|ns| *ns > 0);
         let user_bytes = after.user_bytes_written - before.user_bytes_written;
         let mut map = overall.to_json();
         let measured = [
@@ -89,7 +90,11 @@ impl Measured {
             ("write_amp", ratio(written_bytes, user_bytes as f64)),
             ("read_amp", per_operation(self.blocks_asked as f64)),
             ("space_amp", ratio(self.after.disk_bytes as f64, self.live_bytes as f64)),
-            ("cpu_us_per_op", self.cpu.as_ref().and_then(|cpu| per_operation(debt.charged(cpu.ns, paid.cpu.ns) / 1e3))),
+            (
+                "cpu_us_per_op",
+                self.cpu.as_ref().and_then(|cpu| per_operation(debt.charged(cpu.own_ns(), paid.cpu.own_ns()) / 1e3)),
+            ),
+            ("client_cpu_us_per_op", clients_ns.and_then(|ns| per_operation(ns as f64 / 1e3))),
             ("cache_hit_ratio", cache_hit_ratio(before, after)),
             ("bloom_false_positive_ratio", bloom_false_positive_ratio(before, after)),
             ("stall_s", Some(stall_s(self.stall_ns, self.clients))),
@@ -248,8 +253,8 @@ mod tests {
             clients: 2,
             stall_ns: 500_000_000,
             blocks_asked: 12,
-            cpu: Some(CpuUse { ns: 100_000, work: work.clone() }),
-            background: Some(CpuUse { ns: 70_000, work }),
+            cpu: Some(CpuUse { ns: 120_000, clients_ns: 20_000, work: work.clone() }),
+            background: Some(CpuUse { ns: 70_000, clients_ns: 0, work }),
             live_bytes: 2000,
             memory_bytes: 1234,
             flash: Some(FlashWear {
@@ -290,6 +295,7 @@ mod tests {
             ("flash_waf", 1.5),
             ("drive_years", 7.0),
             ("cpu_us_per_op", 25.0),
+            ("client_cpu_us_per_op", 5.0),
             ("cache_hit_ratio", 0.9),
             ("bloom_false_positive_ratio", 0.02),
             ("stall_s", 0.25),
@@ -299,7 +305,7 @@ mod tests {
             let found = metrics[name].as_f64().unwrap();
             assert!((found - expected).abs() < 1e-9, "{name}: {found} against {expected}");
         }
-        assert_eq!(metrics.len(), 24);
+        assert_eq!(metrics.len(), 25);
     }
 
     #[test]

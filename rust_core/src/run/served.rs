@@ -97,8 +97,8 @@ impl Driver for ServerDriver {
         let after = self.server.kernel()?;
         self.kernel = kernel_metrics(&before, &after, &outcome);
         self.kernel.push(("process_memory_bytes", after.peak_bytes as f64));
-        // The clients' own time is not the server's.
-        outcome.cpu = CpuUse { ns: after.cpu_ns.saturating_sub(before.cpu_ns), work: WorkCounts::default() };
+        let (server_ns, clients_ns) = (after.cpu_ns.saturating_sub(before.cpu_ns), outcome.cpu.ns);
+        outcome.cpu = CpuUse { ns: server_ns + clients_ns, clients_ns, work: WorkCounts::default() };
         Ok(outcome)
     }
 
@@ -128,7 +128,7 @@ impl Driver for ServerDriver {
     }
 
     fn used_cpu(&self) -> Result<CpuUse> {
-        Ok(CpuUse { ns: self.server.kernel()?.cpu_ns, work: WorkCounts::default() })
+        Ok(CpuUse { ns: self.server.kernel()?.cpu_ns, ..CpuUse::default() })
     }
 
     fn device(&self) -> Option<DeviceStats> {

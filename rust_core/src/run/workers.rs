@@ -58,7 +58,7 @@ fn work(engine: &dyn Engine, signal: &Signal, clock: WallClock, n: u32, used: &M
             signal.wait_ready(seen, until.min(PATIENCE));
             continue;
         };
-        let before = CpuUse { ns: thread_cpu_ns(), work: task.work() };
+        let before = CpuUse { ns: thread_cpu_ns(), clients_ns: 0, work: task.work() };
         // A panic must not leave clients waiting for work that no longer happens.
         let result = panics::caught("a background job", || {
             job.run(&mut task)?;
@@ -68,7 +68,7 @@ fn work(engine: &dyn Engine, signal: &Signal, clock: WallClock, n: u32, used: &M
         if let Err(error) = result {
             engine.poison(&error);
         }
-        used.lock().add(&CpuUse { ns: thread_cpu_ns(), work: task.work() }.since(&before));
+        used.lock().add(&CpuUse { ns: thread_cpu_ns(), clients_ns: 0, work: task.work() }.since(&before));
         signal.complete();
     }
 }

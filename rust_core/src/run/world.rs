@@ -64,7 +64,7 @@ impl World {
     }
 
     fn wait_ns(&self, work: &WorkCounts) -> u64 {
-        (work.get(Work::Statement) as f64 * self.prices.statement_wait_ns) as u64
+        (work.get(Work::RoundTrip) as f64 * self.prices.statement_wait_ns) as u64
     }
 
     /// Does `work`, which takes `service_ns` where `serve` finds a core.
@@ -79,7 +79,7 @@ impl World {
         if service_ns == 0 { now_ns } else { serve(&mut self.cores, now_ns, service_ns) }
     }
 
-    /// Does a client's `work`, with what passes in its statements.
+    /// Does a client's `work`, with what passes in its round trips.
     pub(super) fn client_cpu(&mut self, now_ns: u64, work: &WorkCounts) -> u64 {
         let service_ns = self.work_ns(work);
         self.cpu(now_ns, work, service_ns, Cores::serve) + self.wait_ns(work)
@@ -145,7 +145,8 @@ impl World {
 
     /// What all cores did, and for how long.
     pub fn cpu_use(&self) -> CpuUse {
-        CpuUse { ns: self.cores.busy_ns(), work: self.done.clone() }
+        let clients_ns = self.done.get(Work::RoundTrip) as f64 * self.prices.unit_ns[Work::RoundTrip as usize];
+        CpuUse { ns: self.cores.busy_ns(), clients_ns: clients_ns as u64, work: self.done.clone() }
     }
 }
 

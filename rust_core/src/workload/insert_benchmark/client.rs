@@ -3,10 +3,9 @@
 use super::schema::{MOST_INDEXES, PRIMARY, Purchase, Table};
 use super::statements::{self, row_of};
 use super::{INSERT, QUERY_MARKET, Shared};
-use crate::cost::Work;
 use crate::engine::{Engine, INDEX_NUMBER_BYTES};
 use crate::error::{Error, Result};
-use crate::session::{ROWS_PER_INSERT, Session};
+use crate::session::{ROWS_PER_INSERT, Session, charge_frame, charge_statements};
 use crate::table::keys::{Columns, begin};
 use crate::table::{Transaction, row_bytes};
 use crate::task::Task;
@@ -123,6 +122,11 @@ impl<T: Table> Inserter<T> {
         }
     }
 
+    /// Whether a batch takes several statements.
+    fn is_framed(&self) -> bool {
+        self.shared.parameters.delete_per_insert || self.rows.len() > ROWS_PER_INSERT
+    }
+
     /// The script looks for the smallest id and then deletes a range from there on. Here each inserter has a range of
     /// its own, but looks for the smallest id too: an LSM walks over its tombstones to find it.
     fn delete_oldest(&mut self, engine: &dyn Engine, task: &mut Task) -> Result<()> {
@@ -157,7 +161,10 @@ impl<T: Table> Client for Inserter<T> {
     }
 
     fn execute(&mut self, engine: &dyn Engine, task: &mut Task) -> Result<()> {
-        task.charge(Work::Statement, 1 + u64::from(self.shared.parameters.delete_per_insert));
+        charge_statements(task, 1 + u64::from(self.shared.parameters.delete_per_insert));
+        if self.is_framed() {
+            charge_frame(task);
+        }
         let first = self.shared.next_ids(self.rows.len() as u64);
         number_rows(&mut self.rows, first);
         for row in &self.rows {
@@ -177,6 +184,7 @@ impl<T: Table> Client for Inserter<T> {
 
     /// Rows and deletes are one transaction, as on our engines; the script commits them one after the other.
     fn speak(&mut self, session: &mut dyn Session) -> Result<()> {
+        let is_framed = self.is_framed();
         let Self { shared, rows, ids, .. } = self;
         let (parameters, count) = (&shared.parameters, rows.len() as u64);
         let deletes = parameters.delete_per_insert;
@@ -189,7 +197,6 @@ impl<T: Table> Client for Inserter<T> {
             oldest: if deletes { shared.next_oldest_ids(count) } else { 0 },
         });
         number_rows(rows, first);
-        let is_framed = deletes || rows.len() > ROWS_PER_INSERT;
         if is_framed {
             session.begin()?;
         }
@@ -235,7 +242,7 @@ impl<T: Table> Client for Query<T> {
     }
 
     fn execute(&mut self, engine: &dyn Engine, task: &mut Task) -> Result<()> {
-        task.charge(Work::Statement, 1);
+        charge_statements(task, 1);
         let mut entries = engine.iterator(task)?;
         entries.seek(task, &self.key)?;
         let index = &self.key[..INDEX_NUMBER_BYTES];

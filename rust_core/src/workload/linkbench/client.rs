@@ -6,10 +6,9 @@ use super::schema::{
     link_key, list_prefix, node_key,
 };
 use super::{FACEBOOK_MIX, FORK_2020_MIX, LOADED_AT_MS, NodeAccess, Shared, statements};
-use crate::cost::Work;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::session::Session;
+use crate::session::{Session, charge_frame, charge_statements};
 use crate::table::keys::push_u64_descending;
 use crate::table::{Schema, Transaction, consider};
 use crate::task::Task;
@@ -87,18 +86,6 @@ enum Operation {
     GetNode {
         id: u64,
     },
-}
-
-impl Operation {
-    /// Statements that the MySQL store of LinkBench sends: an add inserts, counts and commits; a delete looks for the
-    /// link first.
-    fn statements(&self) -> u64 {
-        match self {
-            Self::PutLink(_) => 3,
-            Self::DeleteLink { .. } => 4,
-            _ => 1,
-        }
-    }
 }
 
 /// One requester.
@@ -195,6 +182,8 @@ impl Requester {
         shared.locks.with(task, &[key, count], |task| {
             let old = change.get::<Links>(engine, task, key)?;
             let was_visible = old.as_ref().is_some_and(|old| old.visibility == VISIBLE);
+            charge_statements(task, u64::from(old.is_some()) + u64::from(!was_visible));
+            charge_frame(task);
             match &old {
                 None => change.add::<Links>(link),
                 Some(old) => {
@@ -217,10 +206,12 @@ impl Requester {
         count_key(&mut self.other_key, id1, link_type);
         let (key, count, now_ms) = (&self.key, &self.other_key, self.now_ms);
         let change = &mut self.change;
+        charge_frame(task);
         shared.locks.with(task, &[key, count], |task| {
             let Some(old) = change.get::<Links>(engine, task, key)?.filter(|old| old.visibility == VISIBLE) else {
                 return Ok(());
             };
+            charge_statements(task, 2);
             consider_list(engine, task, &old)?;
             let hidden = Link { visibility: HIDDEN, ..old.clone() };
             change.update::<Links>(&old, &hidden);
@@ -398,7 +389,7 @@ impl Client for Requester {
 
     fn execute(&mut self, engine: &dyn Engine, task: &mut Task) -> Result<()> {
         let operation = self.next.take().expect("a plan precedes its execution");
-        task.charge(Work::Statement, operation.statements());
+        charge_statements(task, 1);
         match operation {
             Operation::PutLink(link) => self.put_link(engine, task, &link),
             Operation::DeleteLink { id1, link_type, id2 } => self.delete_link(engine, task, id1, link_type, id2),

@@ -3,10 +3,9 @@
 use super::schema::{ENTRY_BYTES, ROW_BYTES, Row, SbTest, draw_c, draw_pad, id_key};
 use super::statements::{self, Read, Write};
 use super::{Script, Shared};
-use crate::cost::Work;
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::session::Session;
+use crate::session::{Session, charge_frame, charge_sort, charge_statements};
 use crate::table::Transaction;
 use crate::task::Task;
 use crate::workload::random::{Random, Stream};
@@ -118,23 +117,26 @@ impl Thread {
         self.writes.push(Write::UpdateNonIndex { table, id, c });
     }
 
-    fn read(&mut self, engine: &dyn Engine, task: &mut Task, statement: &Read) -> Result<()> {
+    /// Returns how many rows there were.
+    fn read(&mut self, engine: &dyn Engine, task: &mut Task, statement: &Read) -> Result<u64> {
         match *statement {
             Read::Point { table, id } => {
                 id_key(&mut self.key, table, id);
-                engine.get(task, &self.key, &mut self.value).map(drop)
+                engine.get(task, &self.key, &mut self.value).map(u64::from)
             }
             Read::Range { table, id } => {
                 id_key(&mut self.key, table, id);
                 id_key(&mut self.end, table, id.saturating_add(self.shared.parameters.range_size as u32));
                 let mut entries = engine.iterator(task)?;
                 entries.seek(task, &self.key)?;
+                let mut rows = 0;
                 while entries.valid() && entries.key() < &self.end[..] {
                     self.value.clear();
                     self.value.extend_from_slice(entries.value());
                     entries.next(task)?;
+                    rows += 1;
                 }
-                Ok(())
+                Ok(rows)
             }
         }
     }
@@ -172,10 +174,21 @@ impl Client for Thread {
 
     fn execute(&mut self, engine: &dyn Engine, task: &mut Task) -> Result<()> {
         let (reads, writes) = (std::mem::take(&mut self.reads), std::mem::take(&mut self.writes));
-        let statements = (reads.len() + writes.len()) as u64;
-        // A transaction of several statements is framed by BEGIN and COMMIT.
-        task.charge(Work::Statement, if statements == 1 { 1 } else { statements + 2 });
-        reads.iter().try_for_each(|statement| self.read(engine, task, statement))?;
+        let sent = (reads.len() + writes.len()) as u64;
+        charge_statements(task, sent);
+        if sent > 1 {
+            charge_frame(task);
+        }
+        let mut ranges = 0;
+        for statement in &reads {
+            let rows = self.read(engine, task, statement)?;
+            if let Read::Range { .. } = statement {
+                if statements::is_sorted(ranges) {
+                    charge_sort(task, rows);
+                }
+                ranges += 1;
+            }
+        }
         if writes.is_empty() { Ok(()) } else { self.write(engine, task, writes) }
     }
 

@@ -58,6 +58,12 @@ const RANGES: [(&str, &str, &str); 4] = [
     ("distinct_range", "DISTINCT c", " ORDER BY c"),
 ];
 
+/// Whether the result of such a range, of which `nth` counts those of a transaction, is sorted.
+pub(super) fn is_sorted(nth: usize) -> bool {
+    let (_, _, tail) = RANGES[nth % RANGES.len()];
+    !tail.is_empty()
+}
+
 fn name(table: u32) -> String {
     format!("sbtest{}", table + 1)
 }

@@ -2,9 +2,9 @@
 //! engine twice, and a range update asks for every row that it found.
 
 use super::schema::Keyed;
-use crate::cost::Work;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
+use crate::session::{charge_frame, charge_sort, charge_statements};
 use crate::table::keys::behind;
 use crate::table::{Transaction, consider};
 use crate::task::Task;
@@ -22,20 +22,18 @@ pub struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    /// Begins.
+    /// Begins; its end is charged with its beginning.
     pub fn begin(engine: &'a dyn Engine, task: &'a mut Task, now: u64) -> Self {
-        let mut session = Self { engine, task, change: Transaction::default(), now };
-        session.statement();
-        session
+        charge_frame(task);
+        Self { engine, task, change: Transaction::default(), now }
     }
 
     fn statement(&mut self) {
-        self.task.charge(Work::Statement, 1);
+        charge_statements(self.task, 1);
     }
 
     /// Commits, and returns by how many bytes the live data grew. A session that ends without is rolled back.
     pub fn commit(mut self) -> Result<i64> {
-        self.statement();
         self.change.commit(self.engine, self.task)
     }
 
@@ -55,6 +53,11 @@ impl<'a> Session<'a> {
     pub fn select<S: Keyed>(&mut self, id: S::Id) -> Result<S::Row> {
         self.statement();
         self.join::<S>(id)
+    }
+
+    /// The statement before sorts so many rows or makes them distinct.
+    pub fn sort(&mut self, rows: usize) {
+        charge_sort(self.task, rows as u64);
     }
 
     /// The planner looks at an index that the next statement might take; see [`crate::table::consider`].

@@ -65,6 +65,7 @@ impl Request for StockLevel {
         let items: Option<Vec<u32>> =
             lines.iter().map(|(key, value)| OrderLines::decode(key, value).map(|line| line.item)).collect();
         let items = items.ok_or_else(|| inconsistent::<OrderLines>("a row does not decode"))?;
+        session.sort(items.len());
         let distinct = items.iter().copied().collect::<BTreeSet<u32>>();
         if shared.parameters.stock_level == "looped" {
             self.ask_in_a_loop(session, items.first().copied().unwrap_or_default(), distinct.len())?;
