@@ -41,7 +41,7 @@ class On:
 
 def is_configuration(name: str) -> bool:
     """Whether a name can only be that of a file, or of settings."""
-    return "=" in name or exists(expanded(name))
+    return "=" in name or (name != "" and exists(expanded(name)))
 
 
 def run(name: str, on: On, store: Store, core: Core | None = None) -> Candidate:
