@@ -1,7 +1,8 @@
-"""Stored runs and studies side by side: what each measured, where another is better than the first
-and by how much, and which settings differ.
+"""Stored runs, studies and configurations side by side: what each measured, where another is better
+than the first and by how much, and which settings differ.
 
 A study stands for the settings that it recommends, with the trials by which its report shows them.
+A configuration (`advisor/configured.py`) is run first.
 Numbers of different clocks or of different workloads get no verdict, and none comes from a single
 run.
 """
@@ -14,6 +15,10 @@ from functools import cached_property
 from typing import Literal
 
 from advisor import engines, handover, hardware, knobs
+from advisor.configured import ACCEPTED, On, is_configuration
+from advisor.configured import run as run_configuration
+from advisor.configured import told as told_configuration
+from advisor.core import Core
 from advisor.errors import InputError
 from advisor.evaluate import problem_of
 from advisor.goal import METRICS, Goal, find_metric, of_operation, percentiles
@@ -41,8 +46,8 @@ class Side:
     """One of the things compared."""
 
     name: str
-    """A study's name, or the beginning of a run's id."""
-    kind: Literal["run", "study"]
+    """A study's name, the beginning of a run's id, or a configuration as it was given."""
+    kind: Literal["run", "study", "configuration"]
     candidate: Candidate
     """The settings, with the trials that the numbers are of."""
     repeated: tuple[Candidate, ...]
@@ -253,15 +258,21 @@ class SideBySide:
         return Row(metric, values, tuple(verdicts))
 
 
-def compare(names: Sequence[str], store: Store) -> SideBySide:
-    """Stored runs, by the beginning of their id, and studies, by name. Raises `InputError` for
-    fewer than two, for one of them twice, and for what is not stored or not the only one."""
+def compare(
+    names: Sequence[str], store: Store, on: On | None = None, core: Core | None = None
+) -> SideBySide:
+    """Stored runs, by the beginning of their id, studies, by name, and configurations, which are
+    run `on` a profile and stored. Raises `InputError` for fewer than two, for one of them twice,
+    for what is not stored or not the only one, and for a configuration without a profile or a
+    profile without one."""
     if len(names) < LEAST:
         found = f"only {names[0]!r}" if names else "no names"
-        raise InputError("compare", None, found, "two or more stored studies or runs")
+        accepted = "two or more stored studies or runs, or configurations"
+        raise InputError("compare", None, found, accepted)
+    _check_profile(names, store, on)
     sides: list[Side] = []
     for name in names:
-        side = _side(name, store)
+        side = _side(name, store, on, core)
         if any((side.name, side.kind) == (one.name, one.kind) for one in sides):
             found = f"the {side.kind} {side.name!r} twice"
             raise InputError("compare", None, found, "different studies or runs")
@@ -288,9 +299,26 @@ def _with_percentiles(sides: Sequence[Side]) -> Sequence[Side]:
     ]
 
 
-def _side(name: str, store: Store) -> Side:
+def _check_profile(names: Sequence[str], store: Store, on: On | None) -> None:
+    """Before anything runs."""
+    to_run = [name for name in names if store.study(name) is None and is_configuration(name)]
+    if to_run and on is None:
+        found = f"{to_run[0]} without a profile"
+        raise InputError("--profile", None, found, "the profile that it is to run on")
+    if on is not None and not to_run:
+        found = f"{on.profile.name}, and nothing to run"
+        raise InputError("--profile", None, found, f"with {ACCEPTED}")
+    for name in to_run:
+        if on is not None:
+            told_configuration(name, on)
+
+
+def _side(name: str, store: Store, on: On | None, core: Core | None) -> Side:
     if store.study(name) is not None:
         return _of_study(name, store)
+    if on is not None and is_configuration(name):
+        ran = run_configuration(name, on, store, core)
+        return Side(name, "configuration", ran, (ran,), problem_of(on.profile))
     run = store.trial(name)
     alone = Candidate(run.engine, run.settings, (run,))
     return Side(run.id[:ID_LETTERS], "run", alone, (alone,), run.problem)

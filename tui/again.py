@@ -1,6 +1,7 @@
 """The command that was called, as one that can be typed again with other options."""
 
 import shlex
+from collections.abc import Sequence
 from typing import Any
 
 import typer
@@ -16,6 +17,15 @@ def command(ctx: typer.Context, **changes: object) -> str:
         if value is not None:
             words += _words(parameter, value)
     return shlex.join(words)
+
+
+def given(ctx: typer.Context, names: Sequence[str]) -> list[str]:
+    """The options among these parameters that were given."""
+    return [
+        max(parameter.opts, key=len)
+        for parameter in ctx.command.params
+        if parameter.name in names and _is_given(ctx, str(parameter.name))
+    ]
 
 
 def _is_given(ctx: typer.Context, name: str) -> bool:

@@ -5,10 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from advisor import knobs
+from advisor.api.asked import asked_clock, asked_engines, asked_profile
 from advisor.compare import Apart, Row, Side, SideBySide
 from advisor.compare import compare as find
+from advisor.configured import RUNS, SECONDS, On
+from advisor.errors import InputError
 from advisor.goal import find_metric
 from advisor.html.element import Markup, code, element, joined, table
+from advisor.profile import Profile
 from advisor.recommend import wording
 from advisor.store import Store
 
@@ -58,15 +62,36 @@ class Compared:
         return f"<{' beside '.join(side.name for side in self.sides)}>"
 
 
-def compare(*names: str, results: str | Path | None = None) -> Compared:
-    """Stored runs and studies side by side: which is better than the first, and by how much?
+def compare(
+    *names: str,
+    profile: str | Path | Profile | None = None,
+    memory: str | int | None = None,
+    data: str | int | None = None,
+    clients: int | None = None,
+    hardware: str | None = None,
+    engine: str | None = None,
+    runs: int = RUNS,
+    seconds: float = SECONDS,
+    scale: float | None = None,
+    clock: str | None = None,
+    seed: int = 1,
+    results: str | Path | None = None,
+) -> Compared:
+    """Stored runs, studies and settings side by side: which is better than the first, and by how
+    much?
 
     Example:
         advisor.compare("linkbench-1", "linkbench-2")
+        advisor.compare("my.cnf", "compression=kZSTD,write_buffer_size=64MiB", profile="linkbench")
 
     Args:
-        names: Studies by name, which stand for the settings that they recommend, and runs by the
-            beginning of their id; two or more. The others are compared with the first.
+        names: Studies by name, which stand for the settings that they recommend, runs by the
+            beginning of their id, and with a `profile` settings, which are run on it and stored: a
+            my.cnf or OPTIONS file, or `KNOB=VALUE,KNOB=VALUE` over the defaults. Two or more; the
+            others are compared with the first.
+        profile: What settings are run on, all with the same seeds; the arguments behind it mean
+            what they mean in `advisor.tune`.
+        runs: Runs of each of the settings.
         results: The DuckDB file that keeps them; the user's usual one if absent.
 
     Returns:
@@ -76,7 +101,26 @@ def compare(*names: str, results: str | Path | None = None) -> Compared:
     Raises:
         advisor.errors.InputError: A name is not stored, is not the only one, or is given twice.
     """
-    return Compared(find(names, Store(results)))
+    store = Store(results)
+    if profile is None:
+        given: dict[str, object] = {
+            "memory": memory,
+            "data": data,
+            "clients": clients,
+            "hardware": hardware,
+            "engine": engine,
+            "scale": scale,
+            "clock": clock,
+        }
+        for name, value in given.items():
+            if value is not None:
+                raise InputError(name, None, str(value), "with a profile alone")
+        return Compared(find(names, store))
+    chosen = asked_profile(profile, memory=memory, data=data, clients=clients, hardware=hardware)
+    engines, own_clock = asked_engines(engine, chosen), asked_clock(clock, chosen)
+    store.check()
+    on = On(chosen, engines, own_clock, seconds, runs, seed, scale)
+    return Compared(find(names, store, on))
 
 
 def _number(metric: str, value: float | None) -> str:

@@ -148,6 +148,7 @@ COLUMNS: Mapping[str, str] = {
     "across": "The second axis of a map; NULL along a single one.",
     "across_value": "On the second axis.",
     "across_label": "The same as people write it.",
+    "predicted_on": "The machine that predictions are of.",
     "predicted": "Geometric mean of the predictions.",
     "real": "Geometric mean of the rounds on the real engine.",
     "rounds": "On the real engine.",

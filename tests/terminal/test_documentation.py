@@ -27,7 +27,7 @@ def test_every_option_and_argument_has_a_help_text() -> None:
 
 def test_an_option_means_the_same_everywhere() -> None:
     """Some are worded by what the command does with them."""
-    own = {"--study", "--engine", "--seconds", "--runs", "--force"}
+    own = {"--study", "--engine", "--seconds", "--runs", "--profile", "--force"}
     texts: dict[str, set[str]] = {}
     for _, command in _commands():
         for parameter in command.params:
