@@ -155,11 +155,23 @@ def evaluate(
     Raises `InputError` for settings that the engine does not accept or a folder that cannot be
     used, `Refused` for what the core does not accept, `DiskFull`, and `Cancelled`.
     """
-    complete = {**knobs.defaults(engine), **knobs.check(engine, settings)}
     core = setup.core or _core_of(setup.clock)
-    opened = _opened(setup, engine, complete)
-    need = needed_memory(setup.profile, engine, opened)
-    trial = Trial(
+    trial = begun(setup, engine, settings, seed=seed, role=role, core=core)
+    if trial.budget_bytes is not None and trial.budget_bytes > setup.profile.memory_bytes:
+        opened = _opened(setup, engine, trial.settings)
+        error = shortage(setup.profile, engine, opened)
+        return replace(trial, outcome="rejected", error=error)
+    patience = _Patience(most_wall_seconds, cancelled)
+    return _run(trial, setup, core, on_interval, patience)
+
+
+def begun(
+    setup: Setup, engine: Engine, settings: Settings, *, seed: int, role: Role, core: Core
+) -> Trial:
+    """What is known of a trial before it runs. Raises `InputError` for settings that the engine
+    does not accept."""
+    complete = {**knobs.defaults(engine), **knobs.check(engine, settings)}
+    return Trial(
         engine=engine,
         settings=complete,
         role=role,
@@ -168,7 +180,7 @@ def evaluate(
         clock=setup.clock,
         seconds=setup.seconds * setup.times,
         scale=setup.scale.factor,
-        budget_bytes=need,
+        budget_bytes=needed_memory(setup.profile, engine, _opened(setup, engine, complete)),
         workload=setup.profile.workload.kind,
         started=datetime.now(UTC).replace(tzinfo=None).isoformat(),
         core_version=core.VERSION,
@@ -176,11 +188,6 @@ def evaluate(
         hardware=setup.profile.hardware.name if setup.clock == "simulated" else THIS_MACHINE,
         problem=problem_of(setup.profile),
     )
-    if need > setup.profile.memory_bytes:
-        error = shortage(setup.profile, engine, opened)
-        return replace(trial, outcome="rejected", error=error)
-    patience = _Patience(most_wall_seconds, cancelled)
-    return _run(trial, setup, core, on_interval, patience)
 
 
 def _opened(setup: Setup, engine: Engine, settings: Settings) -> Settings:

@@ -7,9 +7,10 @@ all of them multiplied.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from functools import cache, partial
 from typing import Any
 
 from pydantic import ValidationError
@@ -79,9 +80,11 @@ def earlier(
             found.append((alike, record, known))
     # Of studies that are equally alike the newest first, as the store lists them.
     found.sort(key=lambda one: -one[0])
+    # Each study is read once for all engines.
+    trials_of = cache(partial(store.trials, intervals=False))
     chosen: list[Earlier] = []
     for engine in engines:
-        chosen += _of_engine(engine, profile.goal, found, store)
+        chosen += _of_engine(engine, profile.goal, found, trials_of)
     return tuple(chosen)
 
 
@@ -99,7 +102,7 @@ def _of_engine(
     engine: Engine,
     goal: Goal,
     alike: Iterable[tuple[float, StudyRecord, Profile]],
-    store: Store,
+    trials_of: Callable[[str], list[Trial]],
 ) -> list[Earlier]:
     chosen: dict[object, Earlier] = {}
     for likeness, record, known in alike:
@@ -107,7 +110,7 @@ def _of_engine(
             break
         if engine not in record.engines:
             continue
-        winner = _best(engine, goal, store.trials(record.name, intervals=False))
+        winner = _best(engine, goal, trials_of(record.name))
         if winner is None:
             continue
         found = Earlier(

@@ -8,10 +8,18 @@ import statistics
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import (
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ThreadPoolExecutor,
+)
 from dataclasses import dataclass, replace
 
-from advisor.evaluate import Refused, Setup, evaluate
+from advisor import core as bridge
+from advisor.errors import TunebenchError, WorkError
+from advisor.evaluate import Refused, Setup, begun, evaluate
 from advisor.knobs import Engine, Settings
 from advisor.search.sampler import Proposal
 from advisor.search.side_by_side import as_they_are, in_order
@@ -125,8 +133,8 @@ class Runner:
         when there is room. `announce` is told which is the next to be answered, and `take_in` of
         all that have ended, at once, by the thread that takes the answers.
 
-        Raises what `evaluate` does; what is under way then, or when nobody takes answers any more,
-        is dropped.
+        Raises what `evaluate` does, and `WorkError` where the workers are lost; what is under way
+        then, or when nobody takes answers any more, is dropped.
         """
         cores = _cores()
         if self._setups[0].clock != "simulated" or (cores == 1 and self._afar is None):
@@ -152,7 +160,13 @@ class Runner:
             depth = max(UNDER_WAY, AHEAD * (self._afar.workers if self._afar else cores))
             try:
                 for job, answer in in_order(
-                    jobs, begin, depth, waits_for=heading, take_in=take_in, abandon=dropped.set
+                    jobs,
+                    begin,
+                    depth,
+                    waits_for=heading,
+                    take_in=take_in,
+                    recover=self._lost,
+                    abandon=dropped.set,
                 ):
                     self._under_way[_key(job)] -= 1
                     yield job, answer
@@ -213,6 +227,22 @@ class Runner:
         # A process elsewhere has a core of its own, and need not know the sampler.
         setup = replace(self._setups[job.rung], core=None)
         return executor.submit(_made, setup, replace(job, proposal=None), self._patience(job))
+
+    def _lost(self, job: Job, error: BaseException) -> Answer:
+        """The failed trial of a worker that was lost; raises what is no fault of the trial."""
+        if self._afar is None or isinstance(error, TunebenchError):
+            raise error
+        if isinstance(error, BrokenExecutor | CancelledError | OSError):
+            raise WorkError(f"the workers were lost: {_words(error)}") from error
+        setup = self._setups[job.rung]
+        setup = replace(setup, times=setup.times * job.times)
+        core = setup.core or bridge.load()
+        trial = begun(setup, job.engine, job.settings, seed=job.seed, role=job.role, core=core)
+        return Answer(replace(trial, outcome="failed", error=_words(error), rule=job.rule))
+
+
+def _words(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}".splitlines()[0]
 
 
 def _made(

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, NoReturn, TypeVar
 
 Job = TypeVar("Job")
 Answer = TypeVar("Answer")
@@ -32,6 +32,11 @@ def as_they_are(ended: Sequence[tuple[Job, Answer]]) -> Sequence[Answer]:
     return [answer for _, answer in ended]
 
 
+def raising(job: object, error: BaseException) -> NoReturn:
+    """Recovers nothing."""
+    raise error
+
+
 def in_order(
     asked: Iterator[Job],
     begin: Callable[[Job], Future[Answer]],
@@ -39,16 +44,17 @@ def in_order(
     *,
     waits_for: Callable[[Job], None] = lambda job: None,
     take_in: _TakeIn[Job, Answer] = as_they_are,
+    recover: Callable[[Job, BaseException], Answer] = raising,
     abandon: Callable[[], None] = lambda: None,
 ) -> Iterator[tuple[Job, Answer]]:
     """Each job with its answer, in the order of `asked`, which is drawn from only when fewer than
     `depth` are under way, and knows the answers that were yielded by then.
 
     `waits_for` is told which job is the next to be answered, `take_in` of the jobs that have ended
-    since it was told last, and what it returns for them is yielded. If a job raises, when it is its
-    turn, or if nobody takes answers any more, `abandon` is called, which should end what is under
-    way, and nothing goes on after this has returned or raised; what has ended by then is still
-    taken in.
+    since it was told last, and what it returns for them is yielded. If a job raises, `recover`
+    answers or raises when it is its turn. If it raises, or if nobody takes answers any more,
+    `abandon` is called, which should end what is under way, and nothing goes on after this has
+    returned or raised; what has ended by then is still taken in.
     """
     running: deque[_Piece[Job, Answer]] = deque()
     try:
@@ -60,7 +66,7 @@ def in_order(
             if not running:
                 return
             head = running[0]
-            answer = _answer_of_first(running, take_in)
+            answer = _answer_of_first(running, take_in, recover)
             running.popleft()
             yield head.job, answer
             if running:
@@ -75,7 +81,11 @@ def in_order(
             _take_in(running, take_in)
 
 
-def _answer_of_first(running: deque[_Piece[Job, Answer]], take_in: _TakeIn[Job, Answer]) -> Answer:
+def _answer_of_first(
+    running: deque[_Piece[Job, Answer]],
+    take_in: _TakeIn[Job, Answer],
+    recover: Callable[[Job, BaseException], Answer],
+) -> Answer:
     """Waits for the first, and takes in whatever ends meanwhile."""
     first = running[0]
     while True:
@@ -84,7 +94,9 @@ def _answer_of_first(running: deque[_Piece[Job, Answer]], take_in: _TakeIn[Job, 
         if first.taken_in is not None:
             return first.taken_in
         if first.future not in waiting:
-            first.future.result()  # raises
+            error = CancelledError() if first.future.cancelled() else first.future.exception()
+            assert error is not None, "an answer was taken in"
+            return take_in([(first.job, recover(first.job, error))])[0]
         wait(waiting, return_when=FIRST_COMPLETED)
 
 

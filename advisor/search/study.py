@@ -27,7 +27,7 @@ from advisor.noise import ASSUMED_RELATIVE_SD
 from advisor.scale import Ladder, Scale
 from advisor.search.allocate import next_engine
 from advisor.search.contenders import Contender, Field
-from advisor.search.dominance import covers
+from advisor.search.dominance import Point, covers
 from advisor.search.earlier import earlier
 from advisor.search.events import (
     BestChanged,
@@ -390,14 +390,14 @@ class Study:
         if not found.feasible(self.goal):
             return False
         leaders = [one for one in self._tallies[0].eligible if stands(one, self.goal)]
-        point = self.goal.point(found.metrics())
-        return not any(covers(self.goal.point(one.metrics()), point) for one in leaders)
+        return not self._is_covered(self.goal.point(found.metrics()), leaders)
 
     def _would_lead_by_chance(self, job: Job, trial: Trial) -> bool:
         """Whether a look is better than the best that was looked at again, or than all others while
         none was; and was itself not looked at again, or not alike. With one seed for all looks a
-        search finds what that seed's data flatters."""
-        if trial.clock != "simulated" or self.goal.others or not trial.finished:
+        search finds what that seed's data flatters. Of several objectives once, at what no
+        other beats in all."""
+        if trial.clock != "simulated" or not trial.finished:
             return False
         found = self._looked_at(trial)
         if found is None or not found.feasible(self.goal):
@@ -406,7 +406,13 @@ class Study:
             return False
         others = [one for one in self._tallies[0].eligible if one is not found]
         rivals = [one for one in others if one.repeats] or others
+        if self.goal.others:
+            point = self.goal.point(found.metrics())
+            return not found.repeats and not self._is_covered(point, rivals)
         return not rivals or ranked([found, rivals[0]], self.goal)[0] is found
+
+    def _is_covered(self, point: Point, others: Iterable[Candidate]) -> bool:
+        return any(covers(self.goal.point(one.metrics()), point) for one in others)
 
     def _is_alike(self, found: Candidate) -> bool:
         spread = found.spread(self.goal.metric)

@@ -103,3 +103,22 @@ def test_an_engine_without_settings_left_leaves_the_search_to_the_other(
     found.run()
     searched = Counter(one.engine for one in found.looks if one.role == "search")
     assert searched["btree"] == 0 and searched["lsm"] >= 5
+
+
+class Costly(FakeCore):
+    """What is faster writes more, so that no settings beat others in both."""
+
+    def _answer(self, spec: Mapping[str, Any]) -> dict[str, float]:
+        metrics = super()._answer(spec)
+        return metrics | {"write_kb_per_op": metrics["ops_per_s"] / 1000.0}
+
+
+def test_what_no_other_beats_in_all_objectives_is_looked_at_once_more(tmp_path: Path) -> None:
+    goal = "maximize ops_per_s, minimize write_kb_per_op"
+    question = Question(
+        problem(hardware="nvme-2024", goal=goal), clock="simulated", seconds=0.5, cold=True
+    )
+    found = study(tmp_path, question=question, trials=20, core=Costly())
+    found.run()
+    again = [one for one in found._tallies[0].candidates.values() if one.repeats]
+    assert len(again) >= 3 and all(one.repeats == 1 for one in again)

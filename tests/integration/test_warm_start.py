@@ -153,3 +153,22 @@ def test_another_device_and_another_mix_are_less_alike() -> None:
     assert likeness(b, c) == pytest.approx(0.95, abs=0.01)
     # An update of YCSB reads its record first.
     assert likeness(a, c) == pytest.approx(2 / 3, abs=0.01)
+
+
+def test_an_earlier_study_is_read_once_for_all_engines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(tmp_path, "first", asked(), trials=10)
+    store = Store(tmp_path / "results.duckdb")
+    read: list[str | None] = []
+    trials = store.trials
+
+    def counted(study: str | None, *, intervals: bool = True) -> list[Trial]:
+        read.append(study)
+        assert not intervals
+        return trials(study, intervals=intervals)
+
+    monkeypatch.setattr(store, "trials", counted)
+    found = earlier(problem(), ("lsm", "btree"), "measured", store)
+    assert {one.engine for one in found} == {"lsm", "btree"}
+    assert read == ["first"]
