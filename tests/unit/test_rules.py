@@ -13,7 +13,7 @@ from advisor.trial import settings_key
 from tests.support.problems import GIB, problem, trial
 
 MIB = 1 << 20
-MEMORY = ("256MiB", "1GiB", "8GiB", "512GiB")
+MEMORY = ("384MiB", "1GiB", "8GiB", "512GiB")
 KEYS = {"kind": "key_value"}
 """Of RocksDB alone, without a server around it."""
 
@@ -79,7 +79,7 @@ def test_a_dedicated_server_sizes_its_pool_by_steps(memory: str, pool: int) -> N
 
 def test_a_multiple_follows_the_size_that_gave_way() -> None:
     rule = named("lsm", "tuning guide")
-    small = problem(memory="64MiB", data="1GiB", workload=KEYS)
+    small = problem(memory="40MiB", data="1GiB", workload=KEYS)
     found = rule.settings(small, knobs.defaults("lsm"))
     assert found is not None
     assert found["max_bytes_for_level_base"] == 4 * int(found["write_buffer_size"]) < 48 * MIB
