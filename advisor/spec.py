@@ -239,7 +239,7 @@ class Metrics(Latencies, total=False):
     """Seconds that the average client waited for admission; of a real engine, in which it held
     writers up."""
     disk_bytes: int
-    """Bytes on disk at the end."""
+    """Bytes on disk at the end, without a redo log and a doublewrite area."""
     kernel_read_kb_per_op: float
     """Real: KiB that the kernel fetched from devices for this process, per operation."""
     kernel_write_kb_per_op: float

@@ -114,8 +114,11 @@ class Scale:
 
     def floored(self, engine: Engine, settings: Settings) -> tuple[str, ...]:
         """The knobs that a run at this scale cannot shrink to what these settings say."""
-        known = knobs.catalogue(engine)
-        return tuple(name for name, value in settings.items() if not self.holds(known[name], value))
+        return tuple(
+            name
+            for name, knob in knobs.catalogue(engine).items()
+            if name in settings and not self.holds(knob, settings[name])
+        )
 
     def carry_back(self, metrics: Mapping[str, float]) -> dict[str, float]:
         """Metrics of a scaled run as of the full size."""

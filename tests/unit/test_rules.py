@@ -13,7 +13,9 @@ from advisor.trial import settings_key
 from tests.support.problems import GIB, problem, trial
 
 MIB = 1 << 20
-MEMORY = ("192MiB", "1GiB", "8GiB", "512GiB")
+MEMORY = ("384MiB", "1GiB", "8GiB", "512GiB")
+KEYS = {"kind": "key_value"}
+"""Of RocksDB alone, without a server around it."""
 
 
 def named(engine: Engine, name: str) -> Rule:
@@ -58,7 +60,7 @@ def test_none_takes_the_page_cache_from_compressed_blocks() -> None:
 
 
 def test_the_tuning_guide_has_memtables_of_12_in_64_mib() -> None:
-    profile = problem(memory="64MiB", data="576MiB", clients=1)
+    profile = problem(memory="64MiB", data="576MiB", clients=1, workload=KEYS)
     found = named("lsm", "tuning guide").settings(profile, knobs.defaults("lsm"))
     assert found is not None
     assert (found["write_buffer_size"], found["max_write_buffer_number"]) == (12 * MIB, 2)
@@ -77,7 +79,8 @@ def test_a_dedicated_server_sizes_its_pool_by_steps(memory: str, pool: int) -> N
 
 def test_a_multiple_follows_the_size_that_gave_way() -> None:
     rule = named("lsm", "tuning guide")
-    found = rule.settings(problem(memory="64MiB", data="1GiB"), knobs.defaults("lsm"))
+    small = problem(memory="40MiB", data="1GiB", workload=KEYS)
+    found = rule.settings(small, knobs.defaults("lsm"))
     assert found is not None
     assert found["max_bytes_for_level_base"] == 4 * int(found["write_buffer_size"]) < 48 * MIB
 
@@ -91,7 +94,8 @@ def test_what_fits_is_not_squeezed_and_the_cache_gives_way_first() -> None:
 
 
 def test_defaults_that_do_not_fit_are_squeezed_into_a_baseline() -> None:
-    question = Question(problem(memory="64MiB", data="64MiB"), engines=("lsm",))
+    small = problem(memory="64MiB", data="64MiB", workload=KEYS)
+    question = Question(small, engines=("lsm",))
     stock, base = question.stock("lsm"), question.base("lsm")
     assert needed_memory(question.profile, "lsm", stock) > question.profile.memory_bytes
     assert needed_memory(question.profile, "lsm", base) <= question.profile.memory_bytes

@@ -73,7 +73,9 @@ impl StorageEngine {
     fn flags(self) -> Vec<String> {
         match self {
             // The system tablespace would grow by 64 MiB at a time, most of it for later.
-            Self::InnoDb => ["--innodb-autoextend-increment=1", "--default-storage-engine=InnoDB"].map(str::to_owned).to_vec(),
+            Self::InnoDb => {
+                ["--innodb-autoextend-increment=1", "--default-storage-engine=InnoDB"].map(str::to_owned).to_vec()
+            }
             // Without FORCE a server runs on without MyRocks if a line is wrong.
             Self::MyRocks => ["--plugin-load-add=ha_rocksdb", "--rocksdb=FORCE", "--default-storage-engine=RocksDB"]
                 .map(str::to_owned)
