@@ -301,7 +301,8 @@ class _Selection:
                 return False
             if not self._run_fewer(one, other):
                 # Of few runs noise is hardly known: what is assumed of any machine stands in.
-                assumed = Noise(ASSUMED_RELATIVE_SD, 0).bound(len(first.judged), len(second.judged))
+                runs = (len(first.judged), len(second.judged))
+                assumed = Noise(ASSUMED_RELATIVE_SD, 0).bound_of_means(*runs)
                 is_clear = edge.chance <= ENTRY or edge.gain > assumed
                 return is_clear and edge.gain > WORTH
 
@@ -326,7 +327,7 @@ class _Selection:
         gain = -loss(self._goal, self._level(second), self._level(first))
         noise = self._bench.noises()[self._goal.metric]
         runs = (len(first.judged), len(second.judged))
-        return Effect(gain, noise.bound(*runs), noise.chance(gain, *runs), min(runs))
+        return Effect(gain, noise.bound_of_means(*runs), noise.chance(gain, *runs), min(runs))
 
     def _level(self, candidate: Candidate) -> float:
         """The mean of the goal's metric: noise is that of means."""
