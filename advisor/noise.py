@@ -87,6 +87,15 @@ class Noise:
         t = difference / self.error(runs, other_runs)
         return student_tail(t, self.degrees or MANY_DEGREES)
 
+    def chance_of_looks(self, difference: float, runs: int, other_runs: int, looks: int) -> float:
+        """The same where whoever looked after each run, up to so many of both, would have stopped
+        for as much as these runs add up to: the largest of sums of symmetric terms is beyond a
+        bound at most twice as often as the last of them (Levy's inequality), which makes an early
+        look the dearer one, as O'Brien and Fleming's bounds do (Biometrics 35, 1979)."""
+        share = min(1.0, runs / looks, other_runs / looks)
+        t = difference / self.error(runs, other_runs) * math.sqrt(share)
+        return min(1.0, 2.0 * student_tail(t, self.degrees or MANY_DEGREES))
+
     def with_more(self, degrees: int) -> Noise:
         """The same noise as more repetitions would know it."""
         return Noise(self.relative_sd, (self.degrees or MANY_DEGREES) + degrees)

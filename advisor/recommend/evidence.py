@@ -25,7 +25,9 @@ class Effect:
     bound: float
     """Relative difference that noise alone explains with 95% confidence."""
     chance: float
-    """Probability that noise alone makes a gain as large."""
+    """Probability that noise alone makes a gain as large, at one look."""
+    chance_of_looks: float
+    """The same at any of the looks that these runs gave."""
     runs: int
     """Of that of the two settings which has fewer."""
 

@@ -8,9 +8,9 @@ noise among as many comparisons as there were changes (Holm 1979), or if the set
 not as good as the best.
 
 Two settings are run until it is clear which is better, or clear that it never will be; an early
-look must be clearer than a late one, since each is a chance to err. Limits go before the goal's
-metric: who is farther beyond one is not better. The procedure only asks a `Bench`; given stored
-trials it repeats its own decisions.
+look must be clearer than a late one, and all looks together err as seldom as one would. Limits go
+before the goal's metric: who is farther beyond one is not better. The procedure only asks a
+`Bench`; given stored trials it repeats its own decisions.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from advisor.recommend.evidence import Effect, Finding
 from advisor.recommend.limits import Noises, farther
 from advisor.search.ranking import WORTH, Candidate, loss
 
-LOOKS = 8
-"""Runs of settings at most: with 3% of noise a difference of 8% is five standard errors by then."""
+LOOKS = 10
+"""Runs of settings at most: with 3% of noise a difference of 8% is six standard errors by then."""
 CHANCE = 0.05
 """Of an error in any of the lines together."""
 ENTRY = 0.01
@@ -242,7 +242,7 @@ class _Selection:
         """What Holm's procedure does not tell from noise, the least sure first. Changes that were
         dropped count among the comparisons."""
         chances = {
-            unit: 0.0 if found.broken else found.company.chance if found.company else 1.0
+            unit: 0.0 if found.broken else found.company.chance_of_looks if found.company else 1.0
             for unit in self._kept
             if (found := self._findings[unit]).fate != "unlawful"
         }
@@ -295,7 +295,7 @@ class _Selection:
                 return True
             edge = self._edge(one, other)
             assert edge is not None, "both were run"
-            if edge.chance <= chance * min(edge.runs, LOOKS) / LOOKS:
+            if edge.chance_of_looks <= chance:
                 return edge.gain > WORTH
             if self._is_hopeless(first, second, edge, chance):
                 return False
@@ -316,8 +316,8 @@ class _Selection:
         noise = self._bench.noises()[self._goal.metric]
         hoped = edge.gain + SURE * noise.error(*runs)
         later = noise.with_more(2 * LOOKS - sum(min(number, LOOKS) for number in runs))
-        at_end = [max(number, LOOKS) for number in runs]
-        return hoped < WORTH or later.chance(hoped, *at_end) > chance
+        at_end = max(runs[0], LOOKS), max(runs[1], LOOKS)
+        return hoped < WORTH or later.chance_of_looks(hoped, *at_end, LOOKS) > chance
 
     def _edge(self, one: Settings, other: Settings) -> Effect | None:
         """What one gains over the other, relatively to it."""
@@ -327,7 +327,8 @@ class _Selection:
         gain = -loss(self._goal, self._level(second), self._level(first))
         noise = self._bench.noises()[self._goal.metric]
         runs = (len(first.judged), len(second.judged))
-        return Effect(gain, noise.bound_of_means(*runs), noise.chance(gain, *runs), min(runs))
+        chances = noise.chance(gain, *runs), noise.chance_of_looks(gain, *runs, LOOKS)
+        return Effect(gain, noise.bound_of_means(*runs), *chances, min(runs))
 
     def _level(self, candidate: Candidate) -> float:
         """The mean of the goal's metric: noise is that of means."""

@@ -65,3 +65,21 @@ def test_the_bound_is_that_of_medians_of_so_many_runs(runs: int) -> None:
 @pytest.mark.parametrize(("degrees", "quantile"), [(1, 12.706), (16, 2.120), (25, 2.060)])
 def test_the_bound_takes_the_quantile_of_as_many_degrees(degrees: int, quantile: float) -> None:
     assert Noise(0.01, degrees).bound(1, 1) == pytest.approx(quantile * 0.01 * math.sqrt(2), 1e-3)
+
+
+def stopped(level: float) -> float:
+    """How often one of eight looks at settings that do not differ stops for a difference."""
+    draw, noise, stops = random.Random(8), Noise(1.0, 60), 0
+    for _ in range(4000):
+        total = 0.0
+        for runs in range(1, 9):
+            total += draw.gauss(0.0, 1.0) - draw.gauss(0.0, 1.0)
+            if noise.chance_of_looks(total / runs, runs, runs, 8) <= level:
+                stops += 1
+                break
+    return stops / 4000
+
+
+@pytest.mark.parametrize("level", [0.05, 0.01])
+def test_looks_after_each_run_err_together_as_seldom_as_one(level: float) -> None:
+    assert level / 4 < stopped(level) <= level
