@@ -11,6 +11,7 @@ import math
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 ASSUMED_RELATIVE_SD = 0.05
 """Taken when nothing was repeated: neighbouring wall-clock runs of two seconds differ by some
@@ -21,9 +22,12 @@ SMALLEST_RELATIVE_SD = 0.005
 MANY_DEGREES = 60
 """Degrees of freedom of an assumed noise: Student's t is the normal distribution by then."""
 
-# Two-sided 95% quantiles of Student's t for 1, 2, 3, … degrees of freedom.
-_T95 = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13)
-_T95_MANY = 2.0
+LEVEL = 0.05
+"""Of an error where one difference is told from noise."""
+
+# Standard error of the median of 1, 2, 3, ... normal values, over that of their mean (the integral
+# over their order statistics); it grows to the square root of pi / 2.
+_OF_MEDIAN = (1.0, 1.0, 1.160, 1.092, 1.198, 1.135, 1.214, 1.160, 1.223, 1.176, 1.228, 1.188)
 
 
 @dataclass(frozen=True)
@@ -63,9 +67,15 @@ class Noise:
             return cls(ASSUMED_RELATIVE_SD, 0)
         return cls(max(math.sqrt(squares / degrees), SMALLEST_RELATIVE_SD), degrees)
 
-    def bound(self, runs: int, other_runs: int) -> float:
-        """Relative difference of two medians over so many runs that noise alone explains."""
-        return self._t() * self.error(runs, other_runs)
+    def bound(self, runs: int, other_runs: int, level: float = LEVEL) -> float:
+        """Relative difference of two medians over so many runs that noise alone explains, but for
+        one case in `1 / level`."""
+        spread = math.hypot(_error_of_median(runs), _error_of_median(other_runs))
+        return self._quantile(level) * self.relative_sd * spread
+
+    def bound_of_means(self, runs: int, other_runs: int) -> float:
+        """The same of two means."""
+        return self._quantile(LEVEL) * self.error(runs, other_runs)
 
     def error(self, runs: int, other_runs: int) -> float:
         """Standard error of the relative difference of two means over so many runs."""
@@ -77,14 +87,42 @@ class Noise:
         t = difference / self.error(runs, other_runs)
         return student_tail(t, self.degrees or MANY_DEGREES)
 
+    def chance_of_looks(self, difference: float, runs: int, other_runs: int, looks: int) -> float:
+        """The same where whoever looked after each run, up to so many of both, would have stopped
+        for as much as these runs add up to: the largest of sums of symmetric terms is beyond a
+        bound at most twice as often as the last of them (Levy's inequality), which makes an early
+        look the dearer one, as O'Brien and Fleming's bounds do (Biometrics 35, 1979)."""
+        share = min(1.0, runs / looks, other_runs / looks)
+        t = difference / self.error(runs, other_runs) * math.sqrt(share)
+        return min(1.0, 2.0 * student_tail(t, self.degrees or MANY_DEGREES))
+
     def with_more(self, degrees: int) -> Noise:
         """The same noise as more repetitions would know it."""
         return Noise(self.relative_sd, (self.degrees or MANY_DEGREES) + degrees)
 
-    def _t(self) -> float:
-        if self.degrees == 0 or self.degrees > len(_T95):
-            return _T95_MANY
-        return _T95[self.degrees - 1]
+    def _quantile(self, level: float) -> float:
+        return student_quantile(level / 2.0, self.degrees or MANY_DEGREES)
+
+
+def _error_of_median(runs: int) -> float:
+    """Standard error of the median of so many values whose own is 1."""
+    exact = runs <= len(_OF_MEDIAN)
+    return (_OF_MEDIAN[runs - 1] if exact else math.sqrt(math.pi / 2)) / math.sqrt(runs)
+
+
+@cache
+def student_quantile(tail: float, degrees: int) -> float:
+    """What Student's t exceeds with this probability, which is below a half."""
+    low, high = 0.0, 1.0
+    while student_tail(high, degrees) > tail:
+        low, high = high, 2.0 * high
+    for _ in range(60):
+        middle = (low + high) / 2.0
+        if student_tail(middle, degrees) > tail:
+            low = middle
+        else:
+            high = middle
+    return high
 
 
 def student_tail(t: float, degrees: int) -> float:

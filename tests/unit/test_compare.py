@@ -36,9 +36,9 @@ def told(metric: str, before: Sequence[float], after: Sequence[float]) -> str:
 
 def test_what_repetitions_tell_apart_is_better_or_worse_in_the_metrics_own_direction() -> None:
     low, high = (100.0, 101.0, 99.0), (150.0, 151.0, 149.0)
-    assert told("ops_per_s", low, high) == "better by 50% (noise ±1.9%)"
-    assert told("p99_us", low, high) == "worse by 50% (noise ±1.9%)"
-    assert told("p99_us", high, low) == "better by 33% (noise ±1.9%)"
+    assert told("ops_per_s", low, high) == "better by 50% (noise ±2.2%)"
+    assert told("p99_us", low, high) == "worse by 50% (noise ±2.2%)"
+    assert told("p99_us", high, low) == "better by 33% (noise ±2.2%)"
 
 
 def test_what_repetitions_do_not_tell_apart_is_within_noise() -> None:

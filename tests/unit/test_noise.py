@@ -1,6 +1,8 @@
 """Noise is pooled over repetitions, and few repetitions prove less."""
 
 import math
+import random
+import statistics
 
 import pytest
 
@@ -46,3 +48,38 @@ def test_a_difference_of_many_runs_is_less_by_chance() -> None:
     noise = Noise(0.03, 20)
     assert noise.chance(0.08, 1, 1) > noise.chance(0.08, 4, 4) > noise.chance(0.08, 8, 8)
     assert noise.chance(-0.08, 4, 4) > 0.5
+
+
+@pytest.mark.parametrize("runs", [1, 2, 3, 4, 5, 8, 12])
+def test_the_bound_is_that_of_medians_of_so_many_runs(runs: int) -> None:
+    draw = random.Random(runs)
+
+    def median() -> float:
+        return statistics.median(draw.gauss(1.0, 0.01) for _ in range(runs))
+
+    noise = Noise(0.01, 1000)
+    beyond = sum(abs(median() - median()) > noise.bound(runs, runs) for _ in range(4000))
+    assert beyond / 4000 == pytest.approx(0.05, abs=0.01)
+
+
+@pytest.mark.parametrize(("degrees", "quantile"), [(1, 12.706), (16, 2.120), (25, 2.060)])
+def test_the_bound_takes_the_quantile_of_as_many_degrees(degrees: int, quantile: float) -> None:
+    assert Noise(0.01, degrees).bound(1, 1) == pytest.approx(quantile * 0.01 * math.sqrt(2), 1e-3)
+
+
+def stopped(level: float) -> float:
+    """How often one of eight looks at settings that do not differ stops for a difference."""
+    draw, noise, stops = random.Random(8), Noise(1.0, 60), 0
+    for _ in range(4000):
+        total = 0.0
+        for runs in range(1, 9):
+            total += draw.gauss(0.0, 1.0) - draw.gauss(0.0, 1.0)
+            if noise.chance_of_looks(total / runs, runs, runs, 8) <= level:
+                stops += 1
+                break
+    return stops / 4000
+
+
+@pytest.mark.parametrize("level", [0.05, 0.01])
+def test_looks_after_each_run_err_together_as_seldom_as_one(level: float) -> None:
+    assert level / 4 < stopped(level) <= level
