@@ -16,7 +16,6 @@ use std::sync::{Arc, Weak};
 
 /// A B-tree engine: one tree, or one tree for each index number.
 pub struct Btree {
-    storage: Arc<dyn Storage>,
     pub(super) options: Options,
     pub(super) layout: KeyLayout,
     pub(super) forest: Arc<Forest>,
@@ -31,6 +30,7 @@ pub struct Btree {
 impl Btree {
     /// Opens the files in `storage`, or makes them, and recovers what a crash left. Fails on options that do not go
     /// together, on files of another page size or key layout, and on corruption.
+    #[expect(clippy::needless_pass_by_value, reason = "an engine takes its storage, whichever it is")]
     pub fn open(
         storage: Arc<dyn Storage>,
         options: Options,
@@ -53,7 +53,7 @@ impl Btree {
         }
         let background = Arc::new(Background::new(forest.clone(), task.now_ns));
         let (user_bytes, room_waiters) = (AtomicU64::new(0), AtomicUsize::new(0));
-        let engine = Self { storage, options, layout, forest, background, poison, signal, user_bytes, room_waiters };
+        let engine = Self { options, layout, forest, background, poison, signal, user_bytes, room_waiters };
         engine.roll_forward(task, pending)?;
         if layout == KeyLayout::Plain {
             engine.forest.tree_or_create(task, 0)?;
