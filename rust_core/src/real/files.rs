@@ -34,7 +34,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("below")).unwrap();
         let file = std::fs::File::create(folder.path().join("below/pages")).unwrap();
-        std::io::Write::write_all(&mut &file, &[1; 64 << 10]).unwrap();
+        std::io::Write::write_all(&mut &file, &vec![1; 64 << 10]).unwrap();
         file.set_len(64 << 20).unwrap();
         file.sync_all().unwrap();
         assert_eq!(bytes_below(folder.path()).unwrap(), 64 << 10);
