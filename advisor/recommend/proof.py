@@ -10,7 +10,7 @@ from __future__ import annotations
 from advisor.goal import Goal
 from advisor.knobs import Engine, Settings
 from advisor.recommend.bench import StudyBench
-from advisor.recommend.choice import Choice
+from advisor.recommend.choice import Choice, best_of_others
 from advisor.recommend.recommendation import Recommendation
 from advisor.search import VERDICT_RUNS, Study
 from advisor.search.rules import rules
@@ -20,34 +20,39 @@ FINAL_RUNS = 3
 """Final runs of the answer and of each of those beside it."""
 
 
-def prove(study: Study, chosen: Choice, drafted: Recommendation) -> None:
+def prove(
+    study: Study, chosen: Choice, drafted: Recommendation, engine: Engine | None = None
+) -> None:
     """Runs the file of the dialect as it stands, what it is compared with, the best rule of thumb,
-    the result, the winner that it is a part of and the defaults in turns, as far as the bounds go;
-    in the first round also what a rebuild would change, in the end the files of the other
-    dialects. Where the bounds do not go as far as a verdict on all of them, the file, its base and
-    the result have theirs first."""
-    engine, bench = chosen.winner.engine, chosen.bench
+    the result, the winner that it is a part of and the defaults in turns, as far as the bounds go,
+    and unless one `engine` was asked for the best of the other; in the first round also what a
+    rebuild would change, in the end the files of the other dialects. Where the bounds do not go as
+    far as a verdict on all of them, the file, its base and the result have theirs first."""
+    bench, own = chosen.bench, chosen.winner.engine
     changed = [file for file in drafted.files.values() if file.changes]
     rebuilt = [settings for _, settings in alternatives(study, chosen)]
     result = chosen.selected.settings
+    rival = best_of_others(study, chosen.goal, own) if engine is None else None
+    other = StudyBench(study, chosen.goal, rival.engine, may_run=True) if rival else None
     wanted = [result]
     if result != chosen.base:
-        rule = rule_of_thumb(study, chosen.goal, engine)
+        rule = rule_of_thumb(study, chosen.goal, own)
         mine = [file.settings for file in changed if file.dialect == drafted.dialect]
         wanted = [*mine, chosen.base, *([rule.settings] if rule else []), result]
         wanted += [chosen.winner.settings] if study.rung_below else []
-        wanted.append(study.question.defaults(engine))
-        if study.runs_left() < VERDICT_RUNS * len(wanted):
+        wanted.append(study.question.defaults(own))
+        if study.runs_left() < VERDICT_RUNS * (len(wanted) + (rival is not None)):
             few = [*mine, chosen.base, result]
             if study.runs_left() < VERDICT_RUNS * len(few):
                 few = [*(mine or [result]), chosen.base]
             for number in range(VERDICT_RUNS):
                 _run(bench, few, number)
-    elif not rebuilt:
+    elif not rebuilt and rival is None:
         return
-    _run(bench, [*wanted, *rebuilt], 0)
-    for number in range(1, FINAL_RUNS):
-        _run(bench, wanted, number)
+    for number in range(FINAL_RUNS):
+        _run(bench, [*wanted, *rebuilt] if number == 0 else wanted, number)
+        if rival is not None and other is not None:
+            _run(other, [rival.settings], number)
     _run(bench, [file.settings for file in changed], 0)
 
 
