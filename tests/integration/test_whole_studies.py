@@ -22,7 +22,7 @@ KNOBS = ("max_background_jobs", "compression", "block_size")
 
 def lines(found: Recommendation) -> set[str]:
     """The changes, but those that no trial exercises."""
-    ruled = leftover(found.profile, found.engine, found.settings)
+    ruled = leftover(found.profile, found.engine, found.current)
     return {change.knob for change in found.changes} - {one.knob for one in ruled}
 
 

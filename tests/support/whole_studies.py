@@ -4,7 +4,7 @@ since nothing is run and no results file is written."""
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,12 +32,14 @@ class HeldStore(Store):
     def add_study(self, study: StudyRecord) -> None:
         self._study = study
 
-    def trials(self, study: str | None) -> list[Trial]:
+    def trials(self, study: str | None, *, intervals: bool = True) -> list[Trial]:
         return list(self._held)
 
-    def add_trial(self, trial: Trial, study: str | None = None) -> Trial:
-        self._held.append(trial.numbered(len(self._held) + 1))
-        return self._held[-1]
+    def add_trials(self, trials: Sequence[Trial], study: str | None = None) -> list[Trial]:
+        first = len(self._held) + 1
+        added = [trial.numbered(number) for number, trial in enumerate(trials, first)]
+        self._held += added
+        return added
 
 
 @dataclass
