@@ -80,7 +80,11 @@ class Candidate:
         latencies are those of the phase, before anybody pays."""
         if not goal.asks_for_latencies:
             return True
-        return statistics.median(trial.owed for trial in self.judged) <= MOST_OWED
+        return self._owed <= MOST_OWED
+
+    @cached_property
+    def _owed(self) -> float:
+        return statistics.median(trial.owed for trial in self.judged)
 
     def metrics(self) -> Mapping[str, float]:
         """The median of every metric that all judged trials measured."""

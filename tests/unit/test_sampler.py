@@ -28,11 +28,15 @@ def short_memory(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def drawn(space: Space, count: int) -> list[Settings]:
+    """Settings that fit the memory."""
     draw = random.Random(1)
-    places = (
-        {axis.name: draw.randrange(len(axis.values)) for axis in space.axes} for _ in range(count)
-    )
-    return [space.decode(place) for place in places]
+    found: list[Settings] = []
+    while len(found) < count:
+        places = {axis.name: draw.randrange(len(axis.values)) for axis in space.axes}
+        settings = space.decode(places)
+        if space.memory_excess(settings) <= 0:
+            found.append(settings)
+    return found
 
 
 def taught(space: Space, count: int) -> Sampler:

@@ -70,4 +70,4 @@ def test_one_more_trial_costs_no_look_at_the_metrics_of_the_others(
     monkeypatch.setattr(ranking.statistics, "median", lambda v: judged.append(v) or median(v))
     tally.add(trial(settings={"block_cache": 1000}, metrics={"ops_per_s": 9e9, "p99_us": 1.0}))
     assert tally.best is not None
-    assert len(judged) <= 2
+    assert len(judged) <= 3
