@@ -27,7 +27,7 @@ B-tree, two rows of 420 are near the best, and half of the seeds do not find one
 @pytest.mark.parametrize(("workload", "engine"), TABLES)
 def test_a_table_holds_settings_of_today_that_ran(workload: str, engine: Engine) -> None:
     rows = recorded(workload, engine)
-    assert len(rows) >= 400
+    assert len(rows) >= 300
     assert all(one.finished and set(METRICS) == set(one.metrics) for one in rows)
     assert {one.scale for one in rows} == {scale_of(profile_of(workload)).factor}
     for one in rows:
