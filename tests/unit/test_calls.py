@@ -102,7 +102,9 @@ def test_a_row_is_told_from_its_statement_by_loads_of_many_rows(
     assert lone_ns != pytest.approx(TRUE["row_insert"], rel=0.3)
 
 
-@pytest.mark.parametrize("server", [SERVER, Server("/usr/sbin/mariadbd", "myrocks", "myrocks-mariadb-10.11")])
+@pytest.mark.parametrize(
+    "server", [SERVER, Server("/usr/sbin/mariadbd", "myrocks", "myrocks-mariadb-10.11")]
+)
 def test_a_server_syncs_no_commit_that_its_simulation_does_not(server: Server) -> None:
     load = calls.OF_SERVERS[0]
     file = calls._measured(server, load, "/tmp", 2)["options"]["options_file"]

@@ -55,7 +55,9 @@ def test_a_round_trip_is_what_is_left_of_a_published_statement() -> None:
             innodb = calls(machine.calls).innodb
             server_ns = machine.slowdown * (810 + innodb["statement"] + innodb["point_read"])
             left_ns = machine.work_ns["round_trip"]
-            assert server_ns + left_ns == pytest.approx(selects_ns.get(name, 124_000), rel=1e-3), name
+            assert server_ns + left_ns == pytest.approx(selects_ns.get(name, 124_000), rel=1e-3), (
+                name
+            )
 
 
 def test_unknown_calls_are_refused_with_those_that_exist() -> None:
