@@ -37,6 +37,7 @@ Call = Literal[
     "key_change",
     "commit",
     "memtable_switch",
+    "memtable_miss",
     "merged_entry",
     "block_fetch",
     "snapped_byte",

@@ -10,7 +10,7 @@ among them by runs that make them in different proportions (`fit`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
 from typing import Any, cast
@@ -49,8 +49,6 @@ BUILT_IN: Mapping[str, float] = {
 """Where the fit of what shipped figures leave out begins. Of a codec with as much again as the
 core's own: whether it is optimized is the build's, and that of the Java archive is not. Of a block
 that is fetched: assumption, a few allocations."""
-LEAST_PART = 0.05
-"""Of an operation's CPU time that is the calls' in any case."""
 
 MIB = 1 << 20
 Parameters = Mapping[str, Any]
@@ -64,10 +62,10 @@ class Load:
     workload: Parameters
     operations: int | None = None
     """Simulated; as many as on the product if absent."""
+    real_operations: int | None = None
+    """On the product; as many as it makes in `SECONDS` if absent."""
     options: Settings = field(default_factory=dict)
     """Beside those of `CACHED`."""
-    clients_parameter: str | None = None
-    """A parameter of the workload that is the number of clients."""
 
 
 def _script(name: str, operations: int = SIMULATED_OPERATIONS, **parameters: Any) -> Load:
@@ -90,13 +88,6 @@ def _inserts(
     return Load(_named("insert_benchmark", asked), workload, operations)
 
 
-def _scans(rows_per_query: int) -> Load:
-    """Ranges of an index that holds all that is asked for, and that nobody sorts."""
-    workload = {"kind": "insert_benchmark", "rows": ROWS, "rows_per_query": rows_per_query}
-    name = _named("index scans", {"rows": rows_per_query})
-    return Load(name, workload, SIMULATED_OPERATIONS // 4, clients_parameter="query_clients")
-
-
 def _benchmark(name: str, options: Settings | None = None, **parameters: Any) -> Load:
     workload = {"kind": "db_bench", "benchmark": name, "keys": KEYS, **parameters}
     options = options or {}
@@ -108,7 +99,14 @@ def _named(name: str, parameters: Parameters) -> str:
 
 
 NO_FLUSH: Settings = {"write_buffer_size": 512 * MIB}
-"""What a load of `SECONDS` writes stays in the memtable: the calls of clients alone."""
+"""What a load writes stays in the memtable: the calls of clients alone."""
+FEW_KEYS, MANY_KEYS = 40_000, 1_500_000
+"""In a memtable of 8 MB and in one of 300, where most of a search misses the caches."""
+
+
+def _buffered(keys: int, batch: int) -> Load:
+    load = _benchmark("overwrite", NO_FLUSH, batch=batch)
+    return replace(load, name=f"{keys:,} keys buffered, batch {batch}", real_operations=keys)
 
 
 def _merged(codec: str, memtable: int) -> Load:
@@ -129,8 +127,6 @@ OF_SERVERS = (
     _script("read_only", 2_000, range_size=10),
     _script("read_only", 2_000, range_size=50),
     _script("read_only", 2_000, range_size=200),
-    _scans(10),
-    _scans(200),
     _script("update_index"),
     _script("update_non_index"),
     _script("insert"),
@@ -138,15 +134,16 @@ OF_SERVERS = (
     _inserts(1),
     _inserts(50, 200_000),
     _inserts(50, 200_000, secondary_indexes=0),
-    _inserts(50, 100_000, delete_per_insert=True),
     _graph("fork2020"),
 )
 OF_LIBRARIES = (
     _benchmark("readrandom"),
     _benchmark("seekrandom", seek_nexts=0),
     _benchmark("seekrandom", seek_nexts=50),
-    _benchmark("overwrite", NO_FLUSH, batch=1),
-    _benchmark("overwrite", NO_FLUSH, batch=10),
+    _buffered(FEW_KEYS, 1),
+    _buffered(FEW_KEYS, 10),
+    _buffered(200_000, 10),
+    _buffered(MANY_KEYS, 10),
     _benchmark("fillrandom", NO_FLUSH, batch=1),
     _merged("kLZ4Compression", 4 * MIB),
     _merged("kLZ4Compression", MIB),
@@ -218,11 +215,11 @@ def measure(
         cost = {"work_ns": dict(work_ns), "calls": {product: known}}
         operations = load.operations or min(report["operations"], MOST_SIMULATED)
         work = _work(engine_of(real), load, operations, cost, cores, core)
+        trips = work.pop("round_trip", 0.0)
         own_ns = sum(units * own[kind] for kind, units in work.items() if kind not in known)
         counts = {kind: units for kind, units in work.items() if kind in known}
-        left_ns = max(real_ns - own_ns, LEAST_PART * real_ns)
-        observations.append(Observation(load.name, counts, left_ns))
-        if trips := work.get("round_trip"):
+        observations.append(Observation(load.name, counts, real_ns, known_ns=own_ns))
+        if trips:
             of_clients.append(1e3 * report["metrics"]["client_cpu_us_per_op"] / trips)
     round_trip_ns = median(of_clients) if of_clients else None
     return Calls(product, version, fit(observations, known), round_trip_ns)
@@ -242,25 +239,22 @@ def _is_byte(call: str) -> bool:
 
 
 def _measured(real: RealEngine, load: Load, directory: str, cores: int) -> Spec:
+    by_time = {"seconds": SECONDS, "warmup_seconds": SECONDS / 4}
+    length = {"operations": load.real_operations} if load.real_operations else by_time
     spec = _spec(engine_of(real), load, cores) | {
         "clock": "measured",
         "directory": directory,
-        "seconds": SECONDS,
-        "warmup_seconds": SECONDS / 4,
+        **length,
     }
     return real_spec(cast(Spec, spec), real)[0]
 
 
 def _spec(engine: Engine, load: Load, cores: int) -> dict[str, Any]:
-    clients = cores * CLIENTS_PER_CORE
-    workload = dict(load.workload)
-    if load.clients_parameter is not None:
-        workload[load.clients_parameter] = clients
     return {
         "engine": engine,
         "options": {**CACHED[engine], **load.options},
-        "workload": workload,
-        "clients": clients,
+        "workload": dict(load.workload),
+        "clients": cores * CLIENTS_PER_CORE,
         "seed": SEED,
     }
 

@@ -47,6 +47,8 @@ class Observation:
     name: str
     work: Mapping[str, float]
     cpu_ns: float
+    known_ns: float = 0.0
+    """What work besides took whose costs are known."""
 
 
 @dataclass(frozen=True)
@@ -100,13 +102,14 @@ def fit(observations: Sequence[Observation], default_ns: Mapping[str, float]) ->
             for one in observations
         ]
     )
-    logs, hessian = _most_likely(shares)
+    known = np.array([one.known_ns / one.cpu_ns for one in observations])
+    logs, hessian = _most_likely(shares, known)
     left_open = np.sqrt(np.diag(np.linalg.inv(hessian))) / PRIOR_SPREAD
     work_ns = {
         name: float(default_ns[name] * factor)
         for name, factor in zip(kinds, np.exp(logs), strict=True)
     }
-    predicted = shares @ np.exp(logs)
+    predicted = shares @ np.exp(logs) + known
     return Fit(
         work_ns=work_ns,
         open_ratio={name: float(part) for name, part in zip(kinds, left_open, strict=True)},
@@ -114,23 +117,24 @@ def fit(observations: Sequence[Observation], default_ns: Mapping[str, float]) ->
     )
 
 
-def _most_likely(shares: Matrix) -> tuple[Matrix, Matrix]:
+def _most_likely(shares: Matrix, known: Matrix) -> tuple[Matrix, Matrix]:
     """Logarithms of the factors over the defaults, and the curvature there: Gauss-Newton steps on
 
-        sum over runs ((shares @ exp(logs) - 1) / RUN_SPREAD)^2 + sum (logs / PRIOR_SPREAD)^2,
+        sum over runs ((shares @ exp(logs) + known - 1) / RUN_SPREAD)^2
+            + sum (logs / PRIOR_SPREAD)^2,
 
     each shortened until it leads downhill."""
     import numpy as np
 
     def loss(logs: Matrix) -> float:
-        misses = (shares @ np.exp(logs) - 1) / RUN_SPREAD
+        misses = (shares @ np.exp(logs) + known - 1) / RUN_SPREAD
         return float(misses @ misses + logs @ logs / PRIOR_SPREAD**2)
 
     prior = np.eye(shares.shape[1]) / PRIOR_SPREAD**2
     logs = np.zeros(shares.shape[1])
     for _ in range(STEPS):
         slopes = shares * np.exp(logs) / RUN_SPREAD
-        misses = (shares @ np.exp(logs) - 1) / RUN_SPREAD
+        misses = (shares @ np.exp(logs) + known - 1) / RUN_SPREAD
         hessian = slopes.T @ slopes + prior
         step = -np.linalg.solve(hessian, slopes.T @ misses + prior @ logs)
         now, length = loss(logs), 1.0

@@ -155,6 +155,11 @@ pub fn charge_statements(task: &mut Task, statements: u64) {
 /// Charges it with the BEGIN and the COMMIT of a transaction of several statements.
 pub fn charge_frame(task: &mut Task) {
     task.charge(Work::RoundTrip, 2);
+    charge_frame_in_packets(task);
+}
+
+/// As [`charge_frame`], where they travel in the packets of the statements between them.
+pub fn charge_frame_in_packets(task: &mut Task) {
     task.charge(Work::TransactionControl, 2);
 }
 

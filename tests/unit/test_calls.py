@@ -15,8 +15,17 @@ from tests.support.calibration_core import WorkingCore
 from tests.support.drives import probed
 
 SERVER = Server("/usr/sbin/mariadbd", "innodb", "mariadb-10.11")
-TRUE = {"statement": 9000.0, "range_step": 400.0, "key_change": 1500.0}
+TRUE = {
+    "statement": 9000.0,
+    "transaction_control": 2000.0,
+    "range_step": 400.0,
+    "row_insert": 6000.0,
+    "row_change": 2500.0,
+    "key_change": 1500.0,
+    "commit": 5000.0,
+}
 OWN = {"call": 100.0, "compare": 5.0}
+ROUND_TRIP_NS = 5000.0
 
 
 @pytest.fixture(autouse=True)
@@ -26,25 +35,45 @@ def known_drive(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def counts(workload: Mapping[str, Any]) -> dict[str, float]:
     """Calls of an operation, in other proportions for every load."""
+    if workload["kind"] == "insert_benchmark":
+        keys = 1.0 + workload.get("secondary_indexes", 3)
+        statements = 1 / workload["rows_per_commit"]
+        rows = {"row_insert": 1.0, "key_change": keys}
+        return {"statement": statements, "commit": statements} | rows
+    if workload["kind"] == "linkbench":
+        rows = {"row_insert": 0.1, "row_change": 0.1, "key_change": 0.4}
+        return {"statement": 1.1, "transaction_control": 0.2, "commit": 0.2} | rows
     script, rows = workload["script"], workload.get("range_size", 0)
     if script == "oltp_read_only":
-        return {"statement": 16.0, "range_step": 4.0 * rows}
-    keys = {"oltp_update_index": 3.0, "oltp_write_only": 8.0, "oltp_insert": 2.0}.get(script, 0.0)
-    return {"statement": 6.0 if script == "oltp_write_only" else 1.0, "key_change": keys}
+        return {"statement": 14.0, "transaction_control": 2.0, "range_step": 4.0 * rows}
+    if script == "oltp_write_only":
+        rows = {"row_insert": 1.0, "row_change": 3.0, "key_change": 8.0}
+        return {"statement": 4.0, "transaction_control": 2.0, "commit": 1.0} | rows
+    keys = {"oltp_update_index": 3.0, "oltp_update_non_index": 1.0, "oltp_insert": 2.0}
+    if script not in keys:
+        return {"statement": 1.0}
+    row = "row_insert" if script == "oltp_insert" else "row_change"
+    return {"statement": 1.0, row: 1.0, "key_change": keys[script], "commit": 1.0}
 
 
 def served(spec: Mapping[str, Any], **_: object) -> dict[str, Any]:
     work = {"call": 20.0, "compare": 300.0}
     made = counts(spec["workload"])
+    trips = made["statement"] + made.get("transaction_control", 0.0)
     if spec["clock"] == "simulated":
         assert spec["hardware"]["cost"]["work_ns"] == OWN
-        units = {name: 1000 * n for name, n in (work | made).items()}
+        units = {name: 1000 * n for name, n in (work | made | {"round_trip": trips}).items()}
         return {"work": units, "operations": 1000}
     assert spec["engine"] == "innodb"
     own_ns = sum(OWN[name] * n for name, n in work.items())
     real_ns = own_ns + sum(TRUE[name] * n for name, n in made.items())
-    product = {"name": "InnoDB of MariaDB", "version": "10.11"}
-    return {"metrics": {"cpu_us_per_op": real_ns / 1e3}, "product": product}
+    metrics = {"cpu_us_per_op": real_ns / 1e3, "client_cpu_us_per_op": trips * ROUND_TRIP_NS / 1e3}
+    return {"metrics": metrics, "product": {"name": "InnoDB of MariaDB", "version": "10.11"}}
+
+
+def measured(monkeypatch: pytest.MonkeyPatch) -> calls.Calls:
+    monkeypatch.setattr(calls.bridge, "run", served)
+    return calls.measure(SERVER, OWN, cores=2, core=WorkingCore())
 
 
 def test_known_costs_of_calls_are_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,21 +82,57 @@ def test_known_costs_of_calls_are_found_again(monkeypatch: pytest.MonkeyPatch) -
     found = calls.measure(SERVER, OWN, cores=2, on_run=heard.append, core=WorkingCore())
     assert (found.product, found.version) == ("innodb", "InnoDB of MariaDB 10.11")
     assert len(heard) == len(calls.loads(SERVER))
-    assert {name: found.fit.work_ns[name] for name in TRUE} == pytest.approx(TRUE, rel=0.1)
+    alone = {name: TRUE[name] for name in ("statement", "range_step", "row_insert", "key_change")}
+    assert {name: found.fit.work_ns[name] for name in alone} == pytest.approx(alone, rel=0.1)
+    updated = ("row_change", "commit")
+    both_ns = sum(TRUE[name] for name in updated)
+    assert sum(found.fit.work_ns[name] for name in updated) == pytest.approx(both_ns, rel=0.2)
     assert found.fit.ratios == pytest.approx(dict.fromkeys(found.fit.ratios, 1.0), abs=0.05)
+    assert found.round_trip_ns == pytest.approx(ROUND_TRIP_NS)
+
+
+def test_a_row_is_told_from_its_statement_by_loads_of_many_rows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    row_ns = measured(monkeypatch).fit.work_ns["row_insert"]
+    of_one_row = [load for load in calls.OF_SERVERS if load.workload["kind"] == "sysbench"]
+    monkeypatch.setattr(calls, "OF_SERVERS", of_one_row)
+    lone_ns = measured(monkeypatch).fit.work_ns["row_insert"]
+    assert row_ns == pytest.approx(TRUE["row_insert"], rel=0.1)
+    assert lone_ns != pytest.approx(TRUE["row_insert"], rel=0.3)
+
+
+@pytest.mark.parametrize(
+    "server", [SERVER, Server("/usr/sbin/mariadbd", "myrocks", "myrocks-mariadb-10.11")]
+)
+def test_a_server_syncs_no_commit_that_its_simulation_does_not(server: Server) -> None:
+    load = calls.OF_SERVERS[0]
+    file = calls._measured(server, load, "/tmp", 2)["options"]["options_file"]
+    assert "flush_log_at_trx_commit=2" in file
+    own = calls._spec(server.engine, load, 2)["options"]
+    assert own.get("sync", False) is False
+    assert own.get("innodb_flush_log_at_trx_commit", 2) == 2
+
+
+def test_what_the_costs_do_not_explain_is_said_in_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = calibrate(core=WorkingCore())
+    found = measured(monkeypatch)
+    here = replace(here, calls=(found,))
+    assert "NOT EXPLAINED" not in to_toml(here)
+    off = replace(found, fit=replace(found.fit, ratios={"fine": 1.4, "far": 0.3}))
+    assert "NOT EXPLAINED by these costs: far at 0.30" in to_toml(replace(here, calls=(off,)))
 
 
 def test_a_machine_whose_calls_were_measured_speaks_for_the_product(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     here = calibrate(core=WorkingCore())
-    monkeypatch.setattr(calls.bridge, "run", served)
-    measured = calls.measure(SERVER, OWN, cores=2, core=WorkingCore())
     path = tmp_path / "here.toml"
-    path.write_text(to_toml(replace(here, calls=(measured,))))
+    path.write_text(to_toml(replace(here, calls=(measured(monkeypatch),))))
     own = hardware(path)
     assert own.products == ("innodb",)
-    costs = machine_spec(own)["cost"]["calls"]["innodb"]
-    assert costs["statement"] == pytest.approx(TRUE["statement"], rel=0.1)
+    cost = machine_spec(own)["cost"]
+    assert cost["calls"]["innodb"]["statement"] == pytest.approx(TRUE["statement"], rel=0.1)
+    assert cost["work_ns"]["round_trip"] == pytest.approx(ROUND_TRIP_NS)
     path.write_text(to_toml(here))
     assert hardware(path).products == ()

@@ -128,6 +128,9 @@ kinds_of_work! {
     Commit = "commit", 0.0;
     /// One memtable made immutable and replaced.
     MemtableSwitch = "memtable_switch", 0.0;
+    /// One [`Self::MemoryMiss`] of a search in a memtable: the nodes of a product's may miss more caches than this
+    /// core's.
+    MemtableMiss = "memtable_miss", 0.0;
     /// One entry that a flush or a compaction takes in.
     MergedEntry = "merged_entry", 0.0;
     /// One data block that comes into the block cache: its buffer, its entry, and the ones that go for it.

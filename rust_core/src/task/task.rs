@@ -139,14 +139,15 @@ impl Task {
         self.charge_misses_of(lines, self.scale.full_bytes(bytes));
     }
 
-    /// Counts the steps of `searches` in a structure of `bytes`, each of which looks at `step_lines` places, and what
-    /// they miss. Those that begin near their goals take no more of either in the structure of full size.
+    /// Counts the steps of `searches` in a memtable of `bytes`, each of which looks at `step_lines` places, and what
+    /// they miss. Those that begin near their goals take no more of either in a memtable of full size.
     #[inline]
-    pub fn charge_steps(&mut self, work: Work, (searches, steps): (u64, u64), step_lines: u64, bytes: u64) {
+    pub fn charge_memtable_steps(&mut self, (searches, steps): (u64, u64), step_lines: u64, bytes: u64) {
         let is_larger = !self.scale.is_full() && !is_local(searches, steps, bytes);
         let full_bytes = if is_larger { self.scale.full_bytes(bytes) } else { bytes };
         let steps = if is_larger { larger_search(steps, bytes, full_bytes) } else { steps };
-        self.charge(work, steps);
+        self.charge(Work::MemtableStep, steps);
+        self.charge(Work::MemtableMiss, memory_misses(step_lines * steps, full_bytes));
         self.charge_misses_of(step_lines * steps, full_bytes);
     }
 

@@ -75,7 +75,7 @@ impl MemTable {
         };
         let (allocated, unused) = inserter.arena_bytes();
         let searches = (batch.len() as u64, steps);
-        task.charge_steps(Work::MemtableStep, searches, STEP_LINES, (allocated - unused) as u64);
+        task.charge_memtable_steps(searches, STEP_LINES, (allocated - unused) as u64);
         task.charge(Work::Record, batch.len() as u64);
         self.entries.fetch_add(batch.len() as u64, Ordering::Relaxed);
         self.last_sequence.store(sequence + batch.len() as u64 - 1, Ordering::Relaxed);
@@ -86,7 +86,7 @@ impl MemTable {
     #[inline]
     pub fn get(&self, task: &mut Task, user_key: &[u8], sequence: u64, value: &mut Vec<u8>) -> Lookup {
         let (entry, steps) = self.list.find(user_key, key::seek_trailer(sequence));
-        task.charge_steps(Work::MemtableStep, (1, steps), STEP_LINES, self.memory_bytes());
+        task.charge_memtable_steps((1, steps), STEP_LINES, self.memory_bytes());
         let Some((internal, found)) = entry else { return Lookup::Absent };
         let (found_key, trailer) = key::split(internal);
         if found_key != user_key {

@@ -8,6 +8,7 @@ use crate::device::{CloudVolume, CloudVolumeSpec, DiskArray, DiskArraySpec};
 use crate::engine::{Commit, EngineIterator, EngineStats, WriteBatch};
 use crate::metrics::{Meters, Purpose};
 use crate::scale::Scale;
+use crate::session::charge_statements;
 use crate::storage::FileOptions;
 use crate::storage::{SimulatedStorage, Storage};
 use crate::task::Pace;
@@ -256,19 +257,21 @@ fn unused_volume() -> CloudVolume {
 }
 
 #[test]
-fn a_statement_waits_without_a_core() {
+fn a_round_trip_waits_without_a_core_and_is_no_part_of_the_server() {
     let mut cost_ns = [0.0; Work::COUNT];
-    cost_ns[Work::Statement as usize] = 1000.0;
+    cost_ns[Work::RoundTrip as usize] = 400.0;
+    cost_ns[Work::Statement as usize] = 600.0;
     let world =
         World::new(1, Prices { statement_wait_ns: 5000.0, ..prices(&cost_ns) }, Box::new(unused_volume()), Scale::FULL);
     let world = Arc::new(Mutex::new(world));
     let ends = [1, 2].map(|statements| {
         let mut task = Simulation::task(&world, 0, 0);
-        task.charge(Work::Statement, statements);
+        charge_statements(&mut task, statements);
         task.settle();
         task.now_ns
     });
-    assert_eq!((ends, world.lock().cpu_use().ns), ([6_000, 13_000], 3_000));
+    let used = world.lock().cpu_use();
+    assert_eq!((ends, used.ns, used.own_ns()), ([6_000, 13_000], 3_000, 1_800));
 }
 
 #[test]

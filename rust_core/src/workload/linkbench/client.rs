@@ -8,7 +8,7 @@ use super::schema::{
 use super::{FACEBOOK_MIX, FORK_2020_MIX, LOADED_AT_MS, NodeAccess, Shared, statements};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::session::{Session, charge_frame, charge_statements};
+use crate::session::{Session, charge_frame_in_packets, charge_statements};
 use crate::table::keys::push_u64_descending;
 use crate::table::{Schema, Transaction, consider};
 use crate::task::Task;
@@ -183,7 +183,7 @@ impl Requester {
             let old = change.get::<Links>(engine, task, key)?;
             let was_visible = old.as_ref().is_some_and(|old| old.visibility == VISIBLE);
             charge_statements(task, u64::from(old.is_some()) + u64::from(!was_visible));
-            charge_frame(task);
+            charge_frame_in_packets(task);
             match &old {
                 None => change.add::<Links>(link),
                 Some(old) => {
@@ -206,7 +206,7 @@ impl Requester {
         count_key(&mut self.other_key, id1, link_type);
         let (key, count, now_ms) = (&self.key, &self.other_key, self.now_ms);
         let change = &mut self.change;
-        charge_frame(task);
+        charge_frame_in_packets(task);
         shared.locks.with(task, &[key, count], |task| {
             let Some(old) = change.get::<Links>(engine, task, key)?.filter(|old| old.visibility == VISIBLE) else {
                 return Ok(());

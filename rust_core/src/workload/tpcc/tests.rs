@@ -262,11 +262,11 @@ fn a_looped_stock_level_asks_as_often_but_for_one_row() {
         let (mut stock_levels, mut statements, mut found) = (0.0, 0.0, 0.0);
         while stock_levels < 100.0 {
             let kind = client.plan(0).unwrap().kind;
-            let before = [task.work().get(Work::Statement), engine.found.load(Ordering::Relaxed)];
+            let before = [task.work().get(Work::RoundTrip), engine.found.load(Ordering::Relaxed)];
             client.execute(&engine, &mut task).unwrap();
             if kind == STOCK_LEVEL {
                 stock_levels += 1.0;
-                statements += (task.work().get(Work::Statement) - before[0]) as f64;
+                statements += (task.work().get(Work::RoundTrip) - before[0]) as f64;
                 found += (engine.found.load(Ordering::Relaxed) - before[1]) as f64;
             }
         }
@@ -364,6 +364,6 @@ fn a_transaction_has_about_37_statements() {
         client.plan(0).unwrap();
         client.execute(&engine, &mut task).unwrap();
     }
-    let average = task.work().get(Work::Statement) as f64 / f64::from(transactions);
+    let average = task.work().get(Work::RoundTrip) as f64 / f64::from(transactions);
     assert!((average / 37.1 - 1.0).abs() < 0.1, "{average}");
 }
