@@ -167,7 +167,7 @@ def test_a_rebuild_that_is_allowed_is_made(tmp_path: Path) -> None:
 
 
 def test_squeezed_defaults_are_the_base_where_the_products_do_not_fit(tmp_path: Path) -> None:
-    question = Question(problem(memory="64MiB", data="64MiB"), engines=("lsm",))
+    question = Question(problem(memory="192MiB", data="64MiB"), engines=("lsm",))
     made, found = run(tmp_path, question=question, trials=40)
     assert found.basis == "defaults squeezed into the memory"
     assert [t.outcome for t in made.trials if t.role == "default"] == ["finished"]
