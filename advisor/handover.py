@@ -24,7 +24,7 @@ from advisor.robust import Robustness, advised
 from advisor.robust import newest as newest_robustness
 from advisor.search import Study
 from advisor.store import Store
-from advisor.verify import decided, newest
+from advisor.verify import decided, known_errors, newest
 
 REPORT = "report"
 """What the reports beside a file are called, unless another study has left its own there."""
@@ -47,17 +47,18 @@ def advice_for(
     it was measured. Raises `InputError` for a number that is none, and for a dialect of another
     engine than the member's."""
     asked = dialect or own_dialect(study, current)
+    known = known_errors(study.profile, study.question.clock, Store(study.results))
     if member is not None:
-        advice = recommend_member(study, member, dialect=asked)
+        advice = recommend_member(study, member, dialect=asked, known=known)
         if dialect is not None and dialects.engine_of(dialect) != advice.engine:
             found = f"{dialect}, and number {member} of the front is of {advice.engine}"
             raise InputError("--to", None, found, ", ".join(dialects.for_engine(advice.engine)))
         return advice
-    best = recommend(study, measure=False, dialect=asked)
+    best = recommend(study, measure=False, dialect=asked, known=known)
     if dialect is None or dialects.engine_of(dialect) == best.engine:
-        return decided(study, recommend(study, dialect=asked) if measure else best)
+        return decided(study, recommend(study, dialect=asked, known=known) if measure else best)
     engine = dialects.engine_of(dialect)
-    other = recommend(study, measure=measure, engine=engine, dialect=dialect)
+    other = recommend(study, measure=measure, engine=engine, dialect=dialect, known=known)
     on_other_engine(engine, best)
     return decided(study, other)
 

@@ -243,6 +243,12 @@ class Hardware(Table):
         return value
 
     @property
+    def tells_wear(self) -> bool:
+        """Whether a simulation of it tells what a flash drive does inside, and how long it lasts:
+        nobody knows that of the drive of a calibrated machine."""
+        return isinstance(self.device, Flash) and not self.detect
+
+    @property
     def unfit(self) -> str:
         """Why a simulation of this machine would say nothing about it, in words; empty if not."""
         if not self.detect:

@@ -21,7 +21,7 @@ from pydantic import (
 from advisor.data import data_path
 from advisor.documents import Count, Size, Table, find, read, validated
 from advisor.errors import InputError
-from advisor.goal import Goal, parse_goal
+from advisor.goal import FLASH_METRICS, Goal, parse_goal
 from advisor.hardware import (
     Device,
     Hardware,
@@ -103,6 +103,14 @@ class Profile(Table):
     def _priced(self) -> Profile:
         if COST in self.goal.metrics and self.price is None:
             raise refused(f"a goal of {COST} without prices", "a profile with a table [price]")
+        return self
+
+    @model_validator(mode="after")
+    def _worn(self) -> Profile:
+        asked = [name for name in self.goal.metrics if name in FLASH_METRICS]
+        if asked and not self.hardware.tells_wear:
+            found = f"a goal of {asked[0]} on {self.hardware.name}"
+            raise refused(found, "a machine whose device is a flash drive with figures of its own")
         return self
 
     @field_validator("goal", mode="before")

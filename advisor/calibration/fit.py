@@ -77,9 +77,7 @@ class Fit:
         """The runs that the costs miss by more than `FAR_OFF`, and by how much: by them, over
         measured."""
         return {
-            name: ratio
-            for name, ratio in self.ratios.items()
-            if max(ratio, 1 / ratio) > FAR_OFF
+            name: ratio for name, ratio in self.ratios.items() if max(ratio, 1 / ratio) > FAR_OFF
         }
 
     @property

@@ -17,6 +17,7 @@ from advisor.recommend.headline import (
     tried,
     warning,
 )
+from advisor.recommend.known_errors import Asked, KnownErrors, Misses
 from advisor.recommend.recommendation import (
     COMPARED_METRICS,
     Change,
@@ -30,12 +31,15 @@ from advisor.recommend.verdict import Comparison, EngineVerdict
 __all__ = [
     "COMPARED_METRICS",
     "ENDURANCE_TITLES",
+    "Asked",
     "Change",
     "Column",
     "Comparison",
     "Dropped",
     "Endurance",
     "EngineVerdict",
+    "KnownErrors",
+    "Misses",
     "Rebuild",
     "Recommendation",
     "Wear",

@@ -13,12 +13,13 @@ from advisor.recommend.choice import Choice, best_of_others, choose, given
 from advisor.recommend.evidence import Finding, evidence, reason
 from advisor.recommend.floors import notes_of_base
 from advisor.recommend.judging import Judging, judging, judging_of
+from advisor.recommend.known_errors import NOTHING_KNOWN, KnownErrors
 from advisor.recommend.leftover import Ruled, leftover
 from advisor.recommend.proof import alternatives, prove, rule_of_thumb
 from advisor.recommend.recommendation import Basis, Change, Column, Dropped, Rebuild, Recommendation
 from advisor.recommend.standing import standing
 from advisor.recommend.verdict import EngineVerdict, compare, engine_verdict, has_products
-from advisor.search import Candidate, Study
+from advisor.search import VERDICT_RUNS, Candidate, Study
 from advisor.search.ranking import ranked
 from advisor.sizes import format_factor
 from advisor.steadiness import NOT_YET
@@ -31,8 +32,10 @@ def recommend(
     measure: bool = True,
     engine: Engine | None = None,
     dialect: str | None = None,
+    known: KnownErrors = NOTHING_KNOWN,
 ) -> Recommendation:
     """The recommendation of a study, finished or not; with `engine`, the best of that engine.
+    `known` is how far such predictions were off on real engines.
 
     With `measure`, what is left of the study's bounds is first spent on what single changes buy,
     and on final runs of the result and of the file of `dialect` as it stands (without one, of the
@@ -43,34 +46,47 @@ def recommend(
     if measure:
         with study.alone():
             chosen = choose(study, own.goal, engine, may_run=True)
-            prove(study, chosen, _explain(study, chosen, None, dialect))
+            prove(study, chosen, _explain(study, chosen, None, dialect, known), engine)
             again = choose(study, own.goal, engine, may_run=True)
             if again.selected.settings != chosen.selected.settings:
-                prove(study, again, _explain(study, again, None, dialect))
+                prove(study, again, _explain(study, again, None, dialect, known), engine)
     best = choose(study, judging(study).goal, None, may_run=False)
     chosen = best if engine is None else choose(study, own.goal, engine, may_run=False)
-    return _on_front(_explain(study, chosen, _verdict(study, best), dialect), own)
+    verdict = _verdict(study, best, known)
+    return _on_front(_explain(study, chosen, verdict, dialect, known), own)
 
 
 def recommend_given(
-    study: Study, engine: Engine, settings: Settings, *, dialect: str | None = None
+    study: Study,
+    engine: Engine,
+    settings: Settings,
+    *,
+    dialect: str | None = None,
+    known: KnownErrors = NOTHING_KNOWN,
 ) -> Recommendation:
     """The recommendation of settings that trials of the study measured and someone else picked.
     Raises `WorkError` if none did."""
     own = judging(study)
     best = choose(study, own.goal, None, may_run=False)
     chosen = given(study, own.goal, engine, settings)
-    return _on_front(_explain(study, chosen, _verdict(study, best), dialect), own)
+    verdict = _verdict(study, best, known)
+    return _on_front(_explain(study, chosen, verdict, dialect, known), own)
 
 
-def recommend_member(study: Study, number: int, *, dialect: str | None = None) -> Recommendation:
+def recommend_member(
+    study: Study,
+    number: int,
+    *,
+    dialect: str | None = None,
+    known: KnownErrors = NOTHING_KNOWN,
+) -> Recommendation:
     """The recommendation of another member of a study's front, as it was measured: nothing is taken
     back of it, and it has no final runs. Raises `InputError` for a number that is none."""
     own = judging_of(study, number)
     assert own.member is not None, "a number names a member"
     chosen = given(study, own.goal, own.member.engine, own.member.settings)
     best = choose(study, own.goal, None, may_run=False)
-    found = _explain(study, chosen, _verdict(study, best), dialect)
+    found = _explain(study, chosen, _verdict(study, best, known), dialect, known)
     return replace(_on_front(found, own), as_measured=True)
 
 
@@ -78,23 +94,30 @@ def _on_front(found: Recommendation, own: Judging) -> Recommendation:
     return replace(found, front=own.front, member=own.member)
 
 
-def _verdict(study: Study, best: Choice) -> EngineVerdict | None:
-    """Of the engines, from all runs of their candidates."""
+def _verdict(study: Study, best: Choice, known: KnownErrors) -> EngineVerdict | None:
+    """Of the engines, from final runs of each one's best where these are enough, which were not
+    chosen for what they say; else from all runs of their candidates."""
     goal = best.goal
     benches = {one: StudyBench(study, goal, one, may_run=False) for one in study.engines}
-    known = [benches[one.engine].all_runs(one.settings) or one for one in best.order]
+    runs = [benches[one.engine].all_runs(one.settings) or one for one in best.order]
     winner = benches[best.winner.engine].all_runs(best.winner.settings) or best.winner
-    noise = best.bench.noises()[goal.metric]
     # One that looked best once is no rival to one that was looked at again.
-    rivals = sorted(ranked(known, goal), key=lambda one: not one.repeats)
+    rivals = sorted(ranked(runs, goal), key=lambda one: not one.repeats)
     order = [winner, *rivals]
+    rival = best_of_others(study, goal, winner.engine)
+    if rival is not None:
+        mine = benches[winner.engine].finals(best.selected.settings)
+        its = benches[rival.engine].finals(rival.settings)
+        finals = [one for one in (mine, its) if one and len(one.trials) >= VERDICT_RUNS]
+        order = [*finals, *order] if len(finals) == 2 else order
     found = engine_verdict(
         goal,
-        noise,
+        best.bench.noise_of_finals(),
         order,
         study.engines,
         study.evidence,
         lambda one: benches[one.engine].smaller(one),
+        known,
     )
     profile, clock = study.profile, study.question.clock
     is_of_products = has_products(clock, profile.hardware, profile.workload.info)
@@ -102,11 +125,15 @@ def _verdict(study: Study, best: Choice) -> EngineVerdict | None:
 
 
 def _explain(
-    study: Study, chosen: Choice, verdict: EngineVerdict | None, dialect: str | None
+    study: Study,
+    chosen: Choice,
+    verdict: EngineVerdict | None,
+    dialect: str | None,
+    known: KnownErrors,
 ) -> Recommendation:
     goal, engine, bench = chosen.goal, chosen.winner.engine, chosen.bench
     base, settings = chosen.base, chosen.selected.settings
-    noise = bench.noises()[goal.metric]
+    noise = bench.noise_of_finals()
     shown = bench.shown(settings) or chosen.winner
     pair = bench.side_by_side(settings, base)
     ruled = leftover(study.profile, engine, settings)
@@ -124,19 +151,21 @@ def _explain(
         changes=changes,
         dropped=_dropped(chosen, goal),
         columns=tuple(_columns(study, chosen, shown)),
-        gain=compare(goal, noise, *pair, bench.smaller) if changes and pair else None,
+        gain=compare(goal, noise, *pair, bench.smaller, known=known) if changes and pair else None,
         verdict=verdict,
         noise=noise,
         broken=tuple(str(limit) for limit in goal.broken(shown.metrics())),
         notes=(*_notes(study, shown), *(notes_of_base(*pair) if pair else ())),
         trials=study.trials,
-        rebuilds=tuple(_rebuilds(study, chosen)),
+        rebuilds=tuple(_rebuilds(study, chosen, known)),
         results=study.results,
         rival=_rival(study, goal, engine),
+        untold=chosen.selected.untold,
+        known=known,
     )
     source = study.question.source
     files = {
-        dialect: standing(dialect, found.lines(dialect), base, goal, noise, bench)
+        dialect: standing(dialect, found.lines(dialect), base, goal, noise, bench, known)
         for dialect in dialects.for_engine(engine)
     }
     return replace(
@@ -169,7 +198,7 @@ def _changes(
         if finding is None or finding.fate == "dropped":
             finding = Finding(knob, "unmeasured" if not findings else "unlawful")
         told = evidence(finding, goal, clock, is_kept=is_kept)
-        if chosen.rule:
+        if chosen.rule and finding.company is None and finding.alone is None:
             told = f"rule: of {chosen.rule!r}, which beat in final runs what the search found"
         if rule := by_rule.pop(knob, None):
             value, told = rule.value, f"{told}; {rule.reason}"
@@ -226,15 +255,15 @@ def _rival(study: Study, goal: Goal, engine: Engine) -> Column | None:
     return _column(f"best {found.engine}", bench.all_runs(found.settings) or found)
 
 
-def _rebuilds(study: Study, chosen: Choice) -> list[Rebuild]:
+def _rebuilds(study: Study, chosen: Choice, known: KnownErrors) -> list[Rebuild]:
     """What a rebuild would buy, what buys most first."""
     bench, settings = chosen.bench, chosen.selected.settings
     goal = chosen.goal
-    noise = bench.noises()[goal.metric]
+    noise = bench.noise_of_finals()
     found = []
     for knob, other in alternatives(study, chosen):
         made, without = bench.finals(other), bench.finals(settings)
-        gain = compare(goal, noise, made, without) if made and without else None
+        gain = compare(goal, noise, made, without, known=known) if made and without else None
         found.append(Rebuild(knob, settings[knob], other[knob], gain))
     return sorted(found, key=lambda one: -(one.gain.gain if one.gain else -1.0))
 

@@ -8,7 +8,7 @@ trials are read again.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from advisor import knobs
 from advisor.errors import InputError
@@ -18,7 +18,7 @@ from advisor.knobs import Engine, Settings
 from advisor.noise import Noise
 from advisor.recommend.limits import Noises
 from advisor.search import VERDICT_RUNS, Candidate, Study
-from advisor.search.ranking import noise_of
+from advisor.search.ranking import candidates, noise_of
 from advisor.search.squeeze import with_full_cache
 from advisor.trial import AGAIN, ANSWERING, Trial, settings_key
 
@@ -99,6 +99,17 @@ class StudyBench:
         """The final runs of these settings."""
         return self._of([t for t in self._study.evidence if t.role == "final"], settings)
 
+    def noise_of_finals(self) -> Noise:
+        """Of the goal's metric, from what was run more than once among the final runs, and among
+        those that were shown."""
+        finals = candidates(t for t in self._study.evidence if t.role == "final")
+        return noise_of([*finals, *self._repeated()], self._goal.metric)
+
+    def all_finals(self) -> list[Candidate]:
+        """The final runs on this engine, by settings."""
+        found = candidates(t for t in self._study.evidence if t.role == "final")
+        return [one for one in found if one.engine == self._engine and one.score(self._goal)]
+
     def all_runs(self, settings: Settings) -> Candidate | None:
         """All runs of these settings but final ones, which are of another kind."""
         others = [t for t in self._study.evidence if t.role != "final"]
@@ -139,8 +150,11 @@ class StudyBench:
         return made(self._engine, seeds, "ablation", self._rung) if seeds else []
 
     def _noise(self, metric: str) -> Noise:
-        shown = (Candidate(t[0].engine, t[0].settings, tuple(t)) for t in self._shown.values() if t)
-        return noise_of(shown, metric)
+        return noise_of(self._repeated(), metric)
+
+    def _repeated(self) -> Iterator[Candidate]:
+        """What was shown, by settings."""
+        return (Candidate(t[0].engine, t[0].settings, tuple(t)) for t in self._shown.values() if t)
 
     def _of(self, trials: Sequence[Trial], settings: Settings) -> Candidate | None:
         key = self._key(settings)
@@ -155,3 +169,27 @@ class StudyBench:
 
     def _key(self, settings: Settings) -> object:
         return settings_key(self._engine, settings)
+
+
+class FinalRuns:
+    """The final runs on a bench as one that makes no other."""
+
+    is_exhausted = True
+
+    def __init__(self, bench: StudyBench, goal: Goal) -> None:
+        self._bench, self._goal = bench, goal
+
+    def known(self, settings: Settings) -> Candidate | None:
+        """The final runs of these settings."""
+        return self._bench.finals(settings)
+
+    def measure(self, wanted: Sequence[Settings], *, spare: int) -> None:
+        """Makes no run."""
+
+    def noises(self) -> Noises:
+        """That of the goal's metric is of the final runs too."""
+        return {**self._bench.noises(), self._goal.metric: self._bench.noise_of_finals()}
+
+    def lawful(self, settings: Settings) -> Settings | None:
+        """As `StudyBench.lawful`."""
+        return self._bench.lawful(settings)

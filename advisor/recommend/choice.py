@@ -7,18 +7,20 @@ trials that were there when it was decided first.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from advisor import engines, knobs
 from advisor.errors import WorkError
 from advisor.goal import Goal
 from advisor.knobs import Engine, Settings
-from advisor.recommend.bench import StudyBench
+from advisor.recommend.bench import FinalRuns, StudyBench
+from advisor.recommend.evidence import Finding
 from advisor.recommend.limits import farther, keeps
 from advisor.recommend.nearness import settled
-from advisor.recommend.selection import Selected, Unit, select
-from advisor.recommend.verdict import compare
-from advisor.search import Candidate, Study
+from advisor.recommend.selection import Bench, Selected, Unit, restore, select
+from advisor.recommend.verdict import VERDICT_LEVEL, compare
+from advisor.search import VERDICT_RUNS, Candidate, Study
 from advisor.search.ranking import WORTH, best, candidates, ranked
 from advisor.search.rules import rules
 from advisor.search.seeds import best_rule
@@ -30,12 +32,15 @@ PROOF_RUNS = 2
 CONTENDERS = 3
 """Settings that may prove themselves, one after the other, until one keeps the goal's limits."""
 
-RESERVE_PART, RESERVE = 4, (3, 12)
+RESERVE_PART, RESERVE = 4, (3, 14)
 """One part in so many of the runs that are left, within these bounds, is kept for the final runs of
 the answer."""
-RESERVE_PART_OF_LONG, RESERVE_OF_LONG = 2, (5, 15)
+RESERVE_PART_OF_LONG, RESERVE_OF_LONG = 2, (5, 18)
 """The same where lines are looked at in short runs. A round of final runs is of the file, the
-result, the winner, the base and the best rule."""
+result, the winner, the base, the best rule and the best of the other engine."""
+
+RESERVE_OF_RESULT = 3
+"""Kept for the final runs of another result, when all others have had theirs."""
 
 Benches = dict[Engine, StudyBench]
 
@@ -52,8 +57,8 @@ class Choice:
     selected: Selected
     bench: StudyBench
     rule: str = ""
-    """The rule of thumb that the settings are, because it beat what the search found; empty if they
-    are no rule's."""
+    """The rule of thumb that the settings are of, because it beat what the search found; empty if
+    they are no rule's."""
 
 
 def choose(study: Study, goal: Goal, engine: Engine | None, *, may_run: bool) -> Choice:
@@ -74,15 +79,38 @@ def choose(study: Study, goal: Goal, engine: Engine | None, *, may_run: bool) ->
     spare = min(high, max(low, study.runs_left() // part))
     winner = _winner(study, goal, order, benches, spare)
     base = study.question.base(winner.engine)
-    units = _by_importance(study, winner, base)
     bench = benches[winner.engine]
-    if study.rung_below:
-        short = StudyBench(study, goal, winner.engine, may_run=may_run, looks=True)
-        selected = select(winner.settings, base, units, goal, short, spare, bench)
-    else:
-        selected = select(winner.settings, base, units, goal, bench, spare)
+    lines = _Lines(study, goal, winner.engine, bench, spare, may_run)
+    selected = lines.select(winner.settings, base, bench)
     chosen = Choice(goal, order, winner, base, selected, bench)
-    return _unless_outdone(study, goal, _unless_too_short(chosen))
+    return _unless_outdone(study, _unless_denied(_unless_too_short(chosen, lines)), lines)
+
+
+@dataclass(frozen=True)
+class _Lines:
+    """Where single changes are looked at: in short runs where there is a rung for them."""
+
+    study: Study
+    goal: Goal
+    engine: Engine
+    bench: StudyBench
+    spare: int
+    may_run: bool
+
+    def select(self, best: Settings, base: Settings, proof: Bench) -> Selected:
+        """The changes that buy something, if `proof` shows that they do together."""
+        bench = self.bench
+        if self.study.rung_below:
+            bench = StudyBench(self.study, self.goal, self.engine, may_run=self.may_run, looks=True)
+        return select(best, base, self._units(best, base), self.goal, bench, self.spare, proof)
+
+    def restore(self, best: Settings, base: Settings, seen: Sequence[Finding]) -> Selected:
+        """The fewest changes that reach the best in runs of the kind that decides."""
+        units, spare = self._units(best, base), min(self.spare, RESERVE_OF_RESULT)
+        return restore(best, base, units, self.goal, self.bench, seen, spare)
+
+    def _units(self, best: Settings, base: Settings) -> list[Unit]:
+        return _by_importance(self.study, self.engine, best, base)
 
 
 def best_of_others(study: Study, goal: Goal, engine: Engine) -> Candidate | None:
@@ -93,28 +121,66 @@ def best_of_others(study: Study, goal: Goal, engine: Engine) -> Candidate | None
     return best(searched, goal) or next(iter(order), None)
 
 
-def _unless_too_short(chosen: Choice) -> Choice:
-    """The choice, or all changes of the winner, where final runs of both show that some of those
-    that went were needed: which lines matter is looked at in short runs."""
-    goal, bench, winner = chosen.goal, chosen.bench, chosen.winner
-    mine, whole = bench.finals(chosen.selected.settings), bench.finals(winner.settings)
-    if not chosen.selected.findings or mine is None or whole is None:
+def _unless_too_short(chosen: Choice, lines: _Lines) -> Choice:
+    """The choice, or with some of the winner's changes again, where final runs of both show that
+    some of those that went were needed: which lines matter is looked at in short runs."""
+    goal, bench = chosen.goal, chosen.bench
+    settings, whole = chosen.selected.settings, chosen.winner.settings
+    mine, best = bench.finals(settings), bench.finals(whole)
+    if not chosen.selected.findings or mine is None or best is None:
         return chosen
-    found = compare(goal, bench.noises()[goal.metric], whole, mine)
+    found = compare(goal, bench.noise_of_finals(), best, mine)
     if found is None or not found.decides or found.gain <= max(found.bound, WORTH):
         return chosen
-    findings = tuple(
-        replace(one, fate="needed") if one.fate == "dropped" else one
-        for one in chosen.selected.findings
+    restored = lines.restore(whole, settings, chosen.selected.findings)
+    again = {one.knob: one for one in restored.findings}
+    findings = tuple(again.get(one.knob, one) for one in chosen.selected.findings)
+    selected = replace(chosen.selected, settings=restored.settings, findings=findings)
+    return replace(chosen, selected=selected)
+
+
+def _unless_denied(chosen: Choice) -> Choice:
+    """The choice, or none of its changes, where what was told of them together was told in fewer
+    runs than that takes, and final runs of them, or of the most of them that a file carries, do not
+    bear it out."""
+    goal, bench, selected = chosen.goal, chosen.bench, chosen.selected
+    mine, base = _finals_of_most(chosen), bench.finals(chosen.base)
+    if selected.is_proven or mine is None or base is None or selected.settings == chosen.base:
+        return chosen
+    noise = bench.noise_of_finals()
+    found = compare(goal, noise, mine, base, level=VERDICT_LEVEL)
+    if found is None or not found.decides or found.gain > found.bound:
+        return chosen
+    if farther(goal, {**bench.noises(), goal.metric: noise}, base, mine):
+        return chosen
+    gone = tuple(
+        replace(one, fate="dropped", company=None, together=len(selected.findings))
+        for one in selected.findings
     )
-    return replace(chosen, selected=Selected(winner.settings, findings))
+    untold = found if found.gain > WORTH else None
+    return replace(chosen, selected=Selected(chosen.base, gone, untold=untold))
 
 
-def _unless_outdone(study: Study, goal: Goal, chosen: Choice) -> Choice:
-    """The choice, or the best rule of thumb, where this was better in final runs of both, or was
-    alone shown to be better than the base: nobody should be told to take less than what the table
-    beside it shows."""
-    bench = chosen.bench
+def _finals_of_most(chosen: Choice) -> Candidate | None:
+    """The final runs of the settings, or of those that have the most of their changes and no
+    other, of which there are enough for a verdict."""
+    settings, base = chosen.selected.settings, chosen.base
+
+    def made(one: Candidate) -> tuple[bool, int]:
+        changes = sum(one.settings[name] != base[name] for name in base)
+        return len(one.trials) >= VERDICT_RUNS, changes
+
+    def is_part(one: Candidate) -> bool:
+        return all(one.settings[name] in (base[name], settings[name]) for name in base)
+
+    return max(filter(is_part, chosen.bench.all_finals()), key=made, default=None)
+
+
+def _unless_outdone(study: Study, chosen: Choice, lines: _Lines) -> Choice:
+    """The choice, or what is needed of the best rule of thumb, where this was better in final runs
+    of both, or was alone shown to be better than the base: nobody should be told to take less than
+    what the table beside it shows."""
+    goal, bench = chosen.goal, chosen.bench
     rule = best_rule(study.question, study.looks, chosen.winner.engine, goal)
     mine = bench.finals(chosen.selected.settings)
     its = None if rule is None else bench.finals(rule.settings)
@@ -124,14 +190,17 @@ def _unless_outdone(study: Study, goal: Goal, chosen: Choice) -> Choice:
 
     def edge(one: Candidate, other: Candidate | None) -> float:
         """What is gained beyond noise; below 0 where nothing is shown."""
-        found = compare(goal, bench.noises()[goal.metric], one, other) if other else None
+        if other is None:
+            return -1.0
+        found = compare(goal, bench.noise_of_finals(), one, other, level=VERDICT_LEVEL)
         return -1.0 if found is None or not found.decides else found.gain - found.bound
 
     is_alone = edge(mine, base) <= 0.0 < edge(its, base) and ranked([mine, its], goal)[0] is its
     if edge(its, mine) <= 0.0 and not is_alone:
         return chosen
-    kept = Selected(rule.settings, ())
-    return replace(chosen, winner=its, selected=kept, rule=rule.rule)
+    kept = lines.select(rule.settings, chosen.base, FinalRuns(bench, goal))
+    outdone = replace(chosen, winner=its, selected=kept, rule=rule.rule)
+    return _unless_too_short(outdone, lines)
 
 
 def given(study: Study, goal: Goal, engine: Engine, settings: Settings) -> Choice:
@@ -229,29 +298,29 @@ def _without_near_misses(
     return found if farther(goal, bench.noises(), measured, found) else measured
 
 
-def _by_importance(study: Study, winner: Candidate, base: Settings) -> list[Unit]:
+def _by_importance(study: Study, engine: Engine, best: Settings, base: Settings) -> list[Unit]:
     """The changes, the most important first; a knob goes with the changed one that bounds it.
 
     With few trials the shares are rough, and what all good trials have in common gets none. So the
     cache goes first, and it counts how many of the rules of thumb set a knob.
     """
-    share = study.importance(winner.engine)
-    catalogue = knobs.catalogue(winner.engine)
+    share = study.importance(engine)
+    catalogue = knobs.catalogue(engine)
     units: dict[str, list[str]] = {}
     for name in catalogue:
-        if winner.settings[name] == base[name]:
+        if best[name] == base[name]:
             continue
         root, above = name, catalogue[name].at_least
-        while above is not None and winner.settings[above] != base[above]:
+        while above is not None and best[above] != base[above]:
             root, above = above, catalogue[above].at_least
         units.setdefault(root, []).append(name)
-    known = rules(winner.engine)
+    known = rules(engine)
 
     def usual(name: str) -> float:
         return sum(name in rule.stated for rule in known) / max(1, len(known))
 
     def weight(root: str) -> tuple[bool, float]:
         heaviest = max(share.get(name, 0.0) + usual(name) for name in units[root])
-        return root == engines.of(winner.engine).cache_knob, heaviest
+        return root == engines.of(engine).cache_knob, heaviest
 
     return [tuple(units[root]) for root in sorted(units, key=weight, reverse=True)]

@@ -69,6 +69,8 @@ def evidence(found: Finding, goal: Goal, clock: Clock, *, is_kept: bool) -> str:
     if found.company is None:
         if found.alone is None:
             return "rule: with the other changes; no run was left to measure it on its own"
+        if not found.alone.is_told:
+            return f"rule: on its own {_told(found.alone, goal)}, which noise may explain"
         return f"{clock}: buys {_told(found.alone, goal)} on its own"
     if found.fate == "weak":
         told = _told(found.company, goal)

@@ -38,6 +38,9 @@ def about_settings(r: Recommendation) -> str:
         tried = {tuple(sorted(t.settings.items())) for t in r.trials if t.engine == r.engine}
         if len(tried) < 2:
             return f"keep the {r.basis}: nothing else was tried"
+        if r.untold is not None:
+            seen = r.untold.words(r.goal)
+            return f"keep the {r.basis}; too few runs to tell: the best that was tried, {seen}"
         return f"keep the {r.basis}; no change that was tried buys anything beyond noise"
     changes = "1 change" if len(r.changes) == 1 else f"{len(r.changes)} changes"
     file = r.standing

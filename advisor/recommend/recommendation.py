@@ -17,6 +17,7 @@ from advisor.memory_need import needed_parts
 from advisor.noise import Noise, Spread
 from advisor.profile import Profile
 from advisor.recommend.budget import BudgetLine, budget_lines, crowded
+from advisor.recommend.known_errors import NOTHING_KNOWN, KnownErrors
 from advisor.recommend.standing import Standing
 from advisor.recommend.verdict import Comparison, EngineVerdict
 from advisor.search.front import Front, Member
@@ -130,6 +131,11 @@ class Recommendation:
     """Whether the settings are those of the member as it is, because someone asked for it."""
     rival: Column | None = None
     """The other engine at its best settings; absent where the study measured one engine."""
+    untold: Comparison | None = None
+    """What the best settings seemed to gain, where runs ended before that was told from noise and
+    nothing is changed; absent otherwise."""
+    known: KnownErrors = NOTHING_KNOWN
+    """How far such predictions were off on real engines."""
     refuted: str = ""
     """Why they should not be taken, by the product itself; empty if nothing speaks against them."""
 

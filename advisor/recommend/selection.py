@@ -16,7 +16,7 @@ before the goal's metric: who is farther beyond one is not better. The procedure
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -25,6 +25,7 @@ from advisor.knobs import Setting, Settings
 from advisor.noise import ASSUMED_RELATIVE_SD, Noise
 from advisor.recommend.evidence import Effect, Finding
 from advisor.recommend.limits import Noises, farther
+from advisor.recommend.verdict import Comparison
 from advisor.search.ranking import WORTH, Candidate, loss
 
 LOOKS = 10
@@ -73,6 +74,11 @@ class Selected:
 
     settings: Settings
     findings: tuple[Finding, ...]
+    is_proven: bool = False
+    """Whether the best settings were told from the base, in as many runs as that took."""
+    untold: Comparison | None = None
+    """What the best gained over the base so far, where runs ended before it was told from noise and
+    nothing stayed; absent too where neither was run."""
 
 
 def select(
@@ -90,6 +96,23 @@ def select(
     selection = _Selection(best, base, order, goal, bench, spare, proof)
     if order:
         selection.carry_out()
+    return selection.result()
+
+
+def restore(
+    best: Settings,
+    base: Settings,
+    order: Sequence[Unit],
+    goal: Goal,
+    bench: Bench,
+    seen: Sequence[Finding],
+    spare: int = 0,
+) -> Selected:
+    """The fewest changes of `best` against `base`, which is known to be worse, that reach it, those
+    first of which most was seen elsewhere; all where no run is left to tell. What comes back is
+    `needed`."""
+    selection = _Selection(best, base, order, goal, bench, spare)
+    selection.bring_back({one.knob: one for one in seen})
     return selection.result()
 
 
@@ -116,17 +139,31 @@ class _Selection:
         self._kept: list[Unit] = []
         self._findings: dict[Unit, Finding] = {}
         self._is_out_of_runs = False
+        self._is_proven = False
+        self._untold: Comparison | None = None
         self._failed: list[Settings] = []
 
     def carry_out(self) -> None:
         proof = self._proof
-        if self._start is not None and not proof._is_better(self._best, self._start, GATE):
-            return
+        if self._start is not None:
+            is_better = proof._is_better(self._best, self._start, GATE)
+            edge = proof._edge(self._best, self._start)
+            self._is_proven = edge is not None and edge.chance_of_looks <= GATE
+            if not is_better:
+                if edge is not None and edge.gain > WORTH and proof._is_out_of_runs:
+                    self._untold = Comparison(edge.gain, edge.bound, edge.runs)
+                return
         self._screen()
         missed = [unit for unit in self._order if self._is_missed(unit)]
         self._kept = missed if self._reaches(missed) else self._with_fewest(missed)
         self._prove()
         self._make_alone()
+
+    def bring_back(self, seen: Mapping[str, Finding]) -> None:
+        self._findings = {unit: seen[unit[0]] for unit in self._order if unit[0] in seen}
+        self._kept = self._with_fewest([])
+        for unit in self._kept:
+            self._note(unit, fate="needed")
 
     def result(self) -> Selected:
         settings = self._settings(self._kept) or self._best
@@ -138,7 +175,7 @@ class _Selection:
             if unit in left_out:
                 finding = replace(finding, fate="dropped", together=len(left_out), rest=rest)
             found += [replace(finding, knob=knob) for knob in unit]
-        return Selected(settings, tuple(found))
+        return Selected(settings, tuple(found), self._is_proven, self._untold)
 
     def _screen(self) -> None:
         """Leaves out each change once, in the company of all others; the least important first,
@@ -168,8 +205,9 @@ class _Selection:
 
     def _with_fewest(self, missed: Sequence[Unit]) -> list[Unit]:
         """Those that were missed, and the fewest of the others beside which the settings are as
-        good as the best: of some, one does for the other, and they are only missed together."""
-        others = self._others(missed)
+        good as the best, those first without which less was seen: of some, one does for the other,
+        and they are only missed together."""
+        others = sorted(self._others(missed), key=self._seen, reverse=True)
         few, many = 0, len(others)
         while many - few > 1 and not self._is_out_of_runs:
             middle = (few + many) // 2
@@ -181,6 +219,11 @@ class _Selection:
         if not self._is_out_of_runs:
             self._take_away(others[:many][::-1])
         return self._kept
+
+    def _seen(self, unit: Unit) -> float:
+        """What was lost when it alone was left out, as far as anybody has seen."""
+        found = self._findings.get(unit)
+        return 0.0 if found is None or found.company is None else found.company.gain
 
     def _others(self, units: Sequence[Unit]) -> list[Unit]:
         return [unit for unit in self._order if unit not in units]
@@ -203,17 +246,40 @@ class _Selection:
         from noise and the best settings are not better without it."""
         while self._kept:
             # Without the last one they were run before it came.
-            order = [self._kept[-1], *self._kept[:-1]]
-            self._look(*filter(None, map(self._without, order)))
-            for unit in order:
-                self._leave_out(unit)
-            doubtful = [unit for unit in self._unproven() if self._may_go(unit)]
-            if not doubtful:
+            self._look(*filter(None, map(self._without, [self._kept[-1], *self._kept[:-1]])))
+            if not self._drop_doubtful():
                 break
-            self._kept.remove(doubtful[0])
         for unit in self._unproven():
             if self._findings[unit].company is not None:
                 self._note(unit, fate="weak")
+
+    def _drop_doubtful(self) -> bool:
+        """Drops one change that may go, the least sure first; whether there was one. Who is told
+        from noise in its company would have to be told again in another."""
+        whole = self._settings(self._kept)
+
+        def seen(unit: Unit) -> float:
+            rest = self._without(unit)
+            edge = self._edge(whole, rest) if whole is not None and rest is not None else None
+            return edge.gain if edge else 0.0
+
+        for unit in sorted(self._kept, key=seen):
+            self._leave_out(unit)
+            if self._is_doubtful(unit) and self._may_go(unit):
+                self._kept.remove(unit)
+                return True
+        doubtful = [unit for unit in self._unproven() if self._may_go(unit)]
+        if doubtful:
+            self._kept.remove(doubtful[0])
+        return bool(doubtful)
+
+    def _is_doubtful(self, unit: Unit) -> bool:
+        """Whether it would not be told from noise even if it were the least sure of all."""
+        found = self._findings[unit]
+        if found.broken or found.company is None:
+            return False
+        level = CHANCE / (len(self._order) - len(self._kept) + 1)
+        return found.company.chance_of_looks > level or found.company.gain <= WORTH
 
     def _leave_out(self, unit: Unit) -> None:
         whole = self._settings(self._kept)

@@ -15,6 +15,7 @@ from advisor.goal import Goal
 from advisor.knobs import Setting, Settings
 from advisor.noise import Noise
 from advisor.recommend.bench import StudyBench
+from advisor.recommend.known_errors import KnownErrors
 from advisor.recommend.verdict import Comparison, compare
 
 
@@ -55,6 +56,7 @@ def standing(
     goal: Goal,
     noise: Noise,
     bench: StudyBench,
+    known: KnownErrors,
 ) -> Standing:
     """What is known of the file with these lines."""
     settings = dialects.applied(dialect, lines, base)
@@ -65,7 +67,7 @@ def standing(
         if line.value != base[line.knob] and settings[line.knob] == base[line.knob]
     )
     pair = bench.side_by_side(settings, base) if made else None
-    gain = compare(goal, noise, *pair, bench.smaller) if pair else None
+    gain = compare(goal, noise, *pair, bench.smaller, known=known) if pair else None
     runs = len(pair[0].judged) if pair else 0
     fits = bench.lawful(settings) == settings
     return Standing(dialect, settings, left_out, gain, runs, made, fits)

@@ -9,13 +9,20 @@ from dataclasses import dataclass, replace
 from advisor.goal import Goal
 from advisor.hardware import Hardware
 from advisor.knobs import Engine
-from advisor.noise import Noise
+from advisor.noise import LEVEL, Noise
 from advisor.recommend import wording
 from advisor.recommend.floors import enlarged
+from advisor.recommend.known_errors import NOTHING_KNOWN, KnownErrors, Misses
 from advisor.search import VERDICT_RUNS
 from advisor.search.ranking import Candidate, loss
 from advisor.trial import Clock, Trial
 from advisor.workload import WorkloadKind
+
+VERDICT_LEVEL = 0.005
+"""Of an error where an engine or a file is called better in few runs: a study makes several such
+comparisons, and users make many studies."""
+EQUAL = 0.05
+"""Engines that differ by less, whatever is uncertain about them, are equal."""
 
 OWN_ENGINES = (
     "Both are this program's own engines, without what a call of RocksDB, MyRocks or InnoDB takes "
@@ -30,13 +37,15 @@ class Comparison:
     gain: float
     """Relative to the other; above 0 is better."""
     bound: float
-    """Relative difference that noise alone explains with 95% confidence."""
+    """Relative difference that noise alone explains."""
     fewest_runs: int
     """Finished runs of that of the two which has fewer."""
     on_smaller: float | None = None
     """The gain on the next smaller copy; absent where both were not run on one."""
     enlarged: tuple[str, ...] = ()
     """Knobs that were larger in the runs than in the settings that are said to gain."""
+    real_error: float | None = None
+    """By how much such gains were usually off on real engines; absent where that is not known."""
 
     @property
     def within_noise(self) -> bool:
@@ -49,10 +58,14 @@ class Comparison:
         return 0.0 if self.on_smaller is None else abs(self.gain - self.on_smaller)
 
     @property
+    def error(self) -> float:
+        """What noise, scale and the error on real engines may change of the gain together."""
+        return self.bound + self.scale_error + (self.real_error or 0.0)
+
+    @property
     def is_settled(self) -> bool:
-        """Whether noise and scale together leave the sign of the gain, which is that of the
-        settings."""
-        return not self.enlarged and abs(self.gain) > self.bound + self.scale_error
+        """Whether all that leaves the sign of the gain, which is that of the settings."""
+        return not self.enlarged and abs(self.gain) > self.error
 
     @property
     def decides(self) -> bool:
@@ -60,17 +73,21 @@ class Comparison:
         return self.fewest_runs >= VERDICT_RUNS
 
     def words(self, goal: Goal) -> str:
-        """`+34% ops_per_s (noise ±6.0%, scale ±9.1%)`, or that it is within noise, or not settled
-        at this scale."""
+        """`+34% ops_per_s (noise ±6.0%, scale ±9.1%, real ±5.2%)`, or that it is within noise, or
+        not settled at this scale or on a real engine."""
         errors = f"noise ±{wording.percent(self.bound)}"
         if self.on_smaller is not None:
             errors += f", scale ±{wording.percent(self.scale_error)}"
+        if self.real_error is not None:
+            errors += f", real ±{wording.percent(self.real_error)}"
         told = f"{wording.difference(goal, self.gain)} ({errors})"
         if self.within_noise:
             told = f"within noise: {told}"
-        elif not self.is_settled:
+        elif self.enlarged or abs(self.gain) <= self.bound + self.scale_error:
             ran = f", with more {', '.join(self.enlarged)} than is written" if self.enlarged else ""
             told = f"not settled at this scale: {told}{ran}"
+        elif not self.is_settled:
+            told = f"not settled on a real engine: {told}"
         return told if self.decides else f"{told}, from a single run"
 
 
@@ -80,13 +97,16 @@ def compare(
     one: Candidate,
     other: Candidate,
     smaller: Callable[[Candidate], Candidate | None] = lambda candidate: None,
+    *,
+    level: float = LEVEL,
+    known: KnownErrors = NOTHING_KNOWN,
 ) -> Comparison | None:
     """`one` against `other`; `None` if either lacks the metric. `smaller` knows the same settings
-    on the next smaller copy."""
+    on the next smaller copy, `level` is that of the noise."""
     new, old = one.score(goal), other.score(goal)
     if new is None or old is None:
         return None
-    bound = noise.bound(len(one.judged), len(other.judged))
+    bound = noise.bound(len(one.judged), len(other.judged), level)
     below = [found.score(goal) if (found := smaller(c)) else None for c in (one, other)]
     return Comparison(
         -loss(goal, old, new),
@@ -94,7 +114,17 @@ def compare(
         min(len(one.trials), len(other.trials)),
         None if below[0] is None or below[1] is None else -loss(goal, below[1], below[0]),
         enlarged(one, other),
+        _real_error(new, old, known.of(one.engine, other.engine)),
     )
+
+
+def _real_error(new: float, old: float, misses: Misses) -> float | None:
+    """By how much a ratio comes nearer to 1, as a part of what it is to, when it is off by as much
+    as is usual."""
+    if new <= 0.0 or old <= 0.0 or (factor := misses.factor(new / old)) is None:
+        return None
+    ratio = new / old
+    return ratio * (1.0 - 1.0 / factor) if ratio > 1.0 else ratio * (factor - 1.0)
 
 
 @dataclass(frozen=True)
@@ -130,6 +160,7 @@ def engine_verdict(
     engines: Sequence[Engine],
     trials: Sequence[Trial],
     smaller: Callable[[Candidate], Candidate | None] = lambda candidate: None,
+    known: KnownErrors = NOTHING_KNOWN,
 ) -> EngineVerdict | None:
     """From the trials that decide and their ranked candidates, the chosen one first; `None` if the
     study looks at one engine. `smaller` knows the same settings on the next smaller copy."""
@@ -150,7 +181,7 @@ def engine_verdict(
         missed = f"reached {limits}" if limits else f"measured {goal.metric}"
         text = f"{winner.engine} wins: none of {runs[loser]} runs of {loser} {missed}"
         return EngineVerdict(winner.engine, None, text)
-    comparison = compare(goal, noise, winner, rival, smaller)
+    comparison = compare(goal, noise, winner, rival, smaller, level=VERDICT_LEVEL, known=known)
     return None if comparison is None else _compared(goal, winner, rival, comparison)
 
 
@@ -168,8 +199,11 @@ def _compared(
     if not comparison.decides:
         return _undecided(f"{winner.engine} against {rival.engine}: {told}", comparison)
     if comparison.within_noise:
-        text = f"{winner.engine} and {rival.engine} are equal, {told}"
-        return EngineVerdict(None, comparison, text)
+        if abs(comparison.gain) + comparison.error <= EQUAL:
+            text = f"{winner.engine} and {rival.engine} are equal, {told}"
+            return EngineVerdict(None, comparison, text)
+        close = f"too close to call: {winner.engine} against {rival.engine}, {told}"
+        return _undecided(close, comparison)
     if comparison.gain < 0:
         # The winner was chosen before runs of its own showed it to be worse than it had looked.
         more = "more trials would tell"

@@ -75,14 +75,14 @@ def carry_back(
     """Metrics of a run with the scaled device of `machine_spec`, as of the machine itself.
 
     Bytes per second stay at any scale. So a whole drive lasts longer than a small one by as much as
-    it is larger, and counts its erases in its own superblocks. Nobody knows how the drive of a
-    calibrated machine wears, so nothing is said about it.
+    it is larger, and counts its erases in its own superblocks. Where nobody knows how the drive
+    wears, nothing is said about it.
     """
     device, told = machine.device, dict(metrics)
-    if machine.detect:
-        return {name: value for name, value in told.items() if name not in FLASH_METRICS}
     if not isinstance(device, Flash):
         return told
+    if not machine.tells_wear:
+        return {name: value for name, value in told.items() if name not in FLASH_METRICS}
     multiples = {
         "drive_years": device.capacity_bytes / scaled["capacity_bytes"],
         "erases": scaled["superblock_bytes"] / device.superblock_bytes,

@@ -7,6 +7,7 @@ from advisor.validation.agreement import (
     Winner,
     agreement,
     failures,
+    sides,
     wrong_winners,
 )
 from advisor.validation.cases import SUITES, Case, Configuration, Suite
@@ -37,5 +38,6 @@ __all__ = [
     "rivalries",
     "shipped",
     "shipped_summary",
+    "sides",
     "wrong_winners",
 ]

@@ -3,6 +3,7 @@ was predicted of them."""
 
 from advisor.verify.contenders import BASE, Contender, contenders
 from advisor.verify.finals import decided, hold, undecided
+from advisor.verify.known import known_errors
 from advisor.verify.outcome import Compared, Sizing, Verification
 from advisor.verify.paired import Difference
 from advisor.verify.record import Errors, errors_so_far
@@ -23,6 +24,7 @@ __all__ = [
     "decided",
     "errors_so_far",
     "hold",
+    "known_errors",
     "newest",
     "undecided",
     "verify",

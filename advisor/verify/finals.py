@@ -83,7 +83,8 @@ def decided(study: Study, advice: Recommendation) -> Recommendation:
         return advice
     if pick is not asked:
         settings = pick.contender.settings
-        advice = recommend_given(study, advice.engine, settings, dialect=advice.dialect)
+        engine, dialect = advice.engine, advice.dialect
+        advice = recommend_given(study, engine, settings, dialect=dialect, known=advice.known)
     return replace(advice, real=_words(found, pick), refuted=_refutation(found, pick))
 
 

@@ -33,7 +33,7 @@ def run(folder: Path, **given: object) -> tuple[Study, Recommendation]:
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Study, Recommendation]:
-    return run(tmp_path_factory.mktemp("study"), trials=110, core=FakeCore(noise=0.005))
+    return run(tmp_path_factory.mktemp("study"), trials=120, core=FakeCore(noise=0.005))
 
 
 def test_what_matters_is_kept_with_its_measured_cost(
@@ -99,7 +99,7 @@ def test_the_bounds_hold_for_search_and_ablation_together(
     done: tuple[Study, Recommendation],
 ) -> None:
     made, _ = done
-    assert 77 < len(made.trials) <= 110
+    assert 77 < len(made.trials) <= 120
 
 
 @pytest.mark.parametrize("dialect", dialects.for_engine("lsm"))
@@ -147,7 +147,7 @@ def test_a_file_that_was_not_run_says_so(tmp_path: Path) -> None:
 def test_what_a_rebuild_would_buy_is_told_and_not_done(tmp_path: Path) -> None:
     current: dict[Engine, dict[str, Setting]] = {"btree": {"innodb_buffer_pool_size": GIB}}
     question = Question(problem(), engines=("btree",), current=current)
-    made, found = run(tmp_path, question=question, trials=110, core=FakeCore(noise=0.005))
+    made, found = run(tmp_path, question=question, trials=120, core=FakeCore(noise=0.005))
     searched = [trial for trial in made.trials if trial.role != "final"]
     assert {trial.settings["innodb_page_size"] for trial in searched} == {16384}
     assert found.settings["innodb_page_size"] == 16384
@@ -161,7 +161,7 @@ def test_what_a_rebuild_would_buy_is_told_and_not_done(tmp_path: Path) -> None:
 def test_a_rebuild_that_is_allowed_is_made(tmp_path: Path) -> None:
     current: dict[Engine, dict[str, Setting]] = {"btree": {"innodb_buffer_pool_size": GIB}}
     question = Question(problem(), engines=("btree",), current=current, rebuild=True)
-    _, found = run(tmp_path, question=question, trials=110, core=FakeCore(noise=0.005))
+    _, found = run(tmp_path, question=question, trials=120, core=FakeCore(noise=0.005))
     assert found.settings["innodb_page_size"] == 4096
     assert found.rebuilds == ()
 
@@ -252,7 +252,9 @@ def test_a_hair_of_difference_is_not_credited(
     assert (again.settings, again.changes) == (found.settings, found.changes)
 
 
-def test_equal_engines_are_called_equal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_engines_that_noise_hides_are_too_close_to_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from tests.support import fake_core
 
     monkeypatch.setattr(fake_core, "lsm", lambda spec: 10_000.0)
@@ -260,8 +262,7 @@ def test_equal_engines_are_called_equal(tmp_path: Path, monkeypatch: pytest.Monk
     _, found = run(tmp_path, core=FakeCore(noise=0.05))
     assert found.verdict is not None and found.verdict.comparison is not None
     assert found.verdict.winner is None
-    equal = "are equal, within noise" in found.verdict.text
-    assert equal or "more trials would tell" in found.verdict.text
+    assert found.verdict.is_open and "too close to call: " in found.verdict.text
     assert all(change.evidence.startswith("rule") for change in found.changes)
 
 

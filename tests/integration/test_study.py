@@ -378,3 +378,11 @@ def test_a_study_whose_trials_are_all_refused_ends_with_what_is_accepted(tmp_pat
     ):
         found.run()
     assert len(found.trials) < 20
+
+
+def test_a_goal_of_what_only_simulated_drives_tell_is_refused_of_measured_trials(
+    tmp_path: Path,
+) -> None:
+    goal = "maximize ops_per_s subject to drive_years >= 5"
+    with pytest.raises(InputError, match="drive_years in trials that are measured"):
+        study(tmp_path, question=Question(problem(goal=goal)))

@@ -220,3 +220,13 @@ def test_data_files_are_found_beside_the_package() -> None:
     assert data_path("profiles", "engines", "lsm.toml").is_file()
     with pytest.raises(FileNotFoundError, match=r"profiles/nothing\.toml"):
         data_path("profiles", "nothing.toml")
+
+
+@pytest.mark.parametrize("machine", ["disk-array-2016", "cloud-volume", "this-machine"])
+@pytest.mark.parametrize(
+    "goal", ["maximize ops_per_s subject to drive_years >= 5", "minimize erases"]
+)
+def test_a_goal_that_no_trial_would_measure_is_refused(machine: str, goal: str) -> None:
+    found = profile.load("linkbench").with_changes(hardware="nvme-2024", goal=goal)
+    with pytest.raises(InputError, match=f"{found.goal.metrics[-1]} on {machine}"):
+        found.with_changes(hardware=machine)

@@ -17,6 +17,7 @@ from advisor.recommend import (
     EngineVerdict,
     Rebuild,
     Recommendation,
+    about_settings,
 )
 from advisor.scale import Scale
 from advisor.verify import Compared, Contender, Sizing, Verification
@@ -176,3 +177,11 @@ def test_a_report_says_how_far_the_closed_forms_are_off() -> None:
     line = next(line for line in text.splitlines() if line.startswith("| Closed forms, lsm"))
     assert "in the median" in line and "at worst" in line
     assert line.endswith("1 proposal tried |")
+
+
+def test_few_runs_are_not_told_as_a_change_that_buys_nothing() -> None:
+    ended = replace(recommendation(), changes=(), untold=Comparison(0.06, 0.08, 2))
+    assert about_settings(ended) == (
+        "keep the defaults; too few runs to tell: the best that was tried, "
+        "within noise: +6.0% ops_per_s (noise ±8.0%)"
+    )

@@ -8,9 +8,9 @@ import pytest
 
 from advisor.goal import Goal, Limit
 from advisor.knobs import Setting, Settings
-from advisor.recommend.evidence import Finding
+from advisor.recommend.evidence import Effect, Finding, evidence
 from advisor.recommend.limits import Noises
-from advisor.recommend.selection import LOOKS, Selected, select
+from advisor.recommend.selection import LOOKS, Selected, restore, select
 from advisor.search import Candidate
 from advisor.search.ranking import noise_of
 from tests.support.problems import trial
@@ -229,6 +229,35 @@ def test_what_no_run_was_left_for_stays_of_what_is_as_good() -> None:
 def test_the_same_answers_tell_the_same_story() -> None:
     one, two = (run(TableBench({"a": 0.2, "c": 0.05}, noise=0.03)) for _ in range(2))
     assert one == two
+
+
+def test_runs_that_end_before_the_best_is_told_from_the_base_say_what_they_saw() -> None:
+    ended = run(TableBench({"a": 0.06}, noise=0.03, runs=4))
+    assert kept(ended) == "" and ended.untold is not None
+    assert ended.untold.gain > 0.02
+    assert run(TableBench({}, noise=0.03)).untold is None
+
+
+def test_what_was_missed_after_all_comes_back_alone() -> None:
+    bench = TableBench({"a": 0.5, "f": 0.3})
+    best: Settings = dict.fromkeys(KNOBS, 1)
+    base: Settings = {**dict.fromkeys(KNOBS, 0), "a": 1}
+    order = [(knob,) for knob in KNOBS if knob != "a"]
+    found = restore(best, base, order, Goal("ops_per_s"), bench, ())
+    assert kept(found) == "af"
+    assert by_knob(found)["f"].fate == "needed"
+    everything = restore(best, base, order, Goal("ops_per_s"), TableBench({}, runs=0), ())
+    assert kept(everything) == KNOBS
+
+
+def test_what_is_seen_on_its_own_within_noise_is_no_evidence() -> None:
+    def told(gain: float) -> str:
+        alone = Effect(gain, 0.05, 0.3, 0.6, 1)
+        finding = Finding("a", "unmeasured", alone=alone)
+        return evidence(finding, Goal("ops_per_s"), "simulated", is_kept=True)
+
+    assert told(0.01).startswith("rule: on its own +1.0% ops_per_s (noise ±5.0%), which noise may")
+    assert told(0.1).startswith("simulated: buys +10% ops_per_s")
 
 
 def studies(worth: Mapping[str, float], count: int) -> list[str]:

@@ -1,0 +1,88 @@
+"""Whole studies, from the first look to the answer, of engines of which is known what matters."""
+
+import os
+import statistics
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from advisor.recommend import Recommendation
+from advisor.recommend.leftover import leftover
+from advisor.recommend.verdict import VERDICT_LEVEL
+from advisor.trial import settings_key
+from tests.support.whole_studies import KnobCore, whole_study
+
+EACH = int(os.environ.get("TUNEBENCH_STUDIES", "2"))
+"""Studies in which something matters: all that the target `stability` of the Makefile asks for take
+minutes."""
+EQUAL_STUDIES = 40
+KNOBS = ("max_background_jobs", "compression", "block_size")
+
+
+def lines(found: Recommendation) -> set[str]:
+    """The changes, but those that no trial exercises."""
+    ruled = leftover(found.profile, found.engine, found.current)
+    return {change.knob for change in found.changes} - {one.knob for one in ruled}
+
+
+def worth(found: Recommendation, knobs: Mapping[str, float]) -> float:
+    """What an answer does without noise, over the defaults."""
+    made = 1.0
+    for name, gain in knobs.items():
+        made *= 1.0 + gain if found.settings[name] != found.current[name] else 1.0
+    return made
+
+
+def test_of_engines_that_do_not_differ_none_wins_and_no_line_is_told(tmp_path: Path) -> None:
+    found = [
+        whole_study(tmp_path, KnobCore(), seed=seed, trials=24)[1]
+        for seed in range(1, EQUAL_STUDIES + 1)
+    ]
+    verdicts = [one.verdict for one in found]
+    assert [one.text for one in verdicts if one is None or one.winner is not None] == []
+    assert [sorted(lines(one)) for one in found if lines(one)] == []
+    assert EQUAL_STUDIES * VERDICT_LEVEL < 0.5
+
+
+def test_three_knobs_that_matter_are_told_from_those_that_do_not(tmp_path: Path) -> None:
+    core = KnobCore(worth=dict.fromkeys(KNOBS, 0.08))
+    found = [
+        whole_study(tmp_path, core, seed=seed, trials=300, engines=("lsm",))[1]
+        for seed in range(1, EACH + 1)
+    ]
+    for one in found:
+        assert set(KNOBS) <= lines(one)
+    measured = [
+        {change.knob for change in one.changes if change.evidence.startswith("simulated: buys")}
+        for one in found
+    ]
+    assert sum(len(one - set(KNOBS)) for one in measured) <= 1
+
+
+def test_other_seeds_give_the_same_engine_the_same_lines_and_as_good_an_answer(
+    tmp_path: Path,
+) -> None:
+    knobs = {"filter_policy": 0.4, "compression": 0.3}
+    core = KnobCore(worth=knobs, speed={"btree": 0.8})
+    found = [whole_study(tmp_path, core, seed=seed, trials=100)[1] for seed in range(1, EACH + 1)]
+    assert {one.engine for one in found} == {"lsm"}
+    assert {one.verdict.winner for one in found if one.verdict} == {"lsm"}
+    for one in found:
+        assert set(knobs) <= lines(one)
+    scores = [worth(one, knobs) for one in found]
+    assert max(scores) - min(scores) <= 0.05 * statistics.median(scores)
+
+
+def test_the_verdict_is_of_final_runs_of_both_engines(tmp_path: Path) -> None:
+    core = KnobCore(worth={"filter_policy": 0.5}, speed={"btree": 0.8})
+    made, found = whole_study(tmp_path, core, trials=60)
+    assert found.verdict is not None and found.verdict.comparison is not None
+    finals = [trial for trial in made.trials if trial.role == "final"]
+    (rival,) = {settings_key(t.engine, t.settings) for t in finals if t.engine == "btree"}
+    mine = [t for t in finals if t.settings == dict(found.settings)]
+    its = [t for t in finals if settings_key(t.engine, t.settings) == rival]
+    assert {t.seed for t in mine} == {t.seed for t in its}
+    rates = [statistics.median(t.metrics["ops_per_s"] for t in runs) for runs in (mine, its)]
+    assert found.verdict.comparison.gain == pytest.approx(rates[0] / rates[1] - 1)
+    assert found.verdict.winner == "lsm"
