@@ -7,12 +7,14 @@ one another alone, so that they may be of another kind than the trials of the se
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from advisor.goal import Goal
 from advisor.knobs import Engine, Settings
 from advisor.recommend.bench import StudyBench
 from advisor.recommend.choice import Choice, best_of_others
 from advisor.recommend.recommendation import Recommendation
-from advisor.search import VERDICT_RUNS, Study
+from advisor.search import VERDICT_RUNS, Candidate, Study
 from advisor.search.rules import rules
 from advisor.search.seeds import Seed, best_rule
 
@@ -27,13 +29,13 @@ def prove(
     the result, the winner that it is a part of and the defaults in turns, as far as the bounds go,
     and unless one `engine` was asked for the best of the other; in the first round also what a
     rebuild would change, in the end the files of the other dialects. Where the bounds do not go as
-    far as a verdict on all of them, the file, its base and the result have theirs first."""
+    far as a verdict on all of them, the file, its base and the result have theirs first, and
+    the best of the other engine where they go as far."""
     bench, own = chosen.bench, chosen.winner.engine
     changed = [file for file in drafted.files.values() if file.changes]
     rebuilt = [settings for _, settings in alternatives(study, chosen)]
     result = chosen.selected.settings
     rival = best_of_others(study, chosen.goal, own) if engine is None else None
-    other = StudyBench(study, chosen.goal, rival.engine, may_run=True) if rival else None
     wanted = [result]
     if result != chosen.base:
         rule = rule_of_thumb(study, chosen.goal, own)
@@ -41,18 +43,19 @@ def prove(
         wanted = [*mine, chosen.base, *([rule.settings] if rule else []), result]
         wanted += [chosen.winner.settings] if study.rung_below else []
         wanted.append(study.question.defaults(own))
-        if study.runs_left() < VERDICT_RUNS * (len(wanted) + (rival is not None)):
-            few = [*mine, chosen.base, result]
-            if study.runs_left() < VERDICT_RUNS * len(few):
-                few = [*(mine or [result]), chosen.base]
+        few = [*mine, chosen.base, result]
+        if not _are_left(study, few, rival):
+            few = [*(mine or [result]), chosen.base]
+        if not _are_left(study, wanted, rival):
+            first = rival if _are_left(study, few, rival) else None
             for number in range(VERDICT_RUNS):
                 _run(bench, few, number)
+                _run_rival(study, chosen.goal, first, number)
     elif not rebuilt and rival is None:
         return
     for number in range(FINAL_RUNS):
         _run(bench, [*wanted, *rebuilt] if number == 0 else wanted, number)
-        if rival is not None and other is not None:
-            _run(other, [rival.settings], number)
+        _run_rival(study, chosen.goal, rival, number)
     _run(bench, [file.settings for file in changed], 0)
 
 
@@ -65,6 +68,17 @@ def _run(bench: StudyBench, wanted: list[Settings], number: int) -> None:
         if is_short and settings not in due and bench.lawful(settings) == settings:
             due.append(settings)
     bench.measure_finals(due, number)
+
+
+def _run_rival(study: Study, goal: Goal, rival: Candidate | None, number: int) -> None:
+    """The same of the best of another engine, if there is one."""
+    if rival is not None:
+        _run(StudyBench(study, goal, rival.engine, may_run=True), [rival.settings], number)
+
+
+def _are_left(study: Study, wanted: Sequence[Settings], rival: Candidate | None) -> bool:
+    """Whether the bounds go as far as a verdict on all of these and the rival."""
+    return study.runs_left() >= VERDICT_RUNS * (len(wanted) + (rival is not None))
 
 
 def rule_of_thumb(study: Study, goal: Goal, engine: Engine) -> Seed | None:

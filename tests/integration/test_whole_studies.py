@@ -13,7 +13,7 @@ from advisor.recommend.verdict import VERDICT_LEVEL
 from advisor.trial import settings_key
 from tests.support.whole_studies import KnobCore, whole_study
 
-EACH = int(os.environ.get("TUNEBENCH_STUDIES", "3"))
+EACH = int(os.environ.get("TUNEBENCH_STUDIES", "2"))
 """Studies in which something matters: all that the target `stability` of the Makefile asks for take
 minutes."""
 EQUAL_STUDIES = 40
