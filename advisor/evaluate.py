@@ -195,6 +195,14 @@ def _opened(setup: Setup, engine: Engine, settings: Settings) -> Settings:
     return {**settings, **engines.of(engine).direct_io} if setup.direct_io else settings
 
 
+def spec_of(profile: Profile, trial: Trial, seconds: float) -> Spec:
+    """The spec that a simulated trial ran as, made again from what is stored of it and of its
+    study, whose measured phase lasts `seconds` on the smallest copy."""
+    times = trial.seconds / seconds
+    setup = Setup(profile, Scale(trial.scale), seconds, "simulated", times=times)
+    return _scaled(trial, setup, None).spec
+
+
 class _Patience:
     """Ends a run that its caller cancels, or that takes too long."""
 

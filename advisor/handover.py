@@ -9,22 +9,15 @@ from pathlib import Path
 from advisor import dialects, html, imports
 from advisor.atomic import write_text
 from advisor.errors import InputError
+from advisor.evidence import Evidence
 from advisor.files import exists, is_file
-from advisor.html import Evidence
 from advisor.knobs import Engine
-from advisor.recommend import (
-    Recommendation,
-    endurance,
-    recommend,
-    recommend_member,
-    with_intervals,
-)
+from advisor.recommend import Recommendation, recommend, recommend_member
 from advisor.report import begins_with, is_report_of, markdown
 from advisor.robust import Robustness, advised
-from advisor.robust import newest as newest_robustness
 from advisor.search import Study
 from advisor.store import Store
-from advisor.verify import decided, known_errors, newest
+from advisor.verify import decided, known_errors
 
 REPORT = "report"
 """What the reports beside a file are called, unless another study has left its own there."""
@@ -139,13 +132,8 @@ def write_report(advice: Recommendation, path: Path, *, force: bool) -> None:
 
 def report_text(advice: Recommendation, *, is_markdown: bool) -> str:
     """The text of a report."""
-    store = Store(advice.results)
-    if is_markdown:
-        verified = newest(advice.study, advice.profile, store)
-        robust = newest_robustness(advice.study, advice.profile, store)
-        told = with_intervals(advice, store)
-        return markdown(told, verified, robust, endurance(advice, store))
-    return html.page(Evidence.of(advice, store))
+    found = Evidence.of(advice, Store(advice.results))
+    return markdown(found) if is_markdown else html.page(found)
 
 
 def _is_report_of(study: str, path: Path) -> bool:

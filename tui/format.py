@@ -130,6 +130,9 @@ METRICS: Mapping[str, Metric] = {
         Metric("erases", "erases", count),
         Metric("flash_waf", "flash WAF", times),
         Metric("drive_years", "drive lasts", _years),
+        Metric("written_bytes_per_day", "written/day", _bytes),
+        Metric("drive_writes_per_day", "drive writes/day", count),
+        Metric("years", "drive lasts", _years),
         Metric("cpu_us_per_op", "CPU/op", _microseconds),
         Metric("cost", "cost of a million", _money),
         Metric("cache_hit_ratio", "cache hits", _percent),
@@ -145,12 +148,22 @@ METRICS: Mapping[str, Metric] = {
 COMPARED = ("ops_per_s", "p99_us", "write_kb_per_op", "reads_per_op", "space_amp")
 
 
+WEAR: Mapping[str, str] = {
+    "written_bytes_per_day": "lower",
+    "drive_writes_per_day": "lower",
+    "years": "higher",
+}
+"""What a day does to a flash drive, and which way is better."""
+
+
 def compared(columns: Sequence[Mapping[str, float]], wanted: Sequence[str] = ()) -> tuple[str, ...]:
     """The metrics to show side by side: those that the goal speaks of, the usual ones, and those of
-    a flash device where one was simulated."""
+    a flash device where one was simulated. Its years at the rate of a day's writing stand in place
+    of those at the measured one, unless the goal speaks of these."""
     seen = set().union(*columns)
-    flash = (name for name in goal.FLASH_METRICS if name in seen)
-    return tuple(dict.fromkeys((*wanted, *COMPARED, *flash)))
+    flash = (name for name in (*WEAR, *goal.FLASH_METRICS) if name in seen)
+    hidden = {"drive_years"} - set(wanted) if "years" in seen else set()
+    return tuple(dict.fromkeys((*wanted, *COMPARED, *(one for one in flash if one not in hidden))))
 
 
 def label(name: str) -> str:
@@ -200,8 +213,9 @@ def difference(before: float | None, after: float | None) -> str:
 def is_better(name: str, before: float | None, after: float | None) -> bool | None:
     """Whether a change of a metric is welcome; None when it is within 1% or cannot be told."""
     known = goal.find_metric(name)
-    if known is None or before is None or after is None or before < 0:
+    better = known.better if known is not None else WEAR.get(name)
+    if better is None or before is None or after is None or before < 0:
         return None
     if abs(after - before) <= 0.01 * before:
         return None
-    return (after > before) == (known.better == "higher")
+    return (after > before) == (better == "higher")

@@ -14,12 +14,9 @@ from typing import TYPE_CHECKING
 from advisor.files import expanded
 from tui.views import (
     AnswerView,
-    Change,
     ComparisonView,
-    ContenderView,
     DialectView,
     ExperimentRow,
-    NumberColumn,
     Outcome,
     Plan,
     ProfileView,
@@ -34,7 +31,6 @@ from tui.views import (
     SweepWatcher,
     TrialView,
     UsualBounds,
-    VerificationView,
     Watcher,
 )
 
@@ -42,7 +38,6 @@ if TYPE_CHECKING:
     from advisor.goal import Goal
     from advisor.knobs import Setting
     from advisor.profile import Profile
-    from advisor.recommend import Recommendation
     from advisor.search import Bounds, Question, Study
     from advisor.search import Event as StudyEvent
     from advisor.store import Store
@@ -104,6 +99,7 @@ class LibrarySession:
         from advisor.search import Study
 
         wishes.refuse_if_cancelled()
+        from tui.advice_session import outcome_of
         from tui.delivery import advice_for
 
         wishes.refuse_if_cancelled()
@@ -125,7 +121,7 @@ class LibrarySession:
             wishes.refuse_if_cancelled()
             advice = advice_for(study, None, current)
         wishes.refuse_if_cancelled()
-        return outcome_of(advice, form.current)
+        return outcome_of(advice, form.current, study)
 
     def studies(self) -> list[StudyView]:
         """The stored studies, the newest first."""
@@ -184,11 +180,13 @@ class LibrarySession:
         """The recommendation of a stored study."""
         from advisor.handover import own_file
         from advisor.search import Study
+        from tui.advice_session import outcome_of
         from tui.delivery import advice_for
 
         stored = Study.load(study, self._store())
         current = own_file(stored)
-        return outcome_of(advice_for(stored, None, current, measure=False), str(current or ""))
+        advice = advice_for(stored, None, current, measure=False)
+        return outcome_of(advice, str(current or ""), stored)
 
     def sweeps(self) -> list[SweepRow]:
         """The stored sweeps, the newest first."""
@@ -234,22 +232,23 @@ class LibrarySession:
         return self._replayed[name]
 
     def dialects(self, outcome: Outcome) -> list[DialectView]:
-        """The formats of the recommended engine, the one of the user's own file first."""
-        from advisor import dialects
-        from advisor.handover import usual_dialect
+        """The formats of the recommended engine, the one of the user's own file first, then those
+        of the other."""
+        from tui import advice_session
 
-        advice, current = _advice_of(outcome)
-        usual = usual_dialect(advice.engine, current, None)
-        names = sorted(dialects.for_engine(advice.engine), key=lambda name: name != usual)
-        return [DialectView(name, dialects.title(name), dialects.file_name(name)) for name in names]
+        return advice_session.dialects_of(outcome)
+
+    def preview(self, outcome: Outcome, dialect: str) -> str:
+        """The file as it would be written."""
+        from tui import advice_session
+
+        return advice_session.preview(outcome, dialect, self._store())
 
     def export(self, outcome: Outcome, dialect: str, path: Path, *, force: bool) -> str:
-        """Write the file and its report; answers what was written."""
-        from advisor.handover import write_files
+        """Write the file and its reports; answers what was written."""
+        from tui import advice_session
 
-        advice, current = _advice_of(outcome)
-        written = write_files(advice, dialect, path, current, force=force)
-        return " and ".join(str(file) for file in written)
+        return advice_session.export(outcome, dialect, path, self._store(), force=force)
 
     def _store(self) -> Store:
         from advisor.store import Store
@@ -291,105 +290,6 @@ class Wishes:
 
         if self._cancelling.is_set():
             raise Cancelled("the study was cancelled")
-
-
-def outcome_of(advice: Recommendation, current: str) -> Outcome:
-    """A recommendation as the screens show it; `current` names the user's own file, if any."""
-    from advisor.knobs import catalogue
-    from advisor.recommend import (
-        about_engine,
-        about_rebuilds,
-        about_settings,
-        tried,
-        warning,
-    )
-    from tui.delivery import medians
-
-    knobs = catalogue(advice.engine)
-    changes = [
-        Change(
-            change.knob,
-            knobs[change.knob].show(change.current),
-            knobs[change.knob].show(change.recommended),
-            change.evidence.removeprefix(f"{advice.clock}: "),
-        )
-        for change in advice.changes
-    ]
-    memory = [
-        f"memory: {line.name} {line.size} {line.decided_by}".strip() for line in advice.memory
-    ]
-    unsafe = [f"not safe: {advice.crowding}"] if advice.crowding else []
-    return Outcome(
-        study=advice.study,
-        engine=advice.engine,
-        verdict="\n".join((about_engine(advice), about_settings(advice))),
-        warning=warning(advice),
-        goal=str(advice.goal),
-        clock=advice.clock,
-        trials=len(advice.trials),
-        tried=tried(advice),
-        metrics=advice.goal.metrics,
-        columns=tuple(NumberColumn(column.title, medians(column)) for column in advice.columns),
-        changes=tuple(changes),
-        notes=(
-            *unsafe,
-            *_front(advice),
-            *advice.real,
-            *about_rebuilds(advice),
-            *memory,
-            *advice.notes,
-        ),
-        verified=_verified(advice),
-        details=(advice, expanded(current) if current else None),
-    )
-
-
-def _front(advice: Recommendation) -> list[str]:
-    """The front, a line for each member."""
-    from advisor.recommend import about_front, about_member
-    from tui import format as fmt
-
-    front = advice.front
-    if front is None:
-        return []
-    lines = []
-    for one in front.members:
-        numbers = (
-            f"{fmt.value(name, one.metrics[name])} {fmt.label(name)}"
-            for name in front.goal.objectives
-        )
-        remark = about_member(advice, one)
-        told = f"front {one.number}: {', '.join(numbers)}, {fmt.ENGINE_TITLES[one.engine]}"
-        lines.append(f"{told} ({remark})" if remark else told)
-    return [about_front(advice), *lines]
-
-
-def _verified(advice: Recommendation) -> VerificationView | None:
-    from advisor.store import Store
-    from advisor.verify import newest
-    from tui.verify_report import contender, how
-
-    found = newest(advice.study, advice.profile, Store(advice.results))
-    if found is None:
-        return None
-    rows = [contender(found, one) for one in found.compared]
-    told = "; ".join(how(found))
-    if not found.is_about(advice.settings):
-        told += "; of an earlier recommendation of this study"
-    return VerificationView(
-        found.product,
-        found.goal.metric,
-        told,
-        tuple(
-            ContenderView(name, value, f"{real} ({interval})" if interval else real, *rest)
-            for name, value, real, interval, *rest in rows
-        ),
-    )
-
-
-def _advice_of(outcome: Outcome) -> tuple[Recommendation, Path | None]:
-    advice, current = outcome.details
-    return advice, current
 
 
 def trial_view(trial: Trial, question: Question) -> TrialView:

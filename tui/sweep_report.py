@@ -6,6 +6,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from tui import format as fmt
+from tui.bar import bar
 from tui.output import Column
 from tui.sweep_grid import grid, grid_table, medians
 from tui.views import SweepStep, SweepView
@@ -14,10 +15,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from advisor.sweep import Cell, Point, Sweep
-
-BAR = 24
-"""Cells of the longest bar."""
-_EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
 def view(sweep: "Sweep") -> SweepView:
@@ -84,14 +81,6 @@ def table(sweep: "Sweep") -> tuple[list[Column], list[list[str]]]:
 def highest(shown: SweepView) -> float:
     """What the longest bar stands for; 0 where nothing was measured."""
     return max((one for step in shown.steps for one in step.medians if one is not None), default=0)
-
-
-def bar(value: float | None, most: float, width: int = BAR) -> str:
-    """A bar of eighths of cells; empty for what was not measured."""
-    if value is None or most <= 0:
-        return ""
-    eighths = round(8 * width * value / most)
-    return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
 
 
 def told(sweep: "Sweep") -> list[str]:

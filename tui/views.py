@@ -98,6 +98,11 @@ class Change:
     current: str
     recommended: str
     evidence: str
+    alone: float | None = None
+    """What it buys of the goal's metric on its own, relatively, above 0 for the better; None where
+    that was not measured."""
+    company: float | None = None
+    """What it buys beside the other changes."""
 
 
 @dataclass(frozen=True)
@@ -132,6 +137,20 @@ class VerificationView:
 
 
 @dataclass(frozen=True)
+class RobustView:
+    """What the recommended settings and the robust choice do at the neighbours of what was
+    asked."""
+
+    choice: str
+    """Who has the best worst case at a bearable price."""
+    points: tuple[str, ...]
+    """What was asked, its neighbours, and last the worst of them."""
+    candidates: tuple[tuple[str, tuple[str, ...]], ...]
+    """The recommended settings and the choice, with what each has of the best at every point."""
+    sentences: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Outcome:
     """What a study found out."""
 
@@ -152,6 +171,10 @@ class Outcome:
     warning: str = ""
     """What must be known before anything else; empty if there is nothing."""
     verified: VerificationView | None = None
+    importance: tuple[tuple[str, float], ...] = ()
+    """Knobs of the engine with their share in good scores, the largest first."""
+    robust: RobustView | None = None
+    less_is_better: bool = False
     details: Any = None
 
 
@@ -358,6 +381,8 @@ class DialectView:
     name: str
     title: str
     file_name: str
+    remark: str = ""
+    """How the engine of the format fared, where it is not the recommended one."""
 
 
 @dataclass(frozen=True)
@@ -399,8 +424,8 @@ class ReplayWatcher:
 
 
 class Session(Protocol):
-    """What the workbench asks of the library. All but `tune`, `sweep`, `replay` and `usual_bounds`
-    answer quickly."""
+    """What the workbench asks of the library. All but `tune`, `sweep`, `replay`, `usual_bounds`,
+    `preview` and `export` answer quickly."""
 
     def profiles(self) -> list[ProfileView]:
         """The profiles that ship and those in the current folder."""
@@ -461,7 +486,14 @@ class Session(Protocol):
         """Replay an experiment in the calling thread, until done or asked to stop."""
 
     def dialects(self, outcome: Outcome) -> list[DialectView]:
-        """The formats the recommended engine can be written in, the most likely one first."""
+        """The formats to write in, the most likely one first; those of the engine that is not
+        recommended say how it fared."""
+
+    def preview(self, outcome: Outcome, dialect: str) -> str:
+        """The file as it would be written, of the best settings of the engine that the format is
+        for. Reads the study again where that is the other engine: not for the thread of the
+        screen."""
 
     def export(self, outcome: Outcome, dialect: str, path: Path, *, force: bool) -> str:
-        """Write the file and its report; answers what was written."""
+        """Write the file and its reports; answers what was written. Draws plots, which takes a
+        moment: not for the thread of the screen."""

@@ -18,7 +18,8 @@ from advisor.api.asked import (
 )
 from advisor.api.finals import MINUTES, asked_finals, have_judged
 from advisor.errors import InputError
-from advisor.html import Evidence, Plot, charts
+from advisor.evidence import Evidence
+from advisor.html import Plot, charts
 from advisor.knobs import Engine, catalogue, durability_knobs
 from advisor.profile import Profile
 from advisor.recommend import Recommendation, about_engine, about_settings, warning

@@ -6,14 +6,14 @@
 from __future__ import annotations
 
 from advisor.data import data_path
+from advisor.evidence import Evidence
 from advisor.html import answer, background, charts, wear
 from advisor.html import sweep as swept
 from advisor.html.element import Markup, element, escaped, joined, section
-from advisor.html.evidence import Evidence
 from advisor.html.plots import MISSING, Plot, can_draw, plot_style
 from advisor.sweep import Sweep
 
-__all__ = ["Evidence", "Plot", "can_draw", "fragment", "page", "sweep_page", "sweep_title", "title"]
+__all__ = ["Plot", "can_draw", "fragment", "page", "sweep_page", "sweep_title", "title"]
 
 # Whoever opens the page can see that it asks for nothing.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
@@ -31,6 +31,7 @@ def page(found: Evidence) -> str:
         wear.endurance(found),
         background.verified(found),
         background.robust(found),
+        *(swept.within(one, _sweep_drawn(one)) for one in found.sweeps),
         _history(found) if draws else Markup(),
         background.importance(found, _figure(charts.importance(found)) if draws else Markup()),
         background.latency(found, _figure(charts.latency(found)) if draws else Markup()),
@@ -48,12 +49,14 @@ def page(found: Evidence) -> str:
 
 def sweep_page(found: Sweep) -> str:
     """The page of a sweep; without matplotlib it has its table alone and says so."""
-    can = can_draw() and any(point.trials for point in found.points)
-    drawn = (
-        element("figure", Markup(swept.plot(found).svg), swept.caption(found)) if can else Markup()
-    )
-    body = swept.body(found, joined(_without_plots(), drawn))
+    body = swept.body(found, joined(_without_plots(), _sweep_drawn(found)))
     return _document(sweep_title(found.asked.name), body)
+
+
+def _sweep_drawn(found: Sweep) -> Markup:
+    if not can_draw() or not any(point.trials for point in found.points):
+        return Markup()
+    return element("figure", Markup(swept.plot(found).svg), swept.caption(found))
 
 
 def _without_plots() -> Markup:

@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Callable, Iterable
 
 from advisor import dialects, knobs
+from advisor.evidence import Evidence
 from advisor.goal import FLASH_METRICS, described
 from advisor.html.element import (
     Markup,
@@ -19,7 +20,6 @@ from advisor.html.element import (
     section,
     table,
 )
-from advisor.html.evidence import Evidence
 from advisor.knobs import Setting
 from advisor.memory_need import needed_parts
 from advisor.recommend import (

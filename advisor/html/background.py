@@ -6,8 +6,20 @@ import statistics
 from collections.abc import Sequence
 
 from advisor import knobs
+from advisor.evidence import (
+    LATENCIES,
+    MOVED,
+    Evidence,
+    Fact,
+    asked,
+    bytes_of,
+    made,
+    operation_of,
+    operations,
+    purposes,
+    questions,
+)
 from advisor.goal import described
-from advisor.html import charts
 from advisor.html.answer import NOT_MEASURED
 from advisor.html.element import (
     Markup,
@@ -22,7 +34,6 @@ from advisor.html.element import (
     section,
     table,
 )
-from advisor.html.evidence import Evidence
 from advisor.knobs import Engine, Settings
 from advisor.recommend import COMPARED_METRICS, Column, wording
 from advisor.robust import cell, head, sentences, worst_cell
@@ -33,8 +44,6 @@ from advisor.verify import Compared, Verification
 
 MOST_TRIALS = 500
 """Rows of the table of trials: a page of more is slow to read, and to open."""
-LATENCIES = ("p50_us", "p95_us", "p99_us", "max_us")
-MOVED = ("written_bytes", "read_bytes")
 
 
 def verified(found: Evidence) -> Markup:
@@ -128,7 +137,7 @@ def _reached(runs: Sequence[Trial], metric: str) -> Markup:
 def latency(found: Evidence, drawn: Markup) -> Markup:
     """Each operation of base and recommended."""
     rows = []
-    for name in charts.operations(found.compared):
+    for name in operations(found.compared):
         for column in found.compared:
             cells = [_operation(column, name, metric) for metric in LATENCIES]
             rows.append((joined(code(name), f", {column.title}"), *cells))
@@ -137,7 +146,7 @@ def latency(found: Evidence, drawn: Markup) -> Markup:
 
 
 def _operation(column: Column, operation: str, metric: str) -> Markup:
-    value = charts.operation_of(column, operation, metric)
+    value = operation_of(column, operation, metric)
     if value is None:
         return Markup(NOT_MEASURED)
     trials = [one for one in column.trials if metric in one.by_operation.get(operation, {})]
@@ -149,7 +158,7 @@ def _operation(column: Column, operation: str, metric: str) -> Markup:
 def written(found: Evidence, drawn: Markup) -> Markup:
     """Where the bytes of base and recommended went, as the scaled runs wrote them."""
     rows = []
-    for name in charts.purposes(found.compared):
+    for name in purposes(found.compared):
         for column in found.compared:
             cells = [_moved(column, name, metric) for metric in MOVED]
             rows.append((joined(code(name), f", {column.title}"), *cells))
@@ -161,7 +170,7 @@ def written(found: Evidence, drawn: Markup) -> Markup:
 
 
 def _moved(column: Column, purpose: str, metric: str) -> Markup:
-    value = charts.bytes_of(column, purpose, metric)
+    value = bytes_of(column, purpose, metric)
     if value is None:
         return Markup(NOT_MEASURED)
     trials = [one for one in column.trials if metric in one.bytes_by_purpose.get(purpose, {})]
@@ -193,40 +202,17 @@ def importance(found: Evidence, drawn: Markup) -> Markup:
 
 def provenance(found: Evidence) -> Markup:
     """What it takes to get the same numbers again."""
-    r, record = found.advice, found.record
-    machine, last = r.profile.hardware, found.final.trials[-1]
-
-    def asked(text: str, value: object, name: str) -> Markup:
-        return number(text, value, formula="profile", name=name)
-
-    def stored(text: str, value: object, name: str) -> Markup:
-        return number(text, value, table="trial", trial=last.id, name=name)
-
-    profile = r.profile
-    cores = asked(str(machine.cpu_cores), machine.cpu_cores, "cpu_cores")
-    scale = "full size" if r.scale == 1 else format_factor(r.scale)
-    rows: list[tuple[str, str]] = [
-        ("Profile", joined(code(profile.name), ", ", code(profile.workload.kind))),
-        ("Data", asked(format_size(profile.data_bytes), profile.data_bytes, "data_bytes")),
-        ("Memory", asked(format_size(profile.memory_bytes), profile.memory_bytes, "memory_bytes")),
-        ("Clients", asked(f"{profile.clients:,}", profile.clients, "clients")),
-        ("Goal", code(str(profile.goal))),
-        *([("Judged by", code(str(r.goal)))] if r.front is not None else []),
-        ("Clock", r.clock),
-        ("Hardware", joined(code(machine.name), ", ", cores, " cores")),
-        ("Scale", joined(stored(scale, last.scale, "scale"), " of the full size decided")),
-        ("Seed", number(str(record.seed), record.seed, table="study", key=r.study, name="seed")),
-        ("Measured phase", joined(stored(f"{last.seconds:.3g}", last.seconds, "seconds"), " s")),
-        ("Noise of one run", said(f"±{wording.percent(r.noise.relative_sd)}")),
-        ("Core", joined(*_versions(r.trials))),
-        ("Host", code(record.host)),
-        ("Begun", joined(code(record.created), " UTC")),
-    ]  # fmt: skip
-    return section("Provenance", table(("", ""), rows))
+    facts = (*asked(found), Fact("Clock", found.advice.clock), *made(found))
+    folded = (
+        element("details", element("summary", title), element("pre", code(text)))
+        for title, text in questions(found)
+    )
+    rows = [(one.title, _fact(one)) for one in facts]
+    return section("Provenance", table(("", ""), rows), *folded)
 
 
-def _versions(trials: tuple[Trial, ...]) -> list[str]:
-    return [code(", ".join(sorted({one.core_version for one in trials if one.core_version})))]
+def _fact(one: Fact) -> Markup:
+    return number(one.text, one.value, **one.source) if one.source else code(one.text)
 
 
 def limits(found: Evidence) -> Markup:

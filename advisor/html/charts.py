@@ -3,17 +3,19 @@ Each is absent where nothing of it is stored."""
 
 from __future__ import annotations
 
-import math
-import statistics
-from collections.abc import Iterable, Sequence
-
-from advisor.goal import Goal, described
-from advisor.html.evidence import Evidence
+from advisor.evidence import (
+    Evidence,
+    bytes_of,
+    histories,
+    last_run,
+    operation_of,
+    operations,
+    purposes,
+)
+from advisor.goal import described
 from advisor.html.plots import ONE, THREE, TWO, Line, Plot, bars, lines
 from advisor.knobs import ENGINES, Engine
 from advisor.recommend import Column
-from advisor.search.ranking import signed
-from advisor.trial import Trial
 
 MOST_BARS = 16
 LATENCY = "p99_us"
@@ -25,32 +27,20 @@ _COLOURS: dict[Engine, str] = dict(zip(ENGINES, (ONE, TWO), strict=True))
 
 def history(found: Evidence) -> Plot | None:
     """The goal's metric of every finished trial, and the best so far among those of one size."""
-    goal, trials = found.advice.goal, found.advice.trials
-    told = []
-    for engine in dict.fromkeys(trial.engine for trial in trials):
-        for decides, look in ((False, "small points"), (True, "points")):
-            mine = [
-                trial
-                for trial in trials
-                if trial.engine == engine
-                and trial.finished
-                and goal.metric in trial.metrics
-                and found.decides(trial) == decides
-            ]
-            if not mine:
-                continue
-            x = [float(trial.number) for trial in mine]
-            y = [trial.metrics[goal.metric] for trial in mine]
-            size = "" if decides else ", smaller copy"
-            told.append(Line(f"{engine}{size}", x, y, _COLOURS[engine], look))
-            best = _best_so_far(goal, mine)
-            if len(best) > 1:
-                bx, by = [n for n, _ in best], [v for _, v in best]
-                label = f"{engine}{size}, best so far"
-                told.append(Line(label, bx, by, _COLOURS[engine], "steps"))
+    metric, told = found.advice.goal.metric, []
+    for one in histories(found):
+        x = [float(trial.number) for trial in one.trials]
+        y = [trial.metrics[metric] for trial in one.trials]
+        size, look = ("", "points") if one.decides else (", smaller copy", "small points")
+        told.append(Line(f"{one.engine}{size}", x, y, _COLOURS[one.engine], look))
+        if one.best:
+            bx = [*(float(trial.number) for trial in one.best), x[-1]]
+            by = [trial.metrics[metric] for trial in one.best]
+            label = f"{one.engine}{size}, best so far"
+            told.append(Line(label, bx, [*by, by[-1]], _COLOURS[one.engine], "steps"))
     if not told:
         return None
-    return lines(told, title="History of the search", x="trial", y=_label(goal.metric))
+    return lines(told, title="History of the search", x="trial", y=_label(metric))
 
 
 def front(found: Evidence) -> Plot | None:
@@ -147,62 +137,8 @@ def over_time(found: Evidence, metric: str) -> Plot | None:
     return lines(told, title=f"{metric} over the run", x="s", y=y_label)
 
 
-def last_run(column: Column) -> Sequence[dict[str, float]]:
-    """The intervals of the measured phase of the column's last trial that has any."""
-    for trial in reversed(column.trials):
-        rows = [dict(one) for one in trial.intervals if one.get("phase") == "run"]
-        if rows:
-            return rows
-    return []
-
-
-def operations(columns: Iterable[Column]) -> list[str]:
-    """The operations that any of the columns measured, by name."""
-    return sorted({name for one in columns for t in one.trials for name in t.by_operation})
-
-
-def purposes(columns: Iterable[Column]) -> list[str]:
-    """What bytes were written for, or read."""
-    return sorted(
-        {
-            name
-            for one in columns
-            for trial in one.trials
-            for name, row in trial.bytes_by_purpose.items()
-            if row.get("written_bytes") or row.get("read_bytes")
-        }
-    )
-
-
-def operation_of(column: Column, operation: str, metric: str) -> float | None:
-    """The median over the column's trials."""
-    return _median(trial.by_operation.get(operation, {}).get(metric) for trial in column.trials)
-
-
-def bytes_of(column: Column, purpose: str, metric: str) -> float | None:
-    """The median over the column's trials."""
-    return _median(trial.bytes_by_purpose.get(purpose, {}).get(metric) for trial in column.trials)
-
-
 def _operation(column: Column, operation: str, metric: str) -> float:
     return operation_of(column, operation, metric) or 0.0
-
-
-def _median(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return statistics.median(known) if known else None
-
-
-def _best_so_far(goal: Goal, trials: Sequence[Trial]) -> list[tuple[float, float]]:
-    best, steps = -math.inf, []
-    for trial in trials:
-        value = trial.metrics[goal.metric]
-        if goal.kept(trial.metrics) and signed(goal, value) > best:
-            best = signed(goal, value)
-            steps.append((float(trial.number), value))
-    if steps:
-        steps.append((float(trials[-1].number), steps[-1][1]))
-    return steps
 
 
 def _label(metric: str) -> str:

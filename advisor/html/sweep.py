@@ -21,7 +21,7 @@ from advisor.html.element import (
 from advisor.html.plots import ONE, TWO, Line, Plot, lines
 from advisor.knobs import ENGINES
 from advisor.recommend import wording
-from advisor.sweep import Place, Point, Sweep, provenance, sentences, standing
+from advisor.sweep import Place, Point, Sweep, provenance, sentences, settings_of, standing
 from advisor.sweep.axis import SIZES
 from advisor.sweep.words import Fact
 
@@ -79,26 +79,46 @@ def steps(found: Sweep) -> Markup:
 
 def body(found: Sweep, drawn: Markup) -> Markup:
     """All of the page: the answer, the plot, the table, the settings and the provenance."""
-    answer, *rest = sentences(found) or [""]
+    answer, *_ = sentences(found) or [""]
     asked = found.asked
     return joined(
         element("h1", "Sweep: ", code(asked.name)),
         element("p", element("strong", said(f"{answer}."))) if answer else "",
         element("p", said(f"{found.goal}; {asked.clock}."), class_="note"),
         drawn,
-        section(
-            f"Over {asked.over}",
-            sweep_map.grid(found),
-            steps(found),
-            element("p", "Medians; in brackets the lowest and highest run.", class_="note"),
-            element("ul", *(element("li", said(one)) for one in rest)) if rest else "",
-        ),
+        section(f"Over {asked.over}", *_walked(found)),
         _settings(found),
         section(
             "Provenance",
             table(("", ""), [(one.title, _fact(found, one)) for one in provenance(found)]),
         ),
     )
+
+
+def within(found: Sweep, drawn: Markup) -> Markup:
+    """The sweep as a part of the page of a study."""
+    answer, *_ = sentences(found) or [""]
+    asked = found.asked
+    return section(
+        f"Over {asked.over}",
+        element("p", said(f"{answer}.")) if answer else "",
+        element(
+            "p", "The sweep ", code(asked.name), said(f", {settings_of(found)}."), class_="note"
+        ),
+        drawn,
+        *_walked(found),
+    )
+
+
+def _walked(found: Sweep) -> list[Markup]:
+    """The cells of a map, each step, and what else is to be said."""
+    _, *rest = sentences(found) or [""]
+    return [
+        sweep_map.grid(found),
+        steps(found),
+        element("p", "Medians; in brackets the lowest and highest run.", class_="note"),
+        element("ul", *(element("li", said(one)) for one in rest)) if rest else Markup(),
+    ]
 
 
 def caption(found: Sweep) -> Markup:

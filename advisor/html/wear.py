@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from advisor.evidence import Evidence
 from advisor.html.element import Markup, element, ids, number, said, section, table
-from advisor.html.evidence import Evidence
 from advisor.recommend import ENDURANCE_TITLES, Wear, wear_cells
 
 
@@ -11,6 +11,8 @@ def endurance(found: Evidence) -> Markup:
     """Bytes a day, drive writes per day and years of all that is compared, or why there are
     none."""
     wear = found.wear
+    if wear is None:
+        return Markup()
     if not wear.rows:
         told = element("p", said(f"Not told: {wear.why_not}."), class_="note")
         return section("Endurance of the drive", told)

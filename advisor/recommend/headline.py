@@ -32,6 +32,22 @@ def about_engine(r: Recommendation) -> str:
     return f"{r.engine}{asked}; {told}"
 
 
+def about_other(r: Recommendation) -> str:
+    """How the engine that is not recommended fared, to stand behind its name: `lost: lsm has +17%
+    ops_per_s`; empty where the study looked at one."""
+    verdict = r.verdict
+    if verdict is None:
+        return ""
+    if verdict.winner is None:
+        return "may be as good: no verdict" if verdict.is_open else "is equal within noise"
+    if verdict.winner != r.engine:
+        return "won"
+    if verdict.comparison is not None:
+        told = wording.difference(r.goal, verdict.comparison.gain)
+        return f"lost: {verdict.winner} has {told}"
+    return "lost: no run kept the limits" if r.goal.limits else f"lost: no {r.goal.metric}"
+
+
 def about_settings(r: Recommendation) -> str:
     """How many changes, and what they buy together."""
     if not r.changes:

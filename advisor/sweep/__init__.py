@@ -7,7 +7,7 @@ from advisor.sweep.axis import LEAST_STEPS, MOST_STEPS, STEPS, Axis, parse_axes,
 from advisor.sweep.best import Best, best
 from advisor.sweep.cell import Cell, cell, cells, lead, standing
 from advisor.sweep.crossover import Crossover, crossovers
-from advisor.sweep.stored import stored
+from advisor.sweep.stored import stored, sweeps_of
 from advisor.sweep.sweep import sweep
 from advisor.sweep.words import provenance, sentences, settings_of
 
@@ -37,4 +37,5 @@ __all__ = [
     "standing",
     "stored",
     "sweep",
+    "sweeps_of",
 ]

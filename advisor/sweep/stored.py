@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import platform
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from advisor.errors import InputError
@@ -16,6 +17,7 @@ from advisor.store import Store, SweepRecord
 from advisor.sweep.answer import Point, Sweep
 from advisor.sweep.asked import Asked, Place
 from advisor.sweep.axis import Axis
+from advisor.trial import Clock
 
 DELETED = "its runs were deleted"
 
@@ -75,6 +77,25 @@ def stored(name: str, store: Store) -> Sweep:
         for one, trials in store.sweep_points(name)
     )
     return Sweep(asked, points, len(points) == asked.planned)
+
+
+def sweeps_of(profile: Profile, clock: Clock, store: Store) -> list[Sweep]:
+    """The stored sweeps whose question is this profile moved along their axes, under the same
+    clock: the newest over each axis."""
+    newest: dict[str, Sweep] = {}
+    for found in store.sweeps():
+        if found.asked and found.clock == clock:
+            asked = _asked(found, found.asked)
+            if asked.over not in newest and _is_of(asked, profile):
+                newest[asked.over] = stored(found.name, store)
+    return list(newest.values())
+
+
+def _is_of(asked: Asked, profile: Profile) -> bool:
+    place = asked.places[0]
+    if asked.profile.workload.kind != profile.workload.kind:
+        return False
+    return replace(asked, profile=profile).profile_at(place) == asked.profile_at(place)
 
 
 def so_far(asked: Asked, store: Store) -> dict[tuple[Place, Engine], Point]:

@@ -10,6 +10,7 @@ import pytest
 
 from advisor import report
 from advisor.errors import WorkError
+from advisor.evidence import Evidence
 from advisor.hardware import hardware
 from advisor.knobs import Engine, defaults
 from advisor.recommend import Recommendation, about_engine, about_settings, recommend, warning
@@ -19,7 +20,7 @@ from advisor.trial import Clock
 from tests.support.fake_core import FakeCore, RunError
 from tests.support.problems import problem, study
 from tui import delivery
-from tui.session import outcome_of
+from tui.advice_session import outcome_of
 
 JOBS = "max_background_jobs"
 FEW_JOBS = defaults("lsm")[JOBS]
@@ -65,7 +66,7 @@ def test_the_nearest_settings_are_recommended_where_nothing_keeps_a_limit(tmp_pa
     told = "no settings kept p99_us <= 100; these come nearest"
     assert warning(found).startswith(f"{told} (p99_us: ")
     assert warning(found).endswith("default 960, recommended 340)")
-    assert report.markdown(found).splitlines()[2] == f"**Warning:** {warning(found)}."
+    assert report.markdown(Evidence(found)).splitlines()[2] == f"**Warning:** {warning(found)}."
     change = next(change for change in found.changes if change.knob == JOBS)
     assert change.evidence == "measured: without it, it goes farther beyond p99_us <= 100"
     assert recommend(made, measure=False).settings == found.settings
@@ -112,7 +113,7 @@ def test_no_engine_wins_before_both_ran_twice(tmp_path: Path, trials: int) -> No
     assert found.verdict is not None and found.verdict.winner is None
     told = about_engine(found)
     assert "no verdict between the engines" in told
-    answer = report.markdown(found).split("## ")[0]
+    answer = report.markdown(Evidence(found)).split("## ")[0]
     assert told in answer
     assert not any(claim in answer for claim in ("wins", "are equal", "only one"))
 
@@ -163,7 +164,7 @@ def test_a_verdict_without_the_calls_of_products_says_so_wherever_it_is_shown(
     shown = capsys.readouterr().out
     app = outcome_of(found, "").verdict
     told = delivery.document(found)["verdict"]
-    for text in (about_engine(found), report.markdown(found), shown, app, told):
+    for text in (about_engine(found), report.markdown(Evidence(found)), shown, app, told):
         assert text.count(OWN_ENGINES) == says_so
 
 
@@ -183,7 +184,7 @@ def test_the_report_of_a_losing_engine_says_which_one_won(tmp_path: Path) -> Non
     made, best = answered(tmp_path, "maximize ops_per_s", FakeCore(), 30)
     other = recommend(made, measure=False, engine="btree")
     assert best.verdict == other.verdict
-    told = report.markdown(other)
+    told = report.markdown(Evidence(other))
     assert "**Engine:** btree, as asked for; lsm wins over btree" in told
     count = {engine: sum(t.engine == engine for t in made.trials) for engine in ("lsm", "btree")}
     assert f"**Tried:** 30 trials ({count['lsm']} of lsm, {count['btree']} of btree)." in told

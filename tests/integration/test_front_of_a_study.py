@@ -10,8 +10,8 @@ import advisor
 from advisor import evaluate, html
 from advisor.api import Tuned
 from advisor.errors import InputError
+from advisor.evidence import Evidence
 from advisor.goal import described
-from advisor.html import Evidence
 from advisor.profile import Profile
 from advisor.recommend import about_front
 from advisor.robust import robust

@@ -1,18 +1,21 @@
 """The page of a study: all that it says is stored, and it asks nobody for anything."""
 
+import json
 import re
 import shutil
 import uuid
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
+from html import unescape
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
 from advisor import html
-from advisor.html import Evidence, plots
+from advisor.evidence import Evidence
+from advisor.html import plots
 from advisor.recommend import Recommendation, recommend
 from advisor.search import Question, Study
 from advisor.store import Store
@@ -33,6 +36,7 @@ class Wearing(FakeCore):
 
 
 class Answered(NamedTuple):
+    core: FakeCore
     study: Study
     advice: Recommendation
     store: Store
@@ -44,10 +48,11 @@ def answered(tmp_path_factory: pytest.TempPathFactory) -> Answered:
     folder = tmp_path_factory.mktemp("html")
     goal = "maximize ops_per_s subject to p99_us <= 5000"
     question = Question(problem(goal=goal, hardware="nvme-2024"), clock="simulated")
-    made = study(folder, question=question, trials=40, core=Wearing(), name="graph 1 & <2>")
+    core = Wearing()
+    made = study(folder, question=question, trials=40, core=core, name="graph 1 & <2>")
     made.run()
     advice, store = recommend(made), Store(folder / "results.duckdb")
-    return Answered(made, advice, store, html.page(Evidence.of(advice, store)))
+    return Answered(core, made, advice, store, html.page(Evidence.of(advice, store)))
 
 
 def test_every_number_on_the_page_is_stored(answered: Answered) -> None:
@@ -100,6 +105,18 @@ def test_the_page_asks_for_nothing_and_runs_nothing(answered: Answered) -> None:
     page = Page(answered.page)
     assert (page.addresses, page.scripts) == ([], 0)
     assert "@import" not in page.text and not re.search(r"url\((?!#)", page.text)
+
+
+def test_the_page_folds_the_stored_question_and_the_spec_that_ran(answered: Answered) -> None:
+    folded = [
+        json.loads(unescape(text))
+        for text in re.findall(r"<details><summary>.*?</summary><pre><code>([^<]*)<", answered.page)
+    ]
+    record = answered.store.study(answered.study.name)
+    assert record is not None and folded[0] == dict(record.identity)
+    last = answered.advice.columns[-1].trials[-1]
+    assert folded[1] in answered.core.specs
+    assert folded[1]["seed"] == last.seed and folded[1]["engine"] == last.engine
 
 
 def test_a_page_of_many_trials_stays_small(answered: Answered) -> None:

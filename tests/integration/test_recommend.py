@@ -12,6 +12,7 @@ import pytest
 from advisor import dialects, imports, knobs, report
 from advisor.errors import InputError, WorkError
 from advisor.evaluate import largest_cache
+from advisor.evidence import Evidence
 from advisor.knobs import Engine, Setting
 from advisor.recommend import Recommendation, recommend
 from advisor.search import Question, Study
@@ -154,7 +155,7 @@ def test_what_a_rebuild_would_buy_is_told_and_not_done(tmp_path: Path) -> None:
     (told,) = [one for one in found.rebuilds if one.knob == "innodb_page_size"]
     assert told.value == 4096 and told.gain is not None
     assert told.gain.gain == pytest.approx(0.1, abs=0.03)
-    text = report.markdown(found)
+    text = report.markdown(Evidence(found))
     assert "a rebuild of the data with innodb_page_size = 4KiB would buy: +" in text
 
 
@@ -224,7 +225,7 @@ def test_settings_that_are_good_already_are_kept(tmp_path: Path) -> None:
     assert found.changes == ()
     assert found.settings == found.current
     assert found.gain is None
-    assert "keep the current settings" in report.markdown(found)
+    assert "keep the current settings" in report.markdown(Evidence(found))
 
 
 def test_a_hair_of_difference_is_not_credited(
@@ -299,7 +300,7 @@ def test_an_unreachable_limit_is_reported_and_the_nearest_settings_recommended(
     _, found = run(tmp_path, question=question, trials=20)
     assert found.broken == ("p99_us <= 1",)
     assert found.verdict is not None and "no engine reached p99_us <= 1" in found.verdict.text
-    assert "**Warning:** no settings kept p99_us <= 1" in report.markdown(found)
+    assert "**Warning:** no settings kept p99_us <= 1" in report.markdown(Evidence(found))
 
 
 def test_a_study_without_trials_recommends_nothing(tmp_path: Path) -> None:

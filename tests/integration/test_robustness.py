@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from advisor import evaluate, handover, html, report
 from advisor.api import Tuned
 from advisor.errors import InputError, WorkError
-from advisor.html import Evidence
+from advisor.evidence import Evidence
 from advisor.recommend import recommend
 from advisor.robust import Robustness, advised, newest, robust, sentences
 from advisor.robust.rivals import fits
@@ -96,7 +96,8 @@ def test_it_is_read_back_as_it_was(made: Robust) -> None:
 def test_reports_tell_it(made: Robust) -> None:
     advice = recommend(made.study, measure=False)
     text = handover.report_text(advice, is_markdown=True)
-    assert "## At its neighbours" in text and "## At its neighbours" not in report.markdown(advice)
+    assert "## At its neighbours" in text
+    assert "## At its neighbours" not in report.markdown(Evidence(advice))
     for sentence in sentences(made.found):
         assert sentence.replace("|", "\\|") in text
     page = Page(html.page(Evidence.of(advice, made.store)))

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from advisor import dialects, evaluate, knobs, report
+from advisor.evidence import Evidence
 from advisor.recommend import Recommendation, recommend
 from advisor.scale import MIB, factor
 from advisor.search import Bounds, Question, Study, stored_question
@@ -95,7 +96,7 @@ def test_a_recommendation_changes_knobs_and_says_what_each_buys(answered: Answer
     for change in found.changes:
         assert change.recommended == found.settings[change.knob] != change.current
         assert change.evidence
-    text = report.markdown(found)
+    text = report.markdown(Evidence(found))
     assert all(f"`{change.knob}`" in text for change in found.changes)
 
 

@@ -22,6 +22,7 @@ from tests.support import fake_core
 from tests.support.fake_core import FakeCore, FakeRun
 from tests.support.problems import GIB, problem, record
 from tui import sweep_report
+from tui.bar import bar
 
 
 class Crossing(FakeCore):
@@ -362,5 +363,5 @@ def test_the_report_shows_each_step_and_the_crossover(tmp_path: Path) -> None:
     assert text.count("\n| ") == 2 + 5
     assert "B-tree overtakes LSM at memory 1" in text
     assert "simulated, 2 runs at each step" in text.lower()
-    assert sweep_report.bar(1.0, 2.0) == "█" * 12
-    assert sweep_report.bar(None, 2.0) == ""
+    assert bar(1.0, 2.0) == "█" * 12
+    assert bar(None, 2.0) == ""

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from html.parser import HTMLParser
+from operator import attrgetter
 from typing import Any
 
 from advisor.memory_need import needed_parts
@@ -145,7 +146,7 @@ class Stored:
             r = self.advice
             parts = needed_parts(profile, r.engine, r.settings)
             return sum(one.bytes for one in parts if name in ("together", one.name))
-        return getattr(profile.hardware if name == "cpu_cores" else profile, name)
+        return attrgetter(name)(profile)
 
 
 def _key(values: list[Any]) -> Any:

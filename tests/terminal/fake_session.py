@@ -26,6 +26,7 @@ from tui.views import (
     ProfileView,
     PublishedView,
     ReplayWatcher,
+    RobustView,
     SideView,
     StudyForm,
     StudyView,
@@ -136,6 +137,50 @@ VERIFIED_OUTCOME = replace(
                 "rule: cache at a third", "13,020", "1.05x (0.96 to 1.15)", "1.41x", UNDECIDED
             ),
             ContenderView("recommended", "19,732", "1.59x (1.48 to 1.71)", "2.12x", "better"),
+        ),
+    ),
+)
+
+FULL_OUTCOME = replace(
+    OUTCOME,
+    clock="simulated",
+    metrics=("ops_per_s", "p99_us"),
+    columns=tuple(
+        NumberColumn(title, {**trial.metrics, **wear})
+        for title, trial, wear in (
+            (
+                "default",
+                TRIALS[0],
+                {"written_bytes_per_day": 9.1e12, "drive_writes_per_day": 2.9, "years": 2.8},
+            ),
+            (
+                "recommended",
+                TRIALS[4],
+                {"written_bytes_per_day": 5.2e12, "drive_writes_per_day": 1.6, "years": 5.1},
+            ),
+        )
+    ),
+    changes=(
+        replace(OUTCOME.changes[0], alone=0.62, company=0.41),
+        replace(OUTCOME.changes[1], alone=-0.03, company=0.18),
+        replace(OUTCOME.changes[2], company=0.07),
+    ),
+    importance=(
+        ("write_buffer_size", 0.48),
+        ("block_size", 0.21),
+        ("level0_file_num_compaction_trigger", 0.04),
+        ("max_background_jobs", 0.002),
+    ),
+    robust=RobustView(
+        "rule: five things to set",
+        ("as asked", "memory x 0.5", "data x 2", "clients x 4", "worst"),
+        (
+            ("recommended", ("100%", "out", "88%", "97%", "out at memory x 0.5")),
+            ("rule: five things to set", ("97%", "100%", "100%", "100%", "97% as asked")),
+        ),
+        (
+            "Recommended: worst at memory x 0.5, where it does not fit the memory.",
+            "Robust choice: rule: five things to set; worst as asked, with 97% of the best there.",
         ),
     ),
 )
@@ -342,6 +387,23 @@ def replayed(figures: int, claims: int) -> PublishedView:
     )
 
 
+PREVIEW = """\
+# my.cnf for {dialect}, recommended by tunebench
+# Evidence: trials measured by the clock of this machine, on its disk
+
+[mysqld]
+
+# without it: -21 % ops/s, write/op +38 %; default 64MiB; was 64MiB
+rocksdb_write_buffer_size=256M
+"""
+
+
+def _set_event() -> Event:
+    event = Event()
+    event.set()
+    return event
+
+
 @dataclass
 class FakeSession:
     """`release(n)` lets n more trials end."""
@@ -355,6 +417,7 @@ class FakeSession:
     exported: list[tuple[str, Path, bool]] = field(default_factory=list)
     stopping: Event = field(default_factory=Event)
     cancelled: Event = field(default_factory=Event)
+    may_write: Event = field(default_factory=_set_event)
     _gate: Semaphore = field(default_factory=lambda: Semaphore(0))
 
     def release(self, trials: int) -> None:
@@ -484,9 +547,20 @@ class FakeSession:
         return [
             DialectView("myrocks-mariadb-10.11", "MyRocks in MariaDB 10.11", "my.cnf"),
             DialectView("rocksdb-10.4", "RocksDB 10.4", "OPTIONS"),
+            DialectView("mysql-8.4", "MySQL 8.4", "my.cnf", "btree lost: lsm has +176% ops_per_s"),
         ]
 
+    def preview(self, outcome: Outcome, dialect: str) -> str:
+        if dialect == "rocksdb-10.4":
+            raise RuntimeError("the results file is locked")
+        return PREVIEW.format(dialect=dialect)
+
     def export(self, outcome: Outcome, dialect: str, path: Path, *, force: bool) -> str:
+        while not self.may_write.wait(0.01):
+            if self.cancelled.is_set():
+                raise RuntimeError("cancelled")
+        if self.failure is not None:
+            raise self.failure
         self.exported.append((dialect, path, force))
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"# {dialect}\n")

@@ -10,8 +10,9 @@ import pytest
 from textual.widgets import DataTable, Input, OptionList
 
 import advisor
-from advisor import core
+from advisor import core, dialects
 from advisor.core import Cancelled
+from advisor.knobs import ENGINES
 from advisor.published import replay_all
 from advisor.store import Store
 from tests.support.fake_core import FakeCore
@@ -142,6 +143,35 @@ def test_the_users_own_file_decides_which_product_comes_first(
     form = StudyForm("linkbench", trials="4", engine="lsm", current=str(mine))
     told = session.tune(session.plan(form), watcher([]))
     assert session.dialects(told)[0].name == "myrocks-mariadb-10.11"
+
+
+def test_the_file_is_previewed_and_written_for_either_engine(
+    fake: FakeCore, tmp_path: Path
+) -> None:
+    session = LibrarySession()
+    told = session.tune(session.plan(StudyForm("linkbench", trials="12")), watcher([]))
+    offered = session.dialects(told)
+    own = [one.name for one in offered if not one.remark]
+    others = [one for one in offered if one.remark]
+    assert set(own) == set(dialects.for_engine(told.engine)) and own[0] == offered[0].name
+    assert {dialects.engine_of(one.name) for one in others} == {*ENGINES} - {told.engine}
+    for one in (offered[0], others[0]):
+        target = tmp_path / one.name / one.file_name
+        session.export(told, one.name, target, force=False)
+        assert session.preview(told, one.name) == target.read_text()
+    assert all(one.remark.split()[0] == dialects.engine_of(one.name) for one in others)
+
+
+def test_the_outcome_has_what_lines_buy_and_what_knobs_weigh(fake: FakeCore) -> None:
+    session = LibrarySession()
+    told = session.tune(session.plan(StudyForm("linkbench", trials="40")), watcher([]))
+    again = session.outcome(told.study)
+    assert any(one.alone is not None or one.company is not None for one in told.changes)
+    assert [share for _, share in told.importance] == sorted(
+        (share for _, share in told.importance), reverse=True
+    )
+    assert told.importance != () and again.importance == told.importance
+    assert told.robust is None
 
 
 def test_profiles_of_the_current_folder_are_listed_and_mistakes_explained(

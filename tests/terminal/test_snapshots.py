@@ -4,9 +4,10 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 from textual.widgets import DataTable, OptionList
 
-from tests.terminal.conftest import SIZE, picture, text_of, until
+from tests.terminal.conftest import picture, text_of, until
 from tests.terminal.fake_session import (
     COMPARISON,
+    FULL_OUTCOME,
     LONG_OUTCOME,
     OUTCOME,
     STUDIES,
@@ -58,9 +59,11 @@ async def test_a_study_after_five_trials(
         assert await picture(pilot) == snapshot
 
 
-@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize("size", WIDE, ids=str)
 @pytest.mark.parametrize(
-    "outcome", [OUTCOME, LONG_OUTCOME, VERIFIED_OUTCOME], ids=["short", "long", "verified"]
+    "outcome",
+    [OUTCOME, LONG_OUTCOME, VERIFIED_OUTCOME, FULL_OUTCOME],
+    ids=["short", "long", "verified", "full"],
 )
 async def test_the_advice(
     workbench: Workbench,
@@ -75,13 +78,26 @@ async def test_the_advice(
         assert await picture(pilot) == snapshot
 
 
-async def test_the_export_dialog(
-    workbench: Workbench, session: FakeSession, snapshot: SnapshotAssertion
+@pytest.mark.parametrize("size", SIZES, ids=str)
+async def test_what_speaks_for_the_advice_comes_into_sight_with_the_focus(
+    workbench: Workbench, session: FakeSession, snapshot: SnapshotAssertion, size: tuple[int, int]
 ) -> None:
-    async with workbench.run_test(size=SIZE) as pilot:
+    async with workbench.run_test(size=size) as pilot:
+        workbench.push_screen(RecommendationScreen(session, FULL_OUTCOME))
+        await until(pilot, lambda: "max_background_jobs" in text_of(workbench))
+        await pilot.press("tab", "tab", "tab")
+        await until(pilot, lambda: "97% as asked" in text_of(workbench))
+        assert await picture(pilot) == snapshot
+
+
+@pytest.mark.parametrize("size", WIDE, ids=str)
+async def test_the_export_dialog(
+    workbench: Workbench, session: FakeSession, snapshot: SnapshotAssertion, size: tuple[int, int]
+) -> None:
+    async with workbench.run_test(size=size) as pilot:
         await until(pilot, lambda: workbench.screen.query_one(OptionList).option_count == 3)
         workbench.push_screen(ExportDialog(session, OUTCOME))
-        await until(pilot, lambda: "tuned/my.cnf" in text_of(workbench))
+        await until(pilot, lambda: "7 lines" in text_of(workbench))
         assert await picture(pilot) == snapshot
 
 

@@ -8,6 +8,7 @@ from textual.widgets import DataTable, Input, OptionList, Select
 from tests.terminal.conftest import SIZE, text_of, until
 from tests.terminal.fake_session import OUTCOME, FakeSession
 from tui.app import Workbench
+from tui.screens.export import ExportDialog
 from tui.screens.profiles import ProfilesScreen
 from tui.screens.recommendation import RecommendationScreen
 from tui.screens.results import ResultsScreen
@@ -234,6 +235,54 @@ async def test_the_proposed_file_follows_the_product(
         workbench.screen.query_one("#dialect").value = "rocksdb-10.4"
         path = workbench.screen.query_one("#input-path", Input)
         await until(pilot, lambda: path.value == "tuned/OPTIONS")
+
+
+async def test_the_file_is_shown_before_it_is_written_in_any_product(
+    workbench: Workbench, session: FakeSession
+) -> None:
+    async with workbench.run_test(size=SIZE) as pilot:
+        await _open_advice(pilot, session)
+        await pilot.press("e")
+        await until(pilot, lambda: "# my.cnf for myrocks-mariadb-10.11" in text_of(workbench))
+        workbench.screen.query_one("#dialect").value = "mysql-8.4"
+        await until(pilot, lambda: "# my.cnf for mysql-8.4" in text_of(workbench))
+        assert "btree lost: lsm has +176% ops_per_s" in text_of(workbench)
+        workbench.screen.query_one("#dialect").value = "rocksdb-10.4"
+        await until(pilot, lambda: "# the results file is locked" in text_of(workbench))
+    assert session.exported == []
+
+
+async def test_while_the_file_is_written_keys_answer_and_nothing_else_begins(
+    workbench: Workbench, session: FakeSession, tmp_path: Path
+) -> None:
+    target = tmp_path / "my.cnf"
+    session.may_write.clear()
+    async with workbench.run_test(size=SIZE) as pilot:
+        await _open_advice(pilot, session)
+        await pilot.press("e")
+        await until(pilot, lambda: bool(workbench.screen.query("#input-path")))
+        workbench.screen.query_one("#input-path", Input).value = str(target)
+        await pilot.click("#write")
+        await until(pilot, lambda: "writing the file and its reports" in text_of(workbench))
+        await pilot.click("#write")
+        await pilot.press("escape")
+        assert isinstance(workbench.screen, ExportDialog)
+        session.may_write.set()
+        await until(pilot, lambda: isinstance(workbench.screen, RecommendationScreen))
+    assert session.exported == [("myrocks-mariadb-10.11", target, False)]
+
+
+async def test_a_file_that_cannot_be_written_leaves_the_dialog_open(
+    workbench: Workbench, session: FakeSession
+) -> None:
+    session.failure = RuntimeError("the disk is full")
+    async with workbench.run_test(size=SIZE) as pilot:
+        await _open_advice(pilot, session)
+        await pilot.press("e")
+        await until(pilot, lambda: bool(workbench.screen.query("#input-path")))
+        await pilot.click("#write")
+        await until(pilot, lambda: "the disk is full" in text_of(workbench))
+        assert not workbench.screen.query_one("#write").disabled
 
 
 async def test_an_empty_results_file_says_how_to_begin(workbench: Workbench) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from advisor import report
+from advisor.evidence import Evidence
 from advisor.goal import parse_goal
 from advisor.profile import Profile, Workload
 from advisor.recommend import Recommendation, endurance, recommend
@@ -96,7 +97,7 @@ def test_recommended_defaults_and_the_other_engine_stand_side_by_side(
     delivery.print_advice(advice)
     shown = capsys.readouterr().out
     assert "written a day" in shown and "best btree" in shown
-    text = report.markdown(advice, wear=found)
+    text = report.markdown(Evidence(advice, wear=found))
     assert "## Endurance of the drive" in text and "| best btree | btree |" in text
     told = delivery.document(advice)["endurance"]
     assert told["rows"][-1]["title"] == "best btree"
@@ -128,7 +129,7 @@ def test_where_nothing_can_be_told_a_line_says_why(
     assert (found.rows, found.why_not) == ((), says)
     delivery.print_advice(advice)
     assert f"endurance of the drive: not told, {says}" in capsys.readouterr().out
-    assert f"Not told: {says}." in report.markdown(advice, wear=found)
+    assert f"Not told: {says}." in report.markdown(Evidence(advice, wear=found))
 
 
 def test_measured_runs_count_no_wear(tmp_path: Path) -> None:

@@ -1,13 +1,12 @@
 """The report says what was asked, measured, changed and left open."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from advisor import knobs, report
-from advisor.errors import InputError
+from advisor.evidence import Evidence
 from advisor.noise import Noise, Spread
 from advisor.recommend import (
     Change,
@@ -97,16 +96,7 @@ def recommendation() -> Recommendation:
 
 
 def test_the_report_of_a_study(snapshot: SnapshotAssertion) -> None:
-    assert report.markdown(recommendation()) == snapshot
-
-
-def test_the_report_is_not_written_over_another(tmp_path: Path) -> None:
-    path = tmp_path / "report.md"
-    report.write(recommendation(), path)
-    with pytest.raises(InputError, match="--force"):
-        report.write(recommendation(), path)
-    report.write(recommendation(), path, force=True)
-    assert path.read_text(encoding="utf-8").startswith("# Tuning report: graph\n")
+    assert report.markdown(Evidence(recommendation())) == snapshot
 
 
 def test_what_a_simulated_flash_device_wrote_is_compared_too() -> None:
@@ -115,8 +105,8 @@ def test_what_a_simulated_flash_device_wrote_is_compared_too() -> None:
     columns = tuple(
         replace(column, metrics={**column.metrics, **years}) for column in found.columns
     )
-    assert "drive_years" not in report.markdown(found)
-    text = report.markdown(replace(found, columns=columns))
+    assert "drive_years" not in report.markdown(Evidence(found))
+    text = report.markdown(Evidence(replace(found, columns=columns)))
     assert "| drive_years (years) | 4.25 | 4.25 |" in text
 
 
@@ -137,7 +127,7 @@ def test_what_a_real_engine_said_stands_beside_what_was_predicted() -> None:
     ]
     sizing = Sizing.of(found.profile, Scale(1 / 64), 3_000)
     verified = Verification.of("graph", "", found.profile, compared, sizing, None)
-    text = report.markdown(replace(found, real=("It stayed.",)), verified)
+    text = report.markdown(Evidence(replace(found, real=("It stayed.",)), verified=verified))
     section = text.split("## On RocksDB 10.4.2 itself")[1].split("## ")[0]
     assert "| ops_per_s (ops/s) | 181.7 | 1.50x [1.50 to 1.50] | 2.00x |" in section
     assert "It stayed." in section
@@ -147,7 +137,9 @@ def test_what_a_real_engine_said_stands_beside_what_was_predicted() -> None:
     assert "- recommended: better" in section
     assert "earlier recommendation" not in section
     other = replace(found, settings={**BEST, "block_size": 65536})
-    assert "They are of an earlier recommendation" in report.markdown(other, verified)
+    assert "They are of an earlier recommendation" in report.markdown(
+        Evidence(other, verified=verified)
+    )
 
 
 @pytest.mark.parametrize(
@@ -173,7 +165,7 @@ def test_a_report_says_how_far_the_closed_forms_are_off() -> None:
         )
         for i, size in enumerate(sizes)
     )
-    text = report.markdown(replace(recommendation(), trials=looks))
+    text = report.markdown(Evidence(replace(recommendation(), trials=looks)))
     line = next(line for line in text.splitlines() if line.startswith("| Closed forms, lsm"))
     assert "in the median" in line and "at worst" in line
     assert line.endswith("1 proposal tried |")

@@ -5,7 +5,7 @@ from typing import ClassVar
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Container, Horizontal, Vertical, VerticalScroll
+from textual.containers import Container, Horizontal, VerticalScroll
 from textual.events import Resize
 from textual.screen import Screen
 from textual.widgets import Footer, Static
@@ -13,18 +13,24 @@ from textual.widgets import Footer, Static
 from tui import format as fmt
 from tui.theme import colour
 from tui.views import Outcome, Session
+from tui.widgets.advice_bars import Gains, Importance
 from tui.widgets.changes_table import ChangesTable
 from tui.widgets.comparison import Comparison
+from tui.widgets.neighbours import Neighbours
 from tui.widgets.title_bar import TitleBar
 from tui.widgets.verified import Verified
 
 LEAST_TOP = 8
 HEADER_AND_BORDER = 3
+BARS = 2
+"""Title and footer."""
 
 
 class RecommendationScreen(Screen[None]):
-    """A verdict, two columns of numbers, and the difference line by line."""
+    """A verdict, two columns of numbers, the difference line by line, and what speaks for it. On a
+    small terminal the last comes into sight as the focus moves there."""
 
+    AUTO_FOCUS = ""  # It would scroll the verdict away.
     BINDINGS: ClassVar[list[BindingType]] = [
         ("e", "export", "Export"),
         ("escape", "app.pop_screen", "Back"),
@@ -39,7 +45,7 @@ class RecommendationScreen(Screen[None]):
         outcome = self._outcome
         clock = fmt.CLOCK_TITLES.get(outcome.clock, outcome.clock)
         yield TitleBar(f"{outcome.study} / recommendation", clock)
-        with Vertical(id="recommendation-body"):
+        with VerticalScroll(id="recommendation-body", can_focus=False):
             if outcome.warning:
                 yield Static(outcome.warning, id="warning", markup=False)
             yield Static(id="verdict")
@@ -62,7 +68,28 @@ class RecommendationScreen(Screen[None]):
                     yield ChangesTable(id="changes")
                 else:
                     yield Static("There is nothing to change.", classes="empty")
+            yield from self._evidence()
         yield Footer()
+
+    def _evidence(self) -> ComposeResult:
+        """What each line buys, what the knobs weigh, and the answer at its neighbours, as far as
+        that is known."""
+        outcome = self._outcome
+        gains = any((one.alone, one.company) != (None, None) for one in outcome.changes)
+        if gains or outcome.importance:
+            with Horizontal(id="bars"):
+                if gains:
+                    with VerticalScroll(id="gains-panel", classes="panel") as panel:
+                        panel.border_title = f"what each line buys of {outcome.metrics[0]}"
+                        yield Gains(id="gains")
+                if outcome.importance:
+                    with VerticalScroll(id="importance-panel", classes="panel") as panel:
+                        panel.border_title = "importance"
+                        yield Importance(id="importance")
+        if outcome.robust is not None:
+            with VerticalScroll(id="robust-panel", classes="panel") as panel:
+                panel.border_title = f"robust choice: {outcome.robust.choice}"
+                yield Neighbours(id="neighbours")
 
     def on_mount(self) -> None:
         outcome = self._outcome
@@ -72,17 +99,23 @@ class RecommendationScreen(Screen[None]):
         self.query_one("#notes", Static).update(_notes(outcome))
         if outcome.verified is not None:
             self.query_one(Verified).show(outcome.verified)
+        for gains in self.query(Gains):
+            gains.show_gains(outcome.changes, outcome.less_is_better)
+        for importance in self.query(Importance):
+            importance.show_shares(outcome.importance)
+        if outcome.robust is not None:
+            self.query_one(Neighbours).show(outcome.robust)
         if outcome.changes:
             table = self.query_one(ChangesTable)
             table.show(outcome.changes)
-            table.focus()
+            table.focus(scroll_visible=False)
 
     def on_resize(self, event: Resize) -> None:
-        """Room for all numbers, up to half of the screen."""
+        """Room for all numbers, up to half of what lies between the bars of the screen."""
         shown = fmt.compared(
             [column.metrics for column in self._outcome.columns], self._outcome.metrics
         )
-        half = event.size.height // 2
+        half = (event.size.height - BARS) // 2
         height = max(LEAST_TOP, min(len(shown) + HEADER_AND_BORDER, half))
         self.query_one("#recommendation-top").styles.height = height
 

@@ -25,7 +25,7 @@ class Comparison(Static):
         it."""
         variables = self.app.theme_variables
         table = Table(box=None, padding=(0, 2, 0, 0), expand=False, header_style="dim")
-        table.add_column("")
+        table.add_column("", no_wrap=True)
         for title in (*(column.title for column in columns), ""):
             table.add_column(title, justify="right")
         for name in fmt.compared([column.metrics for column in columns], wanted):

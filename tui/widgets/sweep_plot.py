@@ -6,7 +6,8 @@ from textual.events import Resize
 from textual.widgets import Static
 
 from tui import format as fmt
-from tui.sweep_report import BAR, bar, highest
+from tui.bar import BAR, bar
+from tui.sweep_report import highest
 from tui.theme import colour
 from tui.views import SweepView
 from tui.widgets.map_text import drawn_map

@@ -1,9 +1,9 @@
-"""What a page tells of: the advice, and what else the results file knows of its study."""
+"""The advice, and what else the results file knows of its study."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from advisor.knobs import Engine
 from advisor.recommend import Column, Endurance, Recommendation, endurance, with_intervals
@@ -11,35 +11,39 @@ from advisor.robust import Robustness
 from advisor.robust import newest as newest_robustness
 from advisor.search import Study
 from advisor.store import Store, StudyRecord
+from advisor.sweep import Sweep, sweeps_of
 from advisor.trial import Trial
 from advisor.verify import Verification, newest
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """All that a page shows. It is made of what is stored, so that the page can be made again."""
+    """All that a report shows. It is made of what is stored, so that a report can be made again;
+    what is not stored is absent."""
 
     advice: Recommendation
-    record: StudyRecord
-    importance: Mapping[Engine, Mapping[str, float]]
-    verified: Verification | None
-    robust: Robustness | None
-    wear: Endurance
+    record: StudyRecord | None = None
+    importance: Mapping[Engine, Mapping[str, float]] = field(default_factory=dict)
+    """The share of each knob in good scores, the largest first."""
+    verified: Verification | None = None
+    robust: Robustness | None = None
+    wear: Endurance | None = None
+    sweeps: Sequence[Sweep] = ()
+    """Of the study's question moved along an axis."""
 
     @classmethod
     def of(cls, advice: Recommendation, store: Store) -> Evidence:
         """What is stored of the study that was asked for advice. Raises `InputError` where its
         results cannot be read."""
         study = Study.load(advice.study, store)
-        record = store.study(advice.study)
-        assert record is not None, "a study that was loaded is stored"
         return cls(
             with_intervals(advice, store),
-            record,
+            store.study(advice.study),
             {engine: study.importance(engine) for engine in study.engines},
             newest(study.name, advice.profile, store),
             newest_robustness(study.name, advice.profile, store),
             endurance(advice, store),
+            sweeps_of(study.profile, advice.clock, store),
         )
 
     @property
