@@ -130,9 +130,6 @@ METRICS: Mapping[str, Metric] = {
         Metric("erases", "erases", count),
         Metric("flash_waf", "flash WAF", times),
         Metric("drive_years", "drive lasts", _years),
-        Metric("written_bytes_per_day", "written/day", _bytes),
-        Metric("drive_writes_per_day", "drive writes/day", count),
-        Metric("years", "drive lasts", _years),
         Metric("cpu_us_per_op", "CPU/op", _microseconds),
         Metric("cost", "cost of a million", _money),
         Metric("cache_hit_ratio", "cache hits", _percent),
@@ -148,12 +145,20 @@ METRICS: Mapping[str, Metric] = {
 COMPARED = ("ops_per_s", "p99_us", "write_kb_per_op", "reads_per_op", "space_amp")
 
 
-WEAR: Mapping[str, str] = {
+WEAR: Mapping[str, Metric] = {
+    metric.name: metric
+    for metric in (
+        Metric("written_bytes_per_day", "written/day", _bytes),
+        Metric("drive_writes_per_day", "drive writes/day", count),
+        Metric("years", "drive lasts", _years),
+    )
+}
+"""What a day does to a flash drive, by columns of the view `endurance`."""
+_BETTER_WEAR = {
     "written_bytes_per_day": "lower",
     "drive_writes_per_day": "lower",
     "years": "higher",
 }
-"""What a day does to a flash drive, and which way is better."""
 
 
 def compared(columns: Sequence[Mapping[str, float]], wanted: Sequence[str] = ()) -> tuple[str, ...]:
@@ -170,7 +175,7 @@ def label(name: str) -> str:
     """The label of a metric; a name this table does not know stays as it is."""
     if part := goal.of_operation(name):
         return f"{label(part[0])}, {part[1]}"
-    metric = METRICS.get(name)
+    metric = _written(name)
     return metric.label if metric else name
 
 
@@ -179,8 +184,12 @@ def value(name: str, number: float | None) -> str:
     if number is None or not isfinite(number):
         return NOT_MEASURED
     part = goal.of_operation(name)
-    metric = METRICS.get(part[0] if part else name)
+    metric = _written(part[0] if part else name)
     return metric.write(number) if metric else count(number)
+
+
+def _written(name: str) -> Metric | None:
+    return METRICS.get(name) or WEAR.get(name)
 
 
 def scale(factor: float, clock: Clock) -> str:
@@ -213,7 +222,7 @@ def difference(before: float | None, after: float | None) -> str:
 def is_better(name: str, before: float | None, after: float | None) -> bool | None:
     """Whether a change of a metric is welcome; None when it is within 1% or cannot be told."""
     known = goal.find_metric(name)
-    better = known.better if known is not None else WEAR.get(name)
+    better = known.better if known is not None else _BETTER_WEAR.get(name)
     if better is None or before is None or after is None or before < 0:
         return None
     if abs(after - before) <= 0.01 * before:

@@ -91,9 +91,7 @@ def questions(found: Evidence) -> list[tuple[str, str]]:
     for last in found.final.trials[-1:]:
         if last.clock == "simulated" and last.finished:
             spec = spec_of(found.advice.profile, last, record.identity["seconds"])
-            told.append(
-                (f"The spec of trial {last.number}, the last of these settings", _json(spec))
-            )
+            told.append(("The spec of the last run of these settings, scaled", _json(spec)))
     return told
 
 

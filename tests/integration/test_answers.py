@@ -162,7 +162,7 @@ def test_a_verdict_without_the_calls_of_products_says_so_wherever_it_is_shown(
     assert found.verdict is not None and found.verdict.winner is not None
     delivery.print_advice(found)
     shown = capsys.readouterr().out
-    app = outcome_of(found, "").verdict
+    app = outcome_of(found, "", made).verdict
     told = delivery.document(found)["verdict"]
     for text in (about_engine(found), report.markdown(Evidence(found)), shown, app, told):
         assert text.count(OWN_ENGINES) == says_so

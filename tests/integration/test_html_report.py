@@ -13,12 +13,13 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from advisor import html
-from advisor.evidence import Evidence
+from advisor import html, report
+from advisor.evidence import Evidence, asked, made
 from advisor.html import plots
 from advisor.recommend import Recommendation, recommend
 from advisor.search import Question, Study
 from advisor.store import Store
+from advisor.sweep import Asked, parse_axis, sweep
 from tests.support.browser import found_browser, opened, requests
 from tests.support.fake_core import FakeCore
 from tests.support.html_page import Page, Stored, same
@@ -85,6 +86,55 @@ def test_predicted_beside_real_is_of_the_view_of_that_name(
     assert {one.source["name"] for one in shown} == {"real", "real_ratio", "predicted_ratio"}
     assert [one for one in shown if not same(one, stored.value(one))] == []
     assert page.loose == []
+
+
+def test_sweeps_of_the_same_question_are_part_of_both_reports(
+    answered: Answered, tmp_path: Path
+) -> None:
+    shutil.copy(answered.store.path, tmp_path / "results.duckdb")
+    store, profile = Store(tmp_path / "results.duckdb"), answered.study.profile
+    over = parse_axis("memory=4GiB,8GiB")
+    # Neither the profile's own memory nor an older sweep over the same axis matters.
+    for name in ("older", "newer"):
+        moved = profile.with_changes("test", memory=8 << 30)
+        sweep(Asked(name, moved, over, profile.engines), store, core=Wearing())
+    other = profile.with_changes("test", clients=profile.clients + 1)
+    sweep(Asked("another question", other, over, profile.engines), store, core=Wearing())
+    found = Evidence.of(answered.advice, store)
+    assert [one.asked.name for one in found.sweeps] == ["newer"]
+    page = Page(html.page(found))
+    stored = Stored(store, answered.study, answered.advice)
+    assert [one for one in page.numbers if not same(one, stored.value(one))] == []
+    assert page.loose == []
+    title = "<h2>Over memory</h2>"
+    assert title in page.text and title not in answered.page
+    text = report.markdown(found).split("## Over memory\n\n")[1].split("\n## ")[0]
+    (point, *_) = [one for one in found.sweeps[0].points if one.engine == "lsm"]
+    spread = point.spread("ops_per_s")
+    assert spread is not None and f"| 4GiB | {spread.median:,.0f} [" in text
+    assert "Of the sweep `newer`" in text
+
+
+def test_the_markdown_tells_what_the_page_tells(answered: Answered) -> None:
+    found = Evidence.of(answered.advice, answered.store)
+    text = report.markdown(found)
+    of_page, of_text = (
+        set(re.findall(pattern, told, re.M))
+        for pattern, told in (("<h2>(.*?)</h2>", answered.page), ("^## (.*)$", text))
+    )
+    drawn_alone = {"Over the run"}
+    called_otherwise = {
+        "What to change": "Changes",
+        "Side by side": "Recommended beside the others",
+        "Memory, line by line": "Memory of the recommended settings",
+        "Provenance": "How it was measured",
+    }
+    assert {called_otherwise.get(one, one) for one in of_page - drawn_alone} <= of_text
+    for fact in (*asked(found), *made(found)):
+        assert f"| {fact.title} | {fact.text.replace('|', chr(92) + '|')} |" in text
+    assert {"Seed", "Begun", "Core", "Host"} <= {fact.title for fact in made(found)}
+    for engine, shares in found.importance.items():
+        assert all(f"| `{knob}` | {engine} |" in text for knob in shares)
 
 
 def test_a_number_that_is_not_the_stored_one_is_found(answered: Answered) -> None:

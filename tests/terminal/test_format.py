@@ -82,3 +82,12 @@ def test_the_wear_of_flash_is_compared_where_it_was_simulated() -> None:
         "4.50",
         "12,346",
     ]
+
+
+def test_years_at_the_rate_of_a_day_stand_in_place_of_those_that_were_measured() -> None:
+    wear = {"written_bytes_per_day": 1.0, "drive_writes_per_day": 1.0, "years": 2.0}
+    columns = [{"ops_per_s": 1.0, "drive_years": 2.0, **wear}]
+    assert "years" in fmt.compared(columns) and "drive_years" not in fmt.compared(columns)
+    assert "drive_years" in fmt.compared(columns, ("drive_years",))
+    assert fmt.is_better("drive_writes_per_day", 2.0, 1.0) is True
+    assert fmt.is_better("years", 2.0, 1.0) is False

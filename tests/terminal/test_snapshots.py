@@ -4,7 +4,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 from textual.widgets import DataTable, OptionList
 
-from tests.terminal.conftest import picture, text_of, until
+from tests.terminal.conftest import SIZE, picture, text_of, until
 from tests.terminal.fake_session import (
     COMPARISON,
     FULL_OUTCOME,
@@ -74,7 +74,7 @@ async def test_the_advice(
 ) -> None:
     async with workbench.run_test(size=size) as pilot:
         workbench.push_screen(RecommendationScreen(session, outcome))
-        await until(pilot, lambda: "max_background_jobs" in text_of(workbench))
+        await until(pilot, lambda: "write_buffer_size" in text_of(workbench))
         assert await picture(pilot) == snapshot
 
 
@@ -84,7 +84,7 @@ async def test_what_speaks_for_the_advice_comes_into_sight_with_the_focus(
 ) -> None:
     async with workbench.run_test(size=size) as pilot:
         workbench.push_screen(RecommendationScreen(session, FULL_OUTCOME))
-        await until(pilot, lambda: "max_background_jobs" in text_of(workbench))
+        await until(pilot, lambda: "write_buffer_size" in text_of(workbench))
         await pilot.press("tab", "tab", "tab")
         await until(pilot, lambda: "97% as asked" in text_of(workbench))
         assert await picture(pilot) == snapshot

@@ -17,6 +17,7 @@ from advisor.store import Store
 from tests.support.fake_core import FakeCore
 from tests.support.problems import problem, record, study, trial
 from tui import delivery
+from tui.advice_session import outcome_of
 
 DAY_S = 86_400
 CAPACITY = 3_840_000_000_000
@@ -102,6 +103,19 @@ def test_recommended_defaults_and_the_other_engine_stand_side_by_side(
     told = delivery.document(advice)["endurance"]
     assert told["rows"][-1]["title"] == "best btree"
     assert told["rows"][-1]["years"] == other["years"]
+
+
+def test_the_workbench_has_it_before_and_after(tmp_path: Path) -> None:
+    question = Question(problem(hardware="nvme-2024"), clock="simulated")
+    made = study(tmp_path, question=question, core=Wearing(), trials=24)
+    made.run()
+    advice = recommend(made)
+    rows = {one.title: one for one in endurance(advice, Store(tmp_path / "results.duckdb")).rows}
+    shown = outcome_of(advice, "", made).columns
+    assert {one.title for one in shown} <= set(rows)
+    for column in shown:
+        for name in ("written_bytes_per_day", "drive_writes_per_day", "years"):
+            assert column.metrics[name] == rows[column.title].figures[name]
 
 
 def test_the_other_engine_is_the_best_that_keeps_the_limits(tmp_path: Path) -> None:
