@@ -36,7 +36,7 @@ mod _core {
         module.add("SpecError", py.get_type::<SpecError>())?;
         module.add("RunError", py.get_type::<RunError>())?;
         module.add("RunCancelled", py.get_type::<RunCancelled>())?;
-        module.add("VERSION", env!("CARGO_PKG_VERSION"))?;
+        module.add("VERSION", env!("CORE_VERSION"))?;
         module.add("DEBUG_BUILD", cfg!(debug_assertions))
     }
 

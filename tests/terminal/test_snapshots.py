@@ -86,7 +86,7 @@ async def test_what_speaks_for_the_advice_comes_into_sight_with_the_focus(
         workbench.push_screen(RecommendationScreen(session, FULL_OUTCOME))
         await until(pilot, lambda: "write_buffer_size" in text_of(workbench))
         await pilot.press("tab", "tab", "tab")
-        await until(pilot, lambda: "97% as asked" in text_of(workbench))
+        await until(pilot, lambda: "─ robust choice" in text_of(workbench))
         assert await picture(pilot) == snapshot
 
 

@@ -20,7 +20,7 @@ class Importance(Bars):
     def show_shares(self, shares: Sequence[tuple[str, float]]) -> None:
         """Draw the shares by knob."""
         style = colour(self.app.theme_variables, "best")
-        self.show([(knob, [Bar(share, f"{100 * share:.0f} %", style)]) for knob, share in shares])
+        self.show([(knob, [Bar(share, _percent(share), style)]) for knob, share in shares])
 
 
 class Gains(Bars):
@@ -53,3 +53,7 @@ class Gains(Bars):
                 if (one.alone, one.company) != (None, None)
             ]
         )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %" if share >= 0.005 else "<1 %"
