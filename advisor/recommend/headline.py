@@ -39,7 +39,7 @@ def about_other(r: Recommendation) -> str:
     if verdict is None:
         return ""
     if verdict.winner is None:
-        return "may be as good: no verdict" if verdict.is_open else "is equal within noise"
+        return "may be as good: no verdict" if verdict.is_open else "is equal"
     if verdict.winner != r.engine:
         return "won"
     if verdict.comparison is not None:

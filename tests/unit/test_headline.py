@@ -17,7 +17,7 @@ LEAD = Comparison(0.34, 0.03, 3)
         (EngineVerdict("lsm", LEAD, "x"), "lost: lsm has +34% ops_per_s"),
         (EngineVerdict("btree", LEAD, "x"), "won"),
         (EngineVerdict("lsm", None, "x"), "lost: no run kept the limits"),
-        (EngineVerdict(None, LEAD, "x"), "is equal within noise"),
+        (EngineVerdict(None, LEAD, "x"), "is equal"),
         (EngineVerdict(None, LEAD, "x", is_open=True), "may be as good: no verdict"),
     ],
 )
