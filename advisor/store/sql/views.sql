@@ -11,6 +11,7 @@ LEFT JOIN (
         'reads_per_op', 'read_kb_per_op', 'write_kb_per_op',
         'write_amp', 'read_amp', 'space_amp',
         'cpu_us_per_op', 'cost', 'cache_hit_ratio', 'bloom_false_positive_ratio', 'stall_s', 'debt_s',
+        'backlog_s',
         'disk_bytes', 'memory_bytes', 'process_memory_bytes',
         'kernel_read_kb_per_op', 'kernel_write_kb_per_op',
         'device_bytes', 'trimmed_bytes', 'nand_bytes', 'erases', 'flash_waf', 'drive_years'
