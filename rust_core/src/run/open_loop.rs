@@ -179,20 +179,21 @@ fn closed_arrivals_leave_out_what_a_stall_holds_up() {
 #[test]
 fn another_client_keeps_the_rate_while_one_stalls() {
     let (report, late_ns) = Held { clients: 2, is_slow: |done| done == 250, ..STALLS }.run(true);
-    assert_eq!((operations(&report), later_than(&late_ns, 0)), (3000, 0));
+    assert_eq!((operations(&report), later_than(&late_ns, 1)), (3000, 0));
 }
 
 #[test]
 fn a_phase_owes_nothing_from_the_one_before() {
     let (report, late_ns) = Held { warmup_seconds: 0.6, seconds: 1.0, ..STALLS }.run(true);
-    assert_eq!((operations(&report), later_than(&late_ns, 0)), (1000, 0));
+    assert_eq!((operations(&report), later_than(&late_ns, 5)), (1000, 0), "the warm-up owed a hundred");
 }
 
 #[test]
 fn a_rate_that_is_too_high_leaves_a_backlog() {
     let (report, _) = Held { seconds: 1.0, is_slow: |_| true, takes: Duration::from_millis(2), ..STALLS }.run(true);
     assert!((metric(&report, "backlog_s") - 0.5).abs() < 0.01, "{}", metric(&report, "backlog_s"));
-    assert!((metric(&report, "ops_per_s") - 500.0).abs() < 5.0);
+    let rate = metric(&report, "ops_per_s");
+    assert!((rate - 500.0).abs() < 10.0, "{rate}");
     // The last of them was due half a second before it ended.
     assert!((metric(&report, "max_us") / 500_000.0 - 1.0).abs() < 0.02);
 }

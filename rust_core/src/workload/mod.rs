@@ -14,7 +14,7 @@ mod kinds;
 pub mod linkbench;
 pub mod load_rows;
 mod pace;
-mod paced;
+pub mod paced;
 pub mod permute;
 pub mod random;
 mod scan;
