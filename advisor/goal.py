@@ -67,7 +67,7 @@ METRICS: Mapping[str, Metric] = {
         Metric("stall_s", "s", "lower", "Seconds that writers waited for background work."),
         Metric("debt_s", "s", "lower", "Seconds that work left to the background adds."),
         Metric(
-            "backlog_s", "s", "lower", "At the end: seconds by which a rate of requests was not kept."
+            "backlog_s", "s", "lower", "Seconds by which a rate of requests is not kept at the end."
         ),
         Metric("disk_bytes", "bytes", "lower", "Bytes on disk."),
         Metric("memory_bytes", "bytes", "lower", "Memory of the engine, by its own count."),
