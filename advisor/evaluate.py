@@ -40,7 +40,7 @@ from advisor.scale import (
     scaled_run,
 )
 from advisor.spec import Interval, Length, Report, Spec
-from advisor.steadiness import debt_notes, unsteady_notes
+from advisor.steadiness import backlog_notes, debt_notes, unsteady_notes
 from advisor.trial import THIS_MACHINE, Clock, Problem, Role, Trial
 
 MOST_WARMUP = 2.0
@@ -408,7 +408,12 @@ def _measured(
         bytes_by_purpose=_rows(report.get("bytes", {})),
         intervals=tuple(_interval(row, scale) for row in report.get("intervals", ())),
         steady=report.get("steady"),
-        notes=(*trial.notes, *unsteady_notes(report), *debt_notes(report)),
+        notes=(
+            *trial.notes,
+            *unsteady_notes(report),
+            *debt_notes(report),
+            *backlog_notes(report),
+        ),
         wall_seconds=wall_seconds,
     )
 

@@ -66,6 +66,9 @@ METRICS: Mapping[str, Metric] = {
         ),
         Metric("stall_s", "s", "lower", "Seconds that writers waited for background work."),
         Metric("debt_s", "s", "lower", "Seconds that work left to the background adds."),
+        Metric(
+            "backlog_s", "s", "lower", "Seconds by which a rate of requests is not kept at the end."
+        ),
         Metric("disk_bytes", "bytes", "lower", "Bytes on disk."),
         Metric("memory_bytes", "bytes", "lower", "Memory of the engine, by its own count."),
         Metric("process_memory_bytes", "bytes", "lower", "Of a real engine: what its process has."),

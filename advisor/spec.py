@@ -238,6 +238,9 @@ class Metrics(Latencies, total=False):
     stall_s: float
     """Seconds that the average client waited for admission; of a real engine, in which it held
     writers up."""
+    backlog_s: float
+    """How long ago the next operation was due at the end, where operations come at a rate; 0 if it
+    was kept."""
     disk_bytes: int
     """Bytes on disk at the end, without a redo log and a doublewrite area."""
     kernel_read_kb_per_op: float

@@ -1,5 +1,5 @@
-"""What a run leaves open, in words: the series that still changed, as the core names them, and the
-work that it left undone."""
+"""What a run leaves open, in words: the series that still changed, as the core names them, the work
+that it left undone, and the requests that it was behind with."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from advisor.spec import Report, SeriesChange
 NOT_YET = "not yet steady"
 
 WORTH_TELLING = 0.01
-"""Charges for what was left undone below this part of the measured phase are not told."""
+"""Charges for what was left undone, and backlogs, below this part of the measured phase are not
+told."""
 
 
 def unsteady_notes(report: Report) -> Iterator[str]:
@@ -32,6 +33,14 @@ def debt_notes(report: Report) -> Iterator[str]:
         is_settled = debt is not None and "after_bytes" not in debt
         left = "settled in" if is_settled else "left work undone that would take"
         yield f"{left} {charged:.2g} s beside its {seconds:.2g} s"
+
+
+def backlog_notes(report: Report) -> Iterator[str]:
+    """By how much a run did not keep the rate that its requests came at, if that is worth
+    telling."""
+    behind, seconds = report["metrics"].get("backlog_s"), report.get("seconds")
+    if behind and seconds and behind > WORTH_TELLING * seconds:
+        yield f"did not keep its rate of requests: {behind:.2g} s behind after {seconds:.2g} s"
 
 
 def _changes(changes: list[SeriesChange] | None) -> str:

@@ -136,6 +136,7 @@ METRICS: Mapping[str, Metric] = {
         Metric("bloom_false_positive_ratio", "bloom misses", _percent),
         Metric("stall_s", "stalled", _seconds),
         Metric("debt_s", "left undone", _seconds),
+        Metric("backlog_s", "behind the rate", _seconds),
         Metric("disk_bytes", "on disk", _bytes),
         Metric("memory_bytes", "memory", _bytes),
         Metric("process_memory_bytes", "memory, process", _bytes),

@@ -13,7 +13,6 @@ from advisor.knobs import ENGINES, Engine, Knob, Setting
 from advisor.profile import Profile
 from advisor.sizes import ACCEPTED, format_size, parse_size
 from advisor.sweep.crossover import Crossover
-from advisor.workload import kinds
 
 OPTION = "--over"
 SIZES, COUNTS, RATES = ("memory", "data"), ("clients",), ("requests_per_second",)
@@ -58,12 +57,7 @@ class Axis:
             return profile
         if self.name not in RATES:
             return profile.with_changes(OPTION, **{self.name: int(value)})
-        workload = profile.workload
-        if self.name not in workload.info.parameters:
-            having = [kind.name for kind in kinds().values() if self.name in kind.parameters]
-            accepted = f"a workload that has it: {', '.join(having)}"
-            raise InputError(OPTION, self.name, f"the workload {workload.kind}", accepted)
-        changed = {**workload.model_dump(), self.name: int(value)}
+        changed = {**profile.workload.model_dump(), self.name: int(value)}
         return profile.with_changes(OPTION, workload=changed)
 
     def refuse_values(self, profile: Profile) -> None:

@@ -34,8 +34,8 @@ class Wearing(FakeCore):
         return metrics | {"drive_years": 1e6 / written}
 
 
-def paced(**parameters: Any) -> Profile:
-    asked = {"kind": "key_value", "requests_per_second": 500, **parameters}
+def paced(kind: str = "key_value", **parameters: Any) -> Profile:
+    asked = {"kind": kind, "requests_per_second": 500, **parameters}
     return problem(hardware="nvme-2024", workload=Workload.model_validate(asked))
 
 
@@ -64,8 +64,15 @@ def test_at_half_the_rate_a_drive_lasts_twice_as_long(tmp_path: Path) -> None:
 
 
 def test_a_pace_of_readers_alone_is_not_that_of_the_operations(tmp_path: Path) -> None:
-    found = row(tmp_path, paced(writers=1), METRICS)
-    assert not found["is_paced"] and found["years"] == 12.0
+    for place, profile in enumerate(
+        (
+            paced(writers=1),
+            paced("insert_benchmark", query_clients=1, inserts_per_second=100),
+            paced("db_bench", benchmark="readwhilewriting", write_rate=1_000_000),
+        )
+    ):
+        found = row(tmp_path / str(place), profile, METRICS)
+        assert not found["is_paced"] and found["years"] == 12.0
 
 
 def test_a_run_without_wear_has_no_row(tmp_path: Path) -> None:

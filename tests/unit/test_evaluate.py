@@ -12,7 +12,7 @@ from advisor.evaluate import Refused, Setup, evaluate
 from advisor.memory_need import needed_parts
 from advisor.real import Server
 from advisor.scale import Scale
-from advisor.steadiness import debt_notes
+from advisor.steadiness import backlog_notes, debt_notes
 from tests.support.fake_core import FakeCore, RunError, SpecError
 from tests.support.problems import GIB, problem
 
@@ -151,6 +151,13 @@ def test_a_charge_for_work_left_undone_is_told(charged: float | None, told: bool
     report: Any = {"seconds": 1.25, "metrics": {"debt_s": charged} if charged is not None else {}}
     words = "left work undone that would take 0.5 s beside its 1.2 s"
     assert list(debt_notes(report)) == ([words] if told else [])
+
+
+@pytest.mark.parametrize("behind, told", [(3.5, True), (0.1, False), (0.0, False), (None, False)])
+def test_a_rate_of_requests_that_was_not_kept_is_told(behind: float | None, told: bool) -> None:
+    report: Any = {"seconds": 10.0, "metrics": {"backlog_s": behind} if behind is not None else {}}
+    words = "did not keep its rate of requests: 3.5 s behind after 10 s"
+    assert list(backlog_notes(report)) == ([words] if told else [])
 
 
 def test_a_longer_trial_has_more_seconds_and_operations(tmp_path: Path) -> None:

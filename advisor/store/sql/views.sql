@@ -11,6 +11,7 @@ LEFT JOIN (
         'reads_per_op', 'read_kb_per_op', 'write_kb_per_op',
         'write_amp', 'read_amp', 'space_amp',
         'cpu_us_per_op', 'cost', 'cache_hit_ratio', 'bloom_false_positive_ratio', 'stall_s', 'debt_s',
+        'backlog_s',
         'disk_bytes', 'memory_bytes', 'process_memory_bytes',
         'kernel_read_kb_per_op', 'kernel_write_kb_per_op',
         'device_bytes', 'trimmed_bytes', 'nand_bytes', 'erases', 'flash_waf', 'drive_years'
@@ -91,7 +92,7 @@ JOIN trial_metric ON trial_metric.trial = trial.id
 GROUP BY ALL;
 
 -- What each run of a study means for a flash drive whose wear is known: at the rate that the profile holds its clients to
--- (`requests_per_second`, where no client is a writer with a rate of its own), else at the rate that the run reached.
+-- (`requests_per_second`, where no client writes at a rate of its own), else at the rate that the run reached.
 -- A KB of `write_kb_per_op` is 1024 bytes; drive writes per day are of the capacity that the host may address.
 CREATE OR REPLACE VIEW endurance AS
 WITH question AS (
@@ -99,10 +100,12 @@ WITH question AS (
         name AS study,
         (identity ->> '$.profile.hardware.device.capacity_bytes')::DOUBLE AS capacity_bytes,
         coalesce((identity ->> '$.profile.workload.requests_per_second')::DOUBLE, 0) AS asked_per_s,
-        coalesce((identity ->> '$.profile.workload.writers')::DOUBLE, 0) AS writers
+        coalesce((identity ->> '$.profile.workload.writers')::DOUBLE, 0)
+            + coalesce((identity ->> '$.profile.workload.inserts_per_second')::DOUBLE, 0)
+            + coalesce((identity ->> '$.profile.workload.write_rate')::DOUBLE, 0) > 0 AS has_own_rates
     FROM study
 ), counted AS (
-    SELECT run.*, question.capacity_bytes, asked_per_s > 0 AND writers = 0 AS is_paced,
+    SELECT run.*, question.capacity_bytes, asked_per_s > 0 AND NOT has_own_rates AS is_paced,
         CASE WHEN is_paced THEN asked_per_s ELSE run.ops_per_s END AS rate_per_s,
         run.write_kb_per_op * 1024 * 86400 * rate_per_s AS written_bytes_per_day
     FROM run

@@ -89,7 +89,7 @@ pub fn run_phase(
     stage: &Stage,
     phase: Phase,
     kinds: usize,
-    clients: Vec<Box<dyn Client>>,
+    mut clients: Vec<Box<dyn Client>>,
     limits: Limits,
     on_interval: &mut dyn FnMut(Value),
 ) -> Result<Outcome> {
@@ -103,6 +103,8 @@ pub fn run_phase(
     });
     let recorders: Vec<_> = clients.iter().map(|_| Arc::new(Mutex::new(Recorder::new(kinds)))).collect();
     let before = stage.snapshot()?;
+    let began_ns = stage.clock.now_ns();
+    clients.iter_mut().for_each(|client| client.begin(began_ns));
     let threads: Vec<_> = (0..)
         .zip(clients)
         .zip(&recorders)
@@ -252,7 +254,7 @@ fn operate(shared: &PhaseThreads, client: &mut dyn Client, task: &mut Task, reco
     while !shared.is_over() {
         task.now_ns = clock.now_ns();
         let Some(plan) = client.plan(task.now_ns) else { break };
-        if !shared.take(&plan) || !pause_until(plan.earliest_ns, *clock, &is_over) {
+        if !shared.take(&plan) || !pause_until(plan.turn.earliest_ns, *clock, &is_over) {
             break;
         }
         let began_ns = clock.now_ns();

@@ -35,6 +35,8 @@ pub use run::Run;
 pub use spec::{Clock, Spec};
 
 #[cfg(test)]
+mod open_loop;
+#[cfg(test)]
 mod same_again;
 #[cfg(test)]
 mod same_stream;

@@ -172,12 +172,14 @@ fn measure(
     let wear = device.zip(device_after).zip(endurance_bytes(run));
     let flash =
         wear.map(|((before, after), endurance_bytes)| FlashWear { device: after.since(&before), endurance_bytes });
+    let backlog_ns = outcome.clients.iter().filter_map(|client| client.behind_ns(outcome.after.at_ns)).max();
     let measured = Measured {
         before: outcome.before,
         after: outcome.after,
         by_operation: names.zip(outcome.recorder.by_kind).collect(),
         clients: run.spec.clients,
         stall_ns: outcome.recorder.stall_ns,
+        backlog_ns,
         blocks_asked: outcome.blocks_asked,
         cpu: Some(cpu),
         background,

@@ -20,8 +20,9 @@ impl Recorder {
         Self { by_kind: vec![Latencies::default(); kinds], stall_ns: 0, operations: 0, recent: Activity::default() }
     }
 
-    /// Counts an operation that ended `took_ns` after it could start.
+    /// Counts an operation that ended `took_ns` after it started. The time from its being due on counts too.
     pub fn record(&mut self, plan: &Plan, took_ns: u64) {
+        let took_ns = plan.turn.late_ns + took_ns;
         self.by_kind[plan.kind].record_many(took_ns, plan.operations);
         self.recent.latencies.record_many(took_ns, plan.operations);
         self.operations += plan.operations;

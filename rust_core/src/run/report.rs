@@ -24,6 +24,8 @@ pub struct Measured {
     pub clients: u32,
     /// Nanoseconds that clients waited for admission, summed over clients.
     pub stall_ns: u64,
+    /// How long ago an operation was due at the end that nobody had begun; `None` where nothing was due.
+    pub backlog_ns: Option<u64>,
     /// Blocks or pages that clients asked for.
     pub blocks_asked: u64,
     /// What clients and background work used.
@@ -98,6 +100,7 @@ impl Measured {
             ("cache_hit_ratio", cache_hit_ratio(before, after)),
             ("bloom_false_positive_ratio", bloom_false_positive_ratio(before, after)),
             ("stall_s", Some(stall_s(self.stall_ns, self.clients))),
+            ("backlog_s", self.backlog_ns.map(|ns| ns as f64 / 1e9)),
         ];
         let flash = self.flash.iter().flat_map(|flash| flash.metrics(seconds, debt));
         map.extend(
@@ -252,6 +255,7 @@ mod tests {
             by_operation: vec![("get", latencies), ("put", Latencies::default())],
             clients: 2,
             stall_ns: 500_000_000,
+            backlog_ns: Some(1_500_000_000),
             blocks_asked: 12,
             cpu: Some(CpuUse { ns: 120_000, clients_ns: 20_000, work: work.clone() }),
             background: Some(CpuUse { ns: 70_000, clients_ns: 0, work }),
@@ -299,6 +303,7 @@ mod tests {
             ("cache_hit_ratio", 0.9),
             ("bloom_false_positive_ratio", 0.02),
             ("stall_s", 0.25),
+            ("backlog_s", 1.5),
             ("disk_bytes", 3000.0),
             ("memory_bytes", 1234.0),
         ] {

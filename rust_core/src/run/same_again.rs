@@ -23,7 +23,7 @@ pub(super) fn workloads() -> Vec<Value> {
         json!({"kind": "key_value", "keys": 4_000, "value_size_distribution": "normal", "inserts": 1, "scans": 1,
             "absent_share": 0.2, "distribution": "zipfian"}),
         json!({"kind": "key_value", "keys": 4_000, "key_order": "sequential", "writers": 1,
-            "writes_per_second": 20_000, "requests_per_second": 100_000}),
+            "writes_per_second": 20_000, "requests_per_second": 100_000, "value_size_distribution": "lognormal"}),
         json!({"kind": "ycsb", "mix": "A", "records": 1_000}),
         json!({"kind": "ycsb", "mix": "D", "records": 1_000}),
         json!({"kind": "ycsb", "mix": "E", "records": 1_000}),

@@ -27,6 +27,8 @@ fn of_keys() -> Vec<Value> {
         json!({"kind": "db_bench", "benchmark": "fillrandom", "keys": 8_000}),
         json!({"kind": "key_value", "keys": 4_000, "inserts": 1, "scans": 1, "absent_share": 0.2,
             "value_size_distribution": "normal"}),
+        json!({"kind": "key_value", "keys": 4_000, "inserts": 1, "value_size_distribution": "lognormal",
+            "value_size_sigma": 1.5, "requests_per_second": 1_000}),
         json!({"kind": "ycsb", "mix": "A", "records": 2_000}),
         json!({"kind": "ycsb", "mix": "E", "records": 2_000}),
     ]

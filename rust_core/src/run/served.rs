@@ -202,6 +202,14 @@ struct Spoken {
 }
 
 impl Client for Spoken {
+    fn begin(&mut self, now_ns: u64) {
+        self.client.begin(now_ns);
+    }
+
+    fn behind_ns(&self, now_ns: u64) -> Option<u64> {
+        self.client.behind_ns(now_ns)
+    }
+
     fn plan(&mut self, now_ns: u64) -> Option<Plan> {
         self.client.plan(now_ns)
     }

@@ -231,6 +231,7 @@ impl Driver for VirtualDriver {
         };
         let mut seats: Vec<SimulatedClient<'_>> =
             clients.into_iter().map(|client| SimulatedClient { client, shared: &shared, plan: None }).collect();
+        seats.iter_mut().for_each(|seat| seat.client.begin(before.at_ns));
         let period_ns = limits.interval.as_nanos() as u64;
         let mut sampler = Sampler {
             phase,
@@ -369,7 +370,7 @@ impl simulation::Process for SimulatedClient<'_> {
             return None;
         }
         self.plan = Some(plan);
-        Some(Arrival { write_bytes: plan.write_bytes, earliest_ns: plan.earliest_ns })
+        Some(Arrival { write_bytes: plan.write_bytes, earliest_ns: plan.turn.earliest_ns })
     }
 
     fn execute(&mut self, task: &mut Task, _began_ns: u64) -> Result<()> {

@@ -1,5 +1,6 @@
 //! What a workload is to whoever runs it: loaders and clients that plan operations and carry them out.
 
+use super::pace::Turn;
 use crate::engine::{Engine, KeyLayout};
 use crate::error::Result;
 use crate::session::{Session, Tables, no_statements};
@@ -16,8 +17,8 @@ pub struct Plan {
     pub operations: u64,
     /// About how many key and value bytes it will write: what admission is asked for. 0 for a read.
     pub write_bytes: u64,
-    /// When it may start, for clients with a rate limit; 0 for at once.
-    pub earliest_ns: u64,
+    /// When it may start, for clients that are held to a rate.
+    pub turn: Turn,
 }
 
 impl Plan {
@@ -28,13 +29,16 @@ impl Plan {
 
     /// One operation that writes about so many bytes.
     pub fn write(kind: usize, write_bytes: u64) -> Self {
-        Self { kind, operations: 1, write_bytes, earliest_ns: 0 }
+        Self { kind, operations: 1, write_bytes, turn: Turn::default() }
     }
 }
 
 /// One client or loader.
 pub trait Client: Send {
-    /// Draws the next operation; `None` when the client has no more to do. `now_ns` serves rate limits only.
+    /// A phase begins. Called for all its clients before any of them plans.
+    fn begin(&mut self, _now_ns: u64) {}
+
+    /// Draws the next operation; `None` when the client has no more to do. `now_ns` serves rates only.
     fn plan(&mut self, now_ns: u64) -> Option<Plan>;
 
     /// Carries the planned operation out. Called once after each plan, when the engine has admitted its bytes.
@@ -46,11 +50,36 @@ pub trait Client: Send {
         Err(no_statements())
     }
 
+    /// How long ago an operation was due that no client has begun; `None` for clients to whom none is due.
+    fn behind_ns(&self, _now_ns: u64) -> Option<u64> {
+        None
+    }
+
     /// The random number that it would draw next, if it draws any.
     #[cfg(test)]
     fn next_random(&self) -> Option<u64> {
         None
     }
+}
+
+/// How a workload holds one of its clients to a rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rate {
+    /// With the others, to that of requests, if the spec has one.
+    Requests,
+    /// With its like, to so many operations per second; 0 for no limit.
+    Apart(u64),
+    /// Alone, as the program does that the workload follows, to so many per second: lost time stays lost.
+    Throttled(u64, RateUnit),
+}
+
+/// What a rate counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RateUnit {
+    /// Operations.
+    Operations,
+    /// Bytes of keys and values that are written.
+    Bytes,
 }
 
 /// What all clients of one run share.
@@ -69,6 +98,11 @@ pub trait Workload: Send + Sync {
 
     /// One of the clients.
     fn client(&self, index: u32) -> Box<dyn Client>;
+
+    /// How one of the clients is held to a rate.
+    fn rate(&self, _index: u32) -> Rate {
+        Rate::Requests
+    }
 
     /// Its tables on a SQL server; `None` for a workload of plain keys.
     fn tables(&self) -> Option<Tables> {

@@ -2,12 +2,11 @@
 
 use super::counter::Counter;
 use super::load_rows::LoadRows;
-use super::pace::Pace;
 use super::permute::RandomOrder;
 use super::random::{Random, Stream};
 use super::scan::scan;
 use super::values::Compressible;
-use super::{Client, Plan, Workload, with_kind};
+use super::{Client, Plan, Rate, RateUnit, Workload, with_kind};
 use crate::engine::{Commit, Engine, KeyLayout, WriteBatch};
 use crate::engine_options;
 use crate::error::{Error, Result};
@@ -173,10 +172,17 @@ impl Workload for DbBench {
             sequence: share(index.into())..share(u64::from(index) + 1),
             writer: Writer::new(shared.clone()),
             number: 0,
-            pace: Pace::default(),
             key: Vec::new(),
             value: Vec::new(),
         })
+    }
+
+    fn rate(&self, index: u32) -> Rate {
+        let Parameters { benchmark, write_rate, .. } = &self.shared.parameters;
+        match (benchmark.as_str(), index, *write_rate) {
+            ("readwhilewriting", 0, rate @ 1..) => Rate::Throttled(rate, RateUnit::Bytes),
+            _ => Rate::Requests,
+        }
     }
 
     fn fork(&self, seed: u64) -> Arc<dyn Workload> {
@@ -255,31 +261,27 @@ struct Looper {
     writer: Writer,
     /// The key that the next read starts at.
     number: u64,
-    pace: Pace,
     key: Vec<u8>,
     value: Vec<u8>,
 }
 
 impl Looper {
-    fn plan_random_write(&mut self, now_ns: u64) -> Option<Plan> {
+    fn plan_random_write(&mut self) -> Option<Plan> {
         let shared = self.writer.shared.clone();
         let (keys, random) = (shared.parameters.keys, &mut self.random);
-        let plan = self.writer.prepare((0..shared.parameters.batch).map(|_| random.below(keys)))?;
-        let rate = if shared.parameters.benchmark == "readwhilewriting" { shared.parameters.write_rate } else { 0 };
-        let Some(takes_ns) = (plan.write_bytes * 1_000_000_000).checked_div(rate) else { return Some(plan) };
-        Some(Plan { earliest_ns: self.pace.start(now_ns, takes_ns), ..plan })
+        self.writer.prepare((0..shared.parameters.batch).map(|_| random.below(keys)))
     }
 }
 
 impl Client for Looper {
-    fn plan(&mut self, now_ns: u64) -> Option<Plan> {
+    fn plan(&mut self, _now_ns: u64) -> Option<Plan> {
         let keys = self.writer.shared.parameters.keys;
         match self.role {
             Role::FillSequential => {
                 let batch = self.writer.shared.parameters.batch as usize;
                 self.writer.prepare(self.sequence.by_ref().take(batch))
             }
-            Role::WriteRandom => self.plan_random_write(now_ns),
+            Role::WriteRandom => self.plan_random_write(),
             Role::Read => {
                 self.number = self.random.below(keys);
                 Some(Plan::read(GET))
@@ -373,16 +375,6 @@ mod tests {
         let (bench, engine) = (bench("readwhilewriting", 2, |_| ()), ModelEngine::default());
         assert!(drive(bench.client(0), &engine, 100).iter().all(|plan| plan.kind == PUT));
         assert!(drive(bench.client(1), &engine, 100).iter().all(|plan| plan.kind == GET && plan.write_bytes == 0));
-    }
-
-    #[test]
-    fn a_limited_writer_is_paced_and_does_not_catch_up() {
-        let bench = bench("readwhilewriting", 2, |p| p.write_rate = 116_000);
-        let mut writer = bench.client(0);
-        let mut earliest = |now_ns| writer.plan(now_ns).unwrap().earliest_ns;
-        // 116 bytes each at 116,000 bytes per second: one write per millisecond.
-        assert_eq!([earliest(0), earliest(0), earliest(0)], [0, 1_000_000, 2_000_000]);
-        assert_eq!([earliest(9_000_000), earliest(9_000_000)], [9_000_000, 10_000_000]);
     }
 
     #[test]

@@ -16,11 +16,40 @@ pub struct LogNormal {
 }
 
 impl LogNormal {
+    /// Of this mean, clipped sizes counted as clipped; the largest size must lie above it.
+    pub fn of_mean(mean: f64, sigma: f64, max: u64) -> Self {
+        let of = |median| Self { median, sigma, max };
+        // The mean grows with the median, and is half the largest size or more where that is the median.
+        let (mut low, mut high) = (0.0, max as f64);
+        while of(high).mean() < mean {
+            (low, high) = (high, high * 2.0);
+        }
+        for _ in 0..f64::MANTISSA_DIGITS {
+            let middle = f64::midpoint(low, high);
+            let bound = if of(middle).mean() < mean { &mut low } else { &mut high };
+            *bound = middle;
+        }
+        of(high)
+    }
+
+    /// Of unrounded sizes: the mean of a log-normal distribution below the largest size, and that size for all above.
+    fn mean(&self) -> f64 {
+        let max = self.max as f64;
+        let clipped_at = libm::log(max / self.median) / self.sigma;
+        let unclipped = self.median * libm::exp(self.sigma * self.sigma / 2.0);
+        unclipped * normal_share_below(clipped_at - self.sigma) + max * normal_share_below(-clipped_at)
+    }
+
     /// A random size.
     pub fn draw(&self, random: &mut Random) -> u64 {
         let size = libm::exp(random.gaussian() * self.sigma + libm::log(self.median)).round();
         (size as u64).min(self.max)
     }
+}
+
+/// Share of a standard normal distribution that lies below so many deviations.
+fn normal_share_below(deviations: f64) -> f64 {
+    libm::erfc(-deviations / std::f64::consts::SQRT_2) / 2.0
 }
 
 /// 1, 2, … with probability p, p (1 - p), …, clipped at `max`.
@@ -40,9 +69,9 @@ impl Geometric {
     }
 }
 
-/// Sizes around a mean, as db_bench draws those of its values between a smallest and a largest one
-/// (`value_size_distribution_type`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Sizes around a mean: as db_bench draws those of its values between a smallest and a largest one
+/// (`value_size_distribution_type`), or with the long tail that sizes of stored values have.
+#[derive(Debug, Clone, Copy)]
 pub enum Around {
     /// All of this size.
     Fixed(u64),
@@ -50,6 +79,8 @@ pub enum Around {
     Uniform(u64, u64),
     /// Normal, with six standard deviations between the two, and clipped there.
     Normal(u64, u64),
+    /// Most are small, and few are large.
+    LogNormal(LogNormal),
 }
 
 impl Around {
@@ -63,6 +94,7 @@ impl Around {
                 let size = (middle + random.gaussian() * deviation).round();
                 size.clamp(smallest as f64, largest as f64) as u64
             }
+            Self::LogNormal(sizes) => sizes.draw(random),
         }
     }
 }
@@ -153,6 +185,32 @@ mod tests {
             let variance = drawn.iter().map(|size| (size - mean) * (size - mean)).sum::<f64>() / 1e5;
             assert!((mean - 400.0).abs() < 1.0, "{sizes:?}: mean {mean}");
             assert!((variance.sqrt() - deviation).abs() < 1.0, "{sizes:?}: deviation {}", variance.sqrt());
+        }
+    }
+
+    #[test]
+    fn lognormal_sizes_keep_their_mean_wherever_they_are_clipped() {
+        for (mean, sigma, max) in
+            [(400.0, 0.1, 1 << 20), (400.0, 1.0, 1 << 20), (400.0, 2.0, 1 << 20), (400.0, 1.0, 1000), (400.0, 3.0, 500)]
+        {
+            let (sizes, mut random) = (LogNormal::of_mean(mean, sigma, max), Random::from_seed(1));
+            let drawn: Vec<f64> = (0..400_000).map(|_| sizes.draw(&mut random) as f64).collect();
+            assert!(drawn.iter().all(|&size| size <= max as f64));
+            let found = drawn.iter().sum::<f64>() / drawn.len() as f64;
+            assert!((found / mean - 1.0).abs() < 0.02, "{sizes:?}: mean {found}");
+        }
+    }
+
+    #[test]
+    fn lognormal_sizes_have_their_percentiles() {
+        let (sizes, mut random) = (LogNormal::of_mean(400.0, 1.0, 1 << 20), Random::from_seed(2));
+        let mut drawn: Vec<u64> = (0..400_000).map(|_| sizes.draw(&mut random)).collect();
+        drawn.sort_unstable();
+        // Of a distribution that hardly reaches its end: exp(-1/2) of the mean, times e for each deviation.
+        for (share, deviations) in [(0.05, -1.644_854), (0.5, 0.0), (0.9, 1.281_552), (0.99, 2.326_348)] {
+            let expected = 400.0 * f64::exp(-0.5 + deviations);
+            let found = drawn[(share * 4e5) as usize] as f64;
+            assert!((found / expected - 1.0).abs() < 0.02, "{share}: {found} against {expected}");
         }
     }
 

@@ -8,7 +8,7 @@ mod statements;
 
 use super::counter::Counter;
 use super::load_rows::LoadRows;
-use super::{Client, Workload, with_kind};
+use super::{Client, Rate, RateUnit, Workload, with_kind};
 use crate::engine::KeyLayout;
 use crate::engine_options;
 use crate::error::{Error, Result};
@@ -169,6 +169,13 @@ impl<T: Table> Workload for InsertBenchmark<T> {
             Box::new(Inserter::<T>::new(self.shared.clone(), index))
         } else {
             Box::new(Query::<T>::new(self.shared.clone(), index))
+        }
+    }
+
+    fn rate(&self, index: u32) -> Rate {
+        match self.shared.parameters.inserts_per_second {
+            rate @ 1.. if u64::from(index) < self.shared.inserters => Rate::Throttled(rate, RateUnit::Operations),
+            _ => Rate::Requests,
         }
     }
 

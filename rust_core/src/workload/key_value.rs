@@ -9,13 +9,13 @@ mod client;
 mod live_bytes;
 
 use super::counter::Counter;
-use super::distributions::Around;
+use super::distributions::{Around, LogNormal};
 use super::load_rows::LoadRows;
-use super::pace::Pace;
 use super::permute::RandomOrder;
 use super::random::{Random, Stream, mix};
 use super::zipf::Zipf;
-use super::{Client, Workload, with_kind};
+use super::paced::MOST_PER_SECOND;
+use super::{Client, Rate, Workload, with_kind};
 use crate::engine::{Commit, KeyLayout};
 use crate::engine_options;
 use crate::error::{Error, Result};
@@ -29,9 +29,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Its name in a spec.
 pub const KIND: &str = "key_value";
 
-/// More than one machine serves; below it, a whole number of nanoseconds keeps any rate to half a percent.
-const MOST_PER_SECOND: f64 = 1e7;
-
 engine_options! {
     /// What a spec may say about a key-value store.
     Parameters {
@@ -44,11 +41,16 @@ engine_options! {
              so that inserts append.";
         value_bytes: u64 = 400u64, Accepts::Range(0.0, 1e7),
             "Mean size of a value.";
-        value_size_distribution: String = "fixed", Accepts::Words(&["fixed", "uniform", "normal"]),
+        value_size_distribution: String = "fixed", Accepts::Words(&["fixed", "uniform", "normal", "lognormal"]),
             "How sizes of values lie around their mean; normal has 6 standard deviations in its range and is clipped \
-             there (value_size_distribution_type of db_bench).";
+             there (value_size_distribution_type of db_bench); lognormal has a long tail: most values are smaller than \
+             the mean, and few are much larger.";
         value_size_spread: f64 = 0.5, Accepts::Range(0.0, 1.0),
-            "How far sizes of values that are not fixed are from their mean at most, as a share of it.";
+            "How far uniform and normal sizes of values are from their mean at most, as a share of it.";
+        value_size_sigma: f64 = 1.0, Accepts::Range(0.01, 4.0),
+            "Standard deviation of the logarithm of lognormal sizes.";
+        largest_value_bytes: u64 = 1_048_576u64, Accepts::Range(1.0, 1e7),
+            "Where lognormal sizes are clipped; their mean stays value_bytes.";
         compressible_share: f64 = 0.5, Accepts::Range(0.0, 1.0),
             "Share of each value that compresses: zeros. The others are random bytes.";
         reads: u64 = 1u64, Accepts::Range(0.0, 1e6),
@@ -68,12 +70,11 @@ engine_options! {
              asked scattered over all.";
         zipf_shape: f64 = 0.99, Accepts::Range(0.01, 0.9999),
             "Skew of zipfian requests (theta).";
-        requests_per_second: u64 = 0u64, Accepts::Range(0.0, MOST_PER_SECOND),
-            "Operations per second that all clients together are held to, without the writers; 0 for no limit.";
         writers: u64 = 0u64, Accepts::Range(0.0, 1e6),
             "How many of the clients make all writes, and the others none; 0 for clients that are alike.";
         writes_per_second: u64 = 0u64, Accepts::Range(0.0, MOST_PER_SECOND),
-            "Operations per second that the writers together are held to; 0 for no limit.";
+            "Operations per second that the writers together are held to, apart from requests_per_second; 0 for no \
+             limit.";
         sync: bool = false, Accepts::Switch,
             "Whether each write survives a power failure when it returns (WriteOptions::sync of RocksDB).";
         load_order: String = "random", Accepts::Words(&["random", "sequential"]),
@@ -122,6 +123,10 @@ impl Parameters {
         match self.value_size_distribution.as_str() {
             "uniform" => Around::Uniform(smallest, largest),
             "normal" => Around::Normal(smallest, largest),
+            "lognormal" if self.value_bytes > 0 => {
+                let (mean, largest) = (self.value_bytes as f64, self.largest_value_bytes);
+                Around::LogNormal(LogNormal::of_mean(mean, self.value_size_sigma, largest))
+            }
             _ => Around::Fixed(self.value_bytes),
         }
     }
@@ -157,8 +162,6 @@ struct Shared {
     /// The end of the numbers that were loaded and inserted. Under threads, a few inserts before it may be under way.
     existing: Counter<AtomicU64>,
     live_bytes: LiveBytes,
-    requests: Pace,
-    writes: Pace,
 }
 
 impl Shared {
@@ -186,16 +189,6 @@ impl Shared {
         };
         order.at(self.parameters.scale.standing_in(zipf.draw(random)).min(self.parameters.keys - 1))
     }
-
-    /// When the next operation of a writer or of another client may start; 0 for at once.
-    fn earliest_ns(&self, is_writer: bool, now_ns: u64) -> u64 {
-        let (pace, rate) = if is_writer {
-            (&self.writes, self.parameters.writes_per_second)
-        } else {
-            (&self.requests, self.parameters.requests_per_second)
-        };
-        if rate == 0 { 0 } else { pace.start(now_ns, (1e9 / rate as f64).round() as u64) }
-    }
 }
 
 /// The workload.
@@ -216,6 +209,11 @@ fn check(parameters: &Parameters, clients: u32) -> Result<()> {
     }
     if parameters.writers == 0 && parameters.writes_per_second > 0 {
         return Err(Error::invalid("workload.writers", 0, "1 or more: writes_per_second is theirs"));
+    }
+    let Parameters { value_bytes, largest_value_bytes, .. } = *parameters;
+    if parameters.value_size_distribution == "lognormal" && value_bytes >= largest_value_bytes {
+        let accepted = format!("more than value_bytes, which is {value_bytes}");
+        return Err(Error::invalid("workload.largest_value_bytes", largest_value_bytes, accepted));
     }
     // Writers come first, so the last client is one only if all are.
     for index in [0, clients.saturating_sub(1)] {
@@ -250,8 +248,6 @@ impl KeyValue {
             next_number: Counter::at(keys),
             existing: Counter::at(keys),
             live_bytes: LiveBytes::new(parameters.key_bytes, value_sizes),
-            requests: Pace::default(),
-            writes: Pace::default(),
             parameters,
         };
         Self { shared: Arc::new(shared) }
@@ -277,6 +273,11 @@ impl Workload for KeyValue {
 
     fn client(&self, index: u32) -> Box<dyn Client> {
         Box::new(Requester::new(self.shared.clone(), index))
+    }
+
+    fn rate(&self, index: u32) -> Rate {
+        let Parameters { writers, writes_per_second, .. } = self.shared.parameters;
+        if u64::from(index) < writers { Rate::Apart(writes_per_second) } else { Rate::Requests }
     }
 
     fn fork(&self, seed: u64) -> Arc<dyn Workload> {

@@ -1,6 +1,7 @@
 //! Every kind of workload by its name.
 
 use super::client::Workload;
+use super::paced::{Paced, Requests};
 use super::{db_bench, insert_benchmark, key_value, linkbench, sysbench, tpcc, ycsb};
 use crate::error::{Error, Result};
 use crate::options::OptionInfo;
@@ -57,7 +58,8 @@ const KINDS: [Kind; 7] = [
 
 /// Every kind of workload: name, text, parameters.
 pub fn kinds() -> Vec<(&'static str, &'static str, Vec<OptionInfo>)> {
-    KINDS.iter().map(|kind| (kind.name, kind.text, (kind.table)())).collect()
+    let table = |kind: &Kind| (kind.table)().into_iter().chain(Requests::table()).collect();
+    KINDS.iter().map(|kind| (kind.name, kind.text, table(kind))).collect()
 }
 
 /// Builds the workload that the `workload` field of a spec describes: `{"kind": …, parameters…}`,
@@ -69,7 +71,9 @@ pub fn build(spec: &Map<String, Value>, scale: Scale, clients: u32, seed: u64) -
     let kind = kind.ok_or_else(|| Error::invalid("workload.kind", name, accepted()))?;
     let mut parameters = spec.clone();
     parameters.remove("kind");
-    (kind.build)(&parameters, scale, clients, seed).map_err(in_workload)
+    let requests = Requests::take(&mut parameters).map_err(in_workload)?;
+    let workload = (kind.build)(&parameters, scale, clients, seed).map_err(in_workload)?;
+    Ok(Arc::new(Paced::new(workload, requests, clients)?))
 }
 
 /// The checker of options names fields `options.*`; here they are fields of `workload`.

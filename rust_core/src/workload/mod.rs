@@ -14,6 +14,7 @@ mod kinds;
 pub mod linkbench;
 pub mod load_rows;
 mod pace;
+pub mod paced;
 pub mod permute;
 pub mod random;
 mod scan;
@@ -30,7 +31,7 @@ mod test_drive;
 #[cfg(test)]
 mod test_session;
 
-pub use client::{Client, Plan, Workload};
+pub use client::{Client, Plan, Rate, RateUnit, Workload};
 pub use kinds::{build, kinds};
 
 use client::with_kind;

@@ -9,7 +9,6 @@ use crate::session::{ROWS_PER_INSERT, Session, charge_frame, charge_statements};
 use crate::table::keys::{Columns, begin};
 use crate::table::{Transaction, row_bytes};
 use crate::task::Task;
-use crate::workload::pace::Pace;
 use crate::workload::random::{Random, Stream};
 use crate::workload::{Client, Plan};
 use std::marker::PhantomData;
@@ -20,7 +19,6 @@ use std::sync::Arc;
 const FIRST_ROW_AT_S: u64 = 1_452_000_000;
 const ROWS_PER_SECOND: u64 = 10_000;
 
-const NANOSECONDS: u64 = 1_000_000_000;
 
 /// Gives the rows ids from `first` on and the time of their batch.
 fn number_rows(rows: &mut [Purchase], first: u64) {
@@ -82,7 +80,6 @@ pub struct Inserter<T> {
     shared: Arc<Shared>,
     random: Random,
     rows: Vec<Purchase>,
-    pace: Pace,
     /// Bytes of a row; they are all of one size.
     row_bytes: u64,
     /// Bytes of a batch.
@@ -109,7 +106,6 @@ impl<T: Table> Inserter<T> {
         Self {
             random,
             rows: Vec::new(),
-            pace: Pace::default(),
             row_bytes: row_bytes::<T>(&row),
             ids: None,
             is_set_up: false,
@@ -149,15 +145,13 @@ impl<T: Table> Inserter<T> {
 }
 
 impl<T: Table> Client for Inserter<T> {
-    fn plan(&mut self, now_ns: u64) -> Option<Plan> {
+    fn plan(&mut self, _now_ns: u64) -> Option<Plan> {
         let parameters = &self.shared.parameters;
         let operations = parameters.rows_per_commit;
         self.rows.clear();
         self.ids = None;
         self.rows.extend((0..operations).map(|_| T::draw(&mut self.random, parameters.data_bytes)));
-        let takes_ns = (operations * NANOSECONDS).checked_div(parameters.inserts_per_second).unwrap_or(0);
-        let earliest_ns = self.pace.start(now_ns, takes_ns);
-        Some(Plan { operations, earliest_ns, ..Plan::write(INSERT, self.batch_bytes) })
+        Some(Plan { operations, ..Plan::write(INSERT, self.batch_bytes) })
     }
 
     fn execute(&mut self, engine: &dyn Engine, task: &mut Task) -> Result<()> {

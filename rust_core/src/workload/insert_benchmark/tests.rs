@@ -173,16 +173,6 @@ fn a_planned_batch_asks_for_the_bytes_that_it_writes() {
 }
 
 #[test]
-fn a_limited_inserter_is_paced_and_does_not_catch_up() {
-    let workload = InsertBenchmark::<Full>::new(Parameters { inserts_per_second: 500, ..small() }, 1, 7);
-    let mut client = workload.client(0);
-    let mut earliest_ms = |now_ms: u64| client.plan(now_ms * 1_000_000).unwrap().earliest_ns / 1_000_000;
-    // Batches of 50 at 500 per second: one in 100 ms.
-    assert_eq!([earliest_ms(0), earliest_ms(0), earliest_ms(0)], [0, 100, 200]);
-    assert_eq!([earliest_ms(900), earliest_ms(900)], [900, 1000]);
-}
-
-#[test]
 fn query_clients_scan_all_indexes_and_write_nothing() {
     let workload = InsertBenchmark::<Full>::new(Parameters { query_clients: 1, ..small() }, 2, 7);
     let engine = ModelEngine::default();

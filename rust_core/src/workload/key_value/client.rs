@@ -85,7 +85,6 @@ impl Client for Loader {
 pub struct Requester {
     shared: Arc<Shared>,
     random: Random,
-    is_writer: bool,
     weights: Weights,
     /// The planned operation, and the number that it is about; inserts get theirs when they execute.
     kind: usize,
@@ -101,7 +100,6 @@ impl Requester {
     pub fn new(shared: Arc<Shared>, index: u32) -> Self {
         Self {
             random: Random::derive(shared.seed, Stream::Client(index)),
-            is_writer: u64::from(index) < shared.parameters.writers,
             weights: shared.parameters.weights_of(index),
             kind: READ,
             number: 0,
@@ -153,7 +151,7 @@ impl Requester {
 }
 
 impl Client for Requester {
-    fn plan(&mut self, now_ns: u64) -> Option<Plan> {
+    fn plan(&mut self, _now_ns: u64) -> Option<Plan> {
         self.kind = self.draw_kind();
         if self.kind != INSERT {
             self.number = self.shared.choose(&mut self.random);
@@ -163,8 +161,7 @@ impl Client for Requester {
             self.shared.draw_value(&mut self.random, &mut self.value);
             write_bytes = self.shared.parameters.key_bytes + self.value.len() as u64;
         }
-        let earliest_ns = self.shared.earliest_ns(self.is_writer, now_ns);
-        Some(Plan { earliest_ns, ..Plan::write(self.kind, write_bytes) })
+        Some(Plan::write(self.kind, write_bytes))
     }
 
     fn execute(&mut self, engine: &dyn Engine, task: &mut Task) -> Result<()> {

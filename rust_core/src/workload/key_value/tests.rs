@@ -107,8 +107,10 @@ fn the_same_seed_ends_in_the_same_state() {
 
 #[test]
 fn live_bytes_are_those_of_the_engine_whatever_the_sizes() {
-    for (distribution, spread) in [("fixed", 0.5), ("uniform", 1.0), ("normal", 0.5)] {
+    // The largest lognormal size is twice the mean, as far from it as the largest uniform one.
+    for (distribution, spread) in [("fixed", 0.5), ("uniform", 1.0), ("normal", 0.5), ("lognormal", 1.0)] {
         let sizes = Parameters { value_size_distribution: distribution.into(), value_size_spread: spread, ..small() };
+        let sizes = Parameters { largest_value_bytes: 200, ..sizes };
         let (store, engine) = loaded(Parameters { inserts: 1, ..sizes });
         drive(&mut *store.client(0), &engine, 5_000);
         assert!(engine.entries().len() > 2_000, "inserts make new keys");
@@ -230,34 +232,12 @@ fn scans_start_on_keys_that_exist_and_read_their_nexts() {
 }
 
 #[test]
-fn clients_share_the_rate_of_requests() {
-    let store = KeyValue::new(Parameters { requests_per_second: 1000, ..small() }, 1);
-    let mut clients = [0, 1].map(|index| store.client(index));
-    let mut earliest_ms =
-        |client: usize, now_ms: u64| clients[client].plan(now_ms * 1_000_000).unwrap().earliest_ns as f64 / 1e6;
-    assert_eq!([(0, 0), (1, 0), (0, 0), (1, 1)].map(|(client, now)| earliest_ms(client, now)), [0.0, 1.0, 2.0, 3.0]);
-    assert_eq!([(1, 50), (0, 50)].map(|(client, now)| earliest_ms(client, now)), [50.0, 51.0]);
-}
-
-#[test]
-fn writers_write_at_their_rate_while_the_others_read_flat_out() {
-    let paced = Parameters { writers: 1, writes_per_second: 500, scans: 1, inserts: 1, ..small() };
-    let (store, engine) = loaded(paced);
+fn writers_write_while_the_others_read() {
+    let (store, engine) = loaded(Parameters { writers: 1, scans: 1, inserts: 1, ..small() });
     let [writes, reads] = [0, 1].map(|index| drive(&mut *store.client(index), &engine, 100));
     assert_eq!(count(&writes, OVERWRITE) + count(&writes, INSERT), 100.0);
-    assert!(writes.iter().zip(0..).all(|(plan, n)| plan.earliest_ns == n * 2_000_000));
     assert_eq!(count(&reads, READ) + count(&reads, SCAN), 100.0);
-    assert!(reads.iter().all(|plan| (plan.earliest_ns, plan.write_bytes) == (0, 0)));
-}
-
-#[test]
-fn any_rate_is_kept_to_half_a_percent() {
-    for rate in [1, 3, 700, 333_333, 9_500_000] {
-        let store = KeyValue::new(Parameters { requests_per_second: rate, ..small() }, 1);
-        let last = (0..=100).map(|_| store.shared.earliest_ns(false, 0)).max().unwrap();
-        let found = 100.0 / (last as f64 / 1e9);
-        assert!((found / rate as f64 - 1.0).abs() < 0.005, "{rate}: {found}");
-    }
+    assert!(reads.iter().all(|plan| plan.write_bytes == 0));
 }
 
 #[test]
@@ -269,6 +249,10 @@ fn parameters_that_do_not_fit_are_refused_by_name() {
     };
     for (parameters, message) in [
         (json!({"key_bytes": 7}), "workload.key_bytes: found 7"),
+        (
+            json!({"value_size_distribution": "lognormal", "largest_value_bytes": 400}),
+            "workload.largest_value_bytes: found 400, accepted: more than value_bytes, which is 400",
+        ),
         (json!({"writers": 3}), "workload.writers: found 3, accepted: at most the 2 clients"),
         (json!({"writes_per_second": 5}), "workload.writers: found 0, accepted: 1 or more"),
         (json!({"reads": 0, "overwrites": 0}), "workload.reads: found 0"),
