@@ -19,7 +19,6 @@ use std::sync::Arc;
 const FIRST_ROW_AT_S: u64 = 1_452_000_000;
 const ROWS_PER_SECOND: u64 = 10_000;
 
-
 /// Gives the rows ids from `first` on and the time of their batch.
 fn number_rows(rows: &mut [Purchase], first: u64) {
     for (row, id) in rows.iter_mut().zip(first..) {
