@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import combinations
 
-from advisor.knobs import Engine
 from advisor.profile import Profile
 from advisor.recommend import Asked, KnownErrors, Misses
 from advisor.store import Store
@@ -23,15 +22,14 @@ def known_errors(profile: Profile, clock: Clock, store: Store) -> KnownErrors:
     if clock != "simulated":
         return KnownErrors()
     metric = profile.goal.metric
-    product: dict[Engine, str] = {
-        "lsm": "myrocks" if profile.workload.info.has_tables else "rocksdb",
-        "btree": "innodb",
-    }
+    has_tables = profile.workload.info.has_tables
+    other = "rocksdb" if has_tables else "myrocks"
+    product = {suite.engine: name for name, suite in SUITES.items() if name != other}
     within = {}
     for engine, name in product.items():
         ratios = [*_within(name, metric), *_stored(store, _NAMES[name], metric)]
         within[engine] = Misses(ratios)
-    between = list(_between(metric)) if product["lsm"] == "myrocks" else []
+    between = list(_between(metric)) if has_tables else []
     return KnownErrors(within, Misses(between))
 
 

@@ -104,7 +104,9 @@ pub fn run_phase(
     let recorders: Vec<_> = clients.iter().map(|_| Arc::new(Mutex::new(Recorder::new(kinds)))).collect();
     let before = stage.snapshot()?;
     let began_ns = stage.clock.now_ns();
-    clients.iter_mut().for_each(|client| client.begin(began_ns));
+    for client in &mut clients {
+        client.begin(began_ns);
+    }
     let threads: Vec<_> = (0..)
         .zip(clients)
         .zip(&recorders)

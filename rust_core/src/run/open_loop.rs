@@ -21,7 +21,7 @@ use std::time::Duration;
 struct Slow {
     workload: Arc<dyn Workload>,
     /// Which operation is slow, by its number from the start of the run on.
-    is_slow: fn(u64) -> bool,
+    stalls_at: fn(u64) -> bool,
     takes: Duration,
     is_virtual: bool,
     /// How late each operation was planned, in nanoseconds.
@@ -77,11 +77,11 @@ impl Client for SlowClient {
     }
 
     fn execute(&mut self, engine: &dyn Engine, task: &mut Task) -> Result<()> {
-        let Slow { is_slow, takes, is_virtual, .. } = self.slow;
-        if is_slow(self.done) && is_virtual {
+        let Slow { stalls_at, takes, is_virtual, .. } = self.slow;
+        if stalls_at(self.done) && is_virtual {
             let steps = takes.as_nanos() as f64 / Work::MemtableStep.default_ns();
             task.charge(Work::MemtableStep, steps as u64);
-        } else if is_slow(self.done) {
+        } else if stalls_at(self.done) {
             sleep(takes);
         }
         self.done += 1;
@@ -99,7 +99,7 @@ struct Held {
     clients: u32,
     warmup_seconds: f64,
     seconds: f64,
-    is_slow: fn(u64) -> bool,
+    stalls_at: fn(u64) -> bool,
     takes: Duration,
 }
 
@@ -109,7 +109,7 @@ const STALLS: Held = Held {
     clients: 1,
     warmup_seconds: 0.0,
     seconds: 3.0,
-    is_slow: |done| done == 500,
+    stalls_at: |done| done == 500,
     takes: Duration::from_secs(1),
 };
 
@@ -129,8 +129,9 @@ impl Held {
         }
         let mut run = CheckedSpec::new(spec, Arc::new(Engines)).unwrap();
         let late_ns = Arc::<Mutex<Vec<u64>>>::default();
-        let Self { is_slow, takes, .. } = *self;
-        run.workload = Arc::new(Slow { workload: run.workload, is_slow, takes, is_virtual, late_ns: late_ns.clone() });
+        let Self { stalls_at, takes, .. } = *self;
+        run.workload =
+            Arc::new(Slow { workload: run.workload, stalls_at, takes, is_virtual, late_ns: late_ns.clone() });
         let report = match &run.spec.clock {
             Clock::Simulated(hardware) => simulated::run(&run, hardware, &Arc::default(), &mut |_| ()).unwrap().report,
             _ => measured::run(&run, &directory.path().join("run"), &Arc::default(), &mut |_| ()).unwrap(),
@@ -178,7 +179,7 @@ fn closed_arrivals_leave_out_what_a_stall_holds_up() {
 
 #[test]
 fn another_client_keeps_the_rate_while_one_stalls() {
-    let (report, late_ns) = Held { clients: 2, is_slow: |done| done == 250, ..STALLS }.run(true);
+    let (report, late_ns) = Held { clients: 2, stalls_at: |done| done == 250, ..STALLS }.run(true);
     assert_eq!((operations(&report), later_than(&late_ns, 1)), (3000, 0));
 }
 
@@ -190,7 +191,7 @@ fn a_phase_owes_nothing_from_the_one_before() {
 
 #[test]
 fn a_rate_that_is_too_high_leaves_a_backlog() {
-    let (report, _) = Held { seconds: 1.0, is_slow: |_| true, takes: Duration::from_millis(2), ..STALLS }.run(true);
+    let (report, _) = Held { seconds: 1.0, stalls_at: |_| true, takes: Duration::from_millis(2), ..STALLS }.run(true);
     assert!((metric(&report, "backlog_s") - 0.5).abs() < 0.01, "{}", metric(&report, "backlog_s"));
     let rate = metric(&report, "ops_per_s");
     assert!((rate - 500.0).abs() < 10.0, "{rate}");
@@ -200,7 +201,7 @@ fn a_rate_that_is_too_high_leaves_a_backlog() {
 
 #[test]
 fn half_a_second_of_stall_makes_five_hundred_operations_late_in_real_time() {
-    let stalls = Held { seconds: 1.5, is_slow: |done| done == 200, takes: Duration::from_millis(500), ..STALLS };
+    let stalls = Held { seconds: 1.5, stalls_at: |done| done == 200, takes: Duration::from_millis(500), ..STALLS };
     let (report, late_ns) = stalls.run(false);
     assert!((1400..=1510).contains(&operations(&report)), "{}", operations(&report));
     let late = later_than(&late_ns, 10);
@@ -212,7 +213,7 @@ fn half_a_second_of_stall_makes_five_hundred_operations_late_in_real_time() {
 
 #[test]
 fn a_phase_owes_nothing_from_the_one_before_in_real_time() {
-    let stalls = Held { warmup_seconds: 0.3, seconds: 0.5, is_slow: |done| done == 100, ..STALLS };
+    let stalls = Held { warmup_seconds: 0.3, seconds: 0.5, stalls_at: |done| done == 100, ..STALLS };
     let (report, late_ns) = Held { takes: Duration::from_millis(700), ..stalls }.run(false);
     assert!(operations(&report) <= 510, "{}: the warm-up held up as many", operations(&report));
     assert!(later_than(&late_ns, 200) < 10, "{}", later_than(&late_ns, 200));

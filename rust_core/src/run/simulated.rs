@@ -231,7 +231,9 @@ impl Driver for VirtualDriver {
         };
         let mut seats: Vec<SimulatedClient<'_>> =
             clients.into_iter().map(|client| SimulatedClient { client, shared: &shared, plan: None }).collect();
-        seats.iter_mut().for_each(|seat| seat.client.begin(before.at_ns));
+        for seat in &mut seats {
+            seat.client.begin(before.at_ns);
+        }
         let period_ns = limits.interval.as_nanos() as u64;
         let mut sampler = Sampler {
             phase,

@@ -19,12 +19,12 @@ engine_options! {
     /// What a spec may say about any workload.
     Requests {
         requests_per_second: u64 = 0u64, Accepts::Range(0.0, MOST_PER_SECOND),
-            "Operations per second that all clients together are held to, without those that the workload gives a rate \
-             of their own; 0 for no limit.";
+            "Operations per second that all clients together are held to, without those that the workload gives a \
+             rate of their own; 0 for no limit.";
         arrivals: String = "open", Accepts::Words(&["open", "closed"]),
-            "How operations come where clients are held to a rate: open, at fixed times, so that lost time is caught up \
-             with and latency counts from the time at which an operation is due; closed, when a client is free, so that \
-             lost time stays lost (the rate limiters of benchmarks, whose own rates are always closed).";
+            "How operations come where clients are held to a rate: open, at fixed times, so that lost time is \
+             caught up with and latency counts from the time at which an operation is due; closed, when a client is \
+             free, so that lost time stays lost (the rate limiters of benchmarks, whose own rates are always closed).";
     }
 }
 
