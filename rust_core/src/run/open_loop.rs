@@ -180,7 +180,8 @@ fn closed_arrivals_leave_out_what_a_stall_holds_up() {
 #[test]
 fn another_client_keeps_the_rate_while_one_stalls() {
     let (report, late_ns) = Held { clients: 2, stalls_at: |done| done == 250, ..STALLS }.run(true);
-    assert_eq!((operations(&report), later_than(&late_ns, 1)), (3000, 0));
+    let late: Vec<_> = late_ns.iter().enumerate().filter(|(_, late)| **late > 1_000_000).collect();
+    assert_eq!((operations(&report), late), (3000, vec![]));
 }
 
 #[test]

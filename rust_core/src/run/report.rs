@@ -310,7 +310,7 @@ mod tests {
             let found = metrics[name].as_f64().unwrap();
             assert!((found - expected).abs() < 1e-9, "{name}: {found} against {expected}");
         }
-        assert_eq!(metrics.len(), 25);
+        assert_eq!(metrics.len(), 26);
     }
 
     #[test]

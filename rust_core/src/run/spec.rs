@@ -391,7 +391,7 @@ mod tests {
         let mut twice = with("warmup", json!({"most_seconds": 2}));
         twice["warmup_seconds"] = json!(1);
         let error = Spec::from_json(twice).unwrap_err().to_string();
-        assert!(error.ends_with("accepted: warmup or warmup_seconds, not both"), "{error}");
+        assert!(error.ends_with("accepted: warmup, or warmup_seconds and warmup_operations"), "{error}");
         assert!(Spec::from_json(json!(5)).unwrap_err().to_string().starts_with("spec: found 5"));
     }
 }
