@@ -17,6 +17,9 @@ from advisor.trial import Clock, Trial
 from tests.support.fake_core import FakeCore, searched
 from tests.support.problems import problem
 
+SCALE = 1 / 160
+"""Of the lowest rung: no size is too small for it, which would leave a gain unsettled."""
+
 
 class HeldStore(Store):
     """One study in memory."""
@@ -72,7 +75,12 @@ def whole_study(
 ) -> tuple[Study, Recommendation]:
     """A study from its first look to its answer."""
     question = Question(
-        problem(hardware="nvme-2024"), engines=engines, seed=seed, clock=clock, cold=True
+        problem(hardware="nvme-2024"),
+        engines=engines,
+        seed=seed,
+        clock=clock,
+        scale=SCALE if clock == "simulated" else None,
+        cold=True,
     )
     study = Study(
         f"study-{seed}",
