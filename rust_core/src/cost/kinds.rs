@@ -103,8 +103,8 @@ kinds_of_work! {
     /// One statement sent to a SQL server and its answer: the part of a client on the same machine, which is no part of
     /// the server's CPU time.
     RoundTrip = "round_trip", 0.0;
-    /// One statement of a SQL server that reads or changes rows, as the product that the engine stands for carries it out
-    /// beyond the engine's own work: see [`super::product`]. So are all kinds below.
+    /// One statement of a SQL server that reads or changes rows, as the product that the engine stands for carries it
+    /// out beyond the engine's own work: see [`super::product`]. So are all kinds below.
     Statement = "statement", 0.0;
     /// One BEGIN or COMMIT, a statement that asks for no row.
     TransactionControl = "transaction_control", 0.0;
