@@ -180,8 +180,8 @@ fn closed_arrivals_leave_out_what_a_stall_holds_up() {
 #[test]
 fn another_client_keeps_the_rate_while_one_stalls() {
     let (report, late_ns) = Held { clients: 2, stalls_at: |done| done == 250, ..STALLS }.run(true);
-    let late: Vec<_> = late_ns.iter().enumerate().filter(|(_, late)| **late > 1_000_000).collect();
-    assert_eq!((operations(&report), late), (3000, vec![]));
+    // Its first reads find nothing in the cache.
+    assert_eq!((operations(&report), later_than(&late_ns, 10)), (3000, 0));
 }
 
 #[test]
