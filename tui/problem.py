@@ -98,7 +98,7 @@ def real_engine(
     if hardware is not None:
         accepted = "a real engine runs on this machine"
         raise InputError("--hardware", None, f"{hardware!r} with --engine {engine}", accepted)
-    return told(find(rocksdb) if storage is None else find_server(storage, server))
+    return find(rocksdb) if storage is None else find_server(storage, server)
 
 
 def told(real: RealEngine) -> RealEngine:

@@ -54,7 +54,8 @@ def test_sizes_follow_the_memory_and_what_does_not_fit_gives_way(tmp_path: Path)
     assert best is not None and best.engine == "lsm"
     second = run(tmp_path, "second", asked(memory="2GiB", data="10GiB"), trials=10)
     own = next(one for one in told(second) if one.engine == "lsm")
-    assert abs(own.settings["block_cache"] / best.settings["block_cache"] - 0.5) < 0.01
+    # A little less than half: what the server takes does not shrink.
+    assert 0.45 < own.settings["block_cache"] / best.settings["block_cache"] < 0.51
     assert needed_memory(second.profile, "lsm", own.settings) <= 2 * GIB
 
 

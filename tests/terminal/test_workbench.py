@@ -94,7 +94,7 @@ async def test_the_best_trial_of_a_study_is_on_top_and_in_big_digits(
         table = workbench.screen.query_one("#trials", DataTable)
         assert str(table.get_row_at(0)[2]) == "31,480"
         assert workbench.screen.query_one("#best-digits").value == "31,480"
-        assert "+73 % against the start" in text_of(workbench)
+        await until(pilot, lambda: "+73 % against the start" in text_of(workbench))
 
 
 async def test_a_trial_that_did_not_fit_is_last_and_says_why(

@@ -81,6 +81,8 @@ def run(
     )
     trial = store.add_trial(_watched(setup, one, tried, seed))
     _report(trial, chosen, as_json)
+    if real is not None:
+        problem.told(real)
 
 
 def _watched(

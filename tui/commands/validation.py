@@ -90,6 +90,8 @@ def validation(
         raise InputError(option, None, "no --file", what)
     if fill and file is not None:
         real = problem.real_engine(product, rocksdb, server, None, None)
+        if real is not None:
+            problem.told(real)
         _fill(file, SUITES[product], real, cases, configurations, minutes, directory)
     else:
         for option, given in (

@@ -32,7 +32,7 @@ class QueryInput(Input):
 
     One query in DuckDB's SQL, which reads the results file and cannot change it. Enter asks it.
     The views and tables are listed below with their columns; `run` has a row for each trial with
-    its metrics as columns. `tunebench results --sql` asks the same.
+    its metrics as columns. `tunebench results --sql 'SELECT ...'` asks the same.
     """
 
 

@@ -111,8 +111,9 @@ class ResultsScreen(Screen[None]):
                 if self._studies
                 else "No study is stored yet.\nStart one from a profile, or run `tunebench tune`."
             )
-            self._show_trials("", [])
         table.show(left, self._marked)
+        if not left:
+            self._show_trials("", [])
         told = [f"{len(left)} of {len(self._studies)}"] if words else []
         told += [f"{len(self._marked)} marked"] if self._marked else []
         self.query_one("#studies-panel").border_subtitle = " · ".join(told)
