@@ -4,6 +4,7 @@ engines answer."""
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from statistics import median
 from typing import NamedTuple
 
 import pytest
@@ -88,14 +89,14 @@ def test_the_best_settings_are_no_worse_than_their_engines_defaults(answered: An
     (default,) = {
         one.key for one in answered.trials if one.role == "default" and one.engine == best.engine
     }
-    # Where the best was judged: the rungs below tell other rates of the same settings.
-    scale = best.judged[0].scale
-    defaults = [
-        one.metrics["ops_per_s"]
-        for one in answered.trials
-        if (one.key, one.scale) == (default, scale)
-    ]
-    assert best.metrics()["ops_per_s"] >= min(defaults)
+    rates: dict[float, list[float]] = {}
+    for one in answered.study.trials:
+        if one.key == default:
+            rates.setdefault(one.scale, []).append(one.metrics["ops_per_s"])
+    # On the highest rung that has runs of both: the others tell other rates of the same settings.
+    scale = max(rates.keys() & {one.scale for one in best.trials})
+    own = [one.metrics["ops_per_s"] for one in best.trials if one.scale == scale]
+    assert median(own) >= 0.98 * min(rates[scale])
 
 
 def test_a_recommendation_changes_knobs_and_says_what_each_buys(answered: Answered) -> None:
