@@ -133,6 +133,7 @@ OF_SERVERS = (
     _inserts(1),
     _inserts(50, 200_000),
     _inserts(50, 200_000, secondary_indexes=0),
+    _graph("facebook"),
     _graph("fork2020"),
 )
 OF_LIBRARIES = (
