@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from statistics import median
 from typing import Any, cast
 
 from advisor import core as bridge
@@ -134,6 +133,7 @@ OF_SERVERS = (
     _inserts(1),
     _inserts(50, 200_000),
     _inserts(50, 200_000, secondary_indexes=0),
+    _graph("facebook"),
     _graph("fork2020"),
 )
 OF_LIBRARIES = (
@@ -221,7 +221,8 @@ def measure(
         observations.append(Observation(load.name, counts, real_ns, known_ns=own_ns))
         if trips:
             of_clients.append(1e3 * report["metrics"]["client_cpu_us_per_op"] / trips)
-    round_trip_ns = median(of_clients) if of_clients else None
+    # A client also takes rows in, and more CPU time where it is put aside for others.
+    round_trip_ns = min(of_clients, default=None)
     return Calls(product, version, fit(observations, known), round_trip_ns)
 
 
