@@ -149,6 +149,7 @@ async def test_stopping_ends_the_study_after_the_running_trial(
         await pilot.press("s")
         session.release(6)
         await until(pilot, lambda: "press a for the advice" in text_of(workbench))
+        await until(pilot, lambda: workbench.screen.query_one("#trials", DataTable).row_count > 0)
         assert workbench.screen.query_one("#trials", DataTable).row_count == 1
 
 
@@ -357,7 +358,8 @@ async def test_a_narrow_terminal_keeps_every_part_reachable(
     async with workbench.run_test(size=(80, 24)) as pilot:
         await _open_study(pilot, session)
         await _finish_trials(pilot, session, 2)
-        assert workbench.screen.query_one("#trials", DataTable).region.height >= 3
+        trials = workbench.screen.query_one("#trials", DataTable)
+        await until(pilot, lambda: trials.region.height >= 3)
 
 
 async def test_the_palette_leads_to_the_results(workbench: Workbench) -> None:
