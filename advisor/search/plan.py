@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -90,6 +91,13 @@ class Spending:
             )
         return max(shares)
 
+    @property
+    def left_s(self) -> float:
+        """Seconds until the minutes end, no less than 0; endless where none bound the study."""
+        if self.bounds.minutes is None:
+            return math.inf
+        return max(0.0, self.bounds.minutes * 60.0 - (self.now() - self._began))
+
     def left(self, phase: Phase = "ablation") -> int:
         """About how many trials the bounds still allow until a phase ends, the last one unless
         another is named."""
@@ -116,6 +124,4 @@ class Spending:
 
     def is_out_of_time(self) -> bool:
         """Whether the time bound, not the number of trials, is what ended the study."""
-        if self.bounds.minutes is None:
-            return False
-        return self.now() - self._began >= self.bounds.minutes * 60.0
+        return self.left_s <= 0.0

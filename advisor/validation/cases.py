@@ -129,7 +129,7 @@ _OF_KEYS: tuple[Case, ...] = (
         120_000,
     ),
     Case("hot-read", "zipfian reads", {**_READ, "distribution": "zipfian"}, "ops_per_s", 200_000),
-    Case("mixed", "half reads and half overwrites", _MIXED, "ops_per_s", 250_000),
+    Case("mixed", "half reads and half overwrites", _MIXED, "ops_per_s", 600_000),
     Case(
         "scan",
         "short scans with a tenth of inserts",

@@ -61,6 +61,14 @@ def test_a_rung_that_nobody_was_on_takes_as_much_longer_as_it_works() -> None:
     assert known._patience(CLIMB) == PATIENCE * 30.0
 
 
+def test_a_rung_above_has_the_minutes_that_are_left() -> None:
+    known = taught(made(10.0), 2.0)
+    for left_s, most in ((50.0, 50.0), (1.0, LEAST_PATIENCE * 2.0 * WORK)):
+        known._left_s = lambda left_s=left_s: left_s
+        assert known._patience(CLIMB) == most
+        assert known._patience(LOOK) == PATIENCE * 2.0
+
+
 def test_what_lasted_longer_than_usual_is_counted_by_its_length() -> None:
     known = made(1000.0)
     for _ in range(USUAL_TRIALS):
