@@ -62,8 +62,11 @@ class HardwareSpec(TypedDict):
 
 class WarmupSpec(TypedDict, total=False):
     """The budget of a warm-up, of which at least one bound is given. It ends when nothing changes
-    any more."""
+    any more, or where `cache_share` is given, when that much of the cache is in use."""
 
+    cache_share: float
+    """Part of the block cache or buffer pool, from 0.01 to 1. InnoDB keeps `innodb_lru_scan_depth`
+    pages free for each instance. Where no cache is, the warm-up ends at once."""
     most_seconds: float
     """Seconds of the run's clock."""
     most_operations: int
@@ -109,8 +112,8 @@ class Length(TypedDict, total=False):
     warmup_operations: int
     """Operations of all clients in it, at most; of the two bounds the first ends it."""
     warmup: WarmupSpec
-    """A warm-up until the run is steady, in place of `warmup_seconds` and `warmup_operations`; the
-    run is then judged."""
+    """A warm-up until the run is steady, or the cache full, in place of `warmup_seconds` and
+    `warmup_operations`; a run that was to be steady is then judged."""
     ends: Literal["running", "settled"]
     """`settled` for a measured phase that begins and ends with a settled engine: the background
     settles before it, and behind it at its cost. `running`, a piece of a run that goes on, if

@@ -74,11 +74,13 @@ async def picture(pilot: Pilot[None]) -> str:
     """
     await until(pilot, lambda: "palette" in text_of(pilot.app))
     looks: list[str] = []
-    while len(looks) < 5 or len(set(looks[-5:])) > 1:
+    for _ in range(500):
         await pilot.pause()
         await pilot.pause(0.05)
-        looks.append(text_of(pilot.app))
-    return looks[-1]
+        looks = [*looks[-4:], text_of(pilot.app)]
+        if len(looks) == 5 and len(set(looks)) == 1:
+            return looks[-1]
+    raise AssertionError(f"the screen does not rest:\n{looks[-2]}\n{looks[-1]}")
 
 
 def environment(**changes: str) -> dict[str, str]:

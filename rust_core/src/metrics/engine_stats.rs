@@ -19,6 +19,8 @@ pub struct EngineStats {
     pub bloom_true_positive: u64,
     /// Bytes of memory in use: caches, memtables, filters, buffers.
     pub memory_bytes: u64,
+    /// How full the block cache or pool is, from 0 to 1; `None` where there is none, or where nobody tells.
+    pub cache_share: Option<f64>,
     /// Bytes of files that are written over and over, whatever the data: a redo log, a doublewrite area. They are no
     /// part of what data takes.
     pub circular_bytes: u64,

@@ -12,5 +12,5 @@ pub use engine_stats::EngineStats;
 pub use intervals::{Activity, Phase, Snapshot, interval};
 pub use latencies::Latencies;
 pub use meters::{Meters, MetersSnapshot, Purpose, PurposeCounts};
-pub use ratio::ratio;
+pub use ratio::{ratio, share};
 pub use steady::{Length, Steadiness, Steady};

@@ -151,6 +151,11 @@ impl Steadiness {
         1 << self.doublings
     }
 
+    /// How full the cache was when the last interval ended, from 0 to 1; `None` where nobody tells.
+    pub fn cache_share(&self) -> Option<f64> {
+        self.last.engine.cache_share
+    }
+
     /// Whether what comes next, of this length, can be expected to be steady: the later half is long enough, and shows
     /// no change in any series. A change in a half that is shorter than what comes counts as what it would grow to by
     /// then.

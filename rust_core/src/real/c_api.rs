@@ -71,6 +71,7 @@ c_api! {
     fn cache_create_lru(usize) -> *mut Cache;
     fn cache_destroy(*mut Cache);
     fn cache_get_usage(*mut Cache) -> usize;
+    fn cache_get_capacity(*mut Cache) -> usize;
     fn load_latest_options(
         *const c_char, *mut Env, bool, *mut Cache, *mut *mut Options, *mut usize, *mut *mut *mut c_char,
         *mut *mut *mut Options, ErrorText

@@ -7,7 +7,7 @@ use super::statistics::Tickers;
 use crate::engine::{Commit, Engine, EngineIterator, EngineStats, Poison, WriteBatch};
 use crate::engine_options;
 use crate::error::{Error, Result};
-use crate::metrics::{MetersSnapshot, Purpose, PurposeCounts};
+use crate::metrics::{MetersSnapshot, Purpose, PurposeCounts, share};
 use crate::options::Accepts;
 use crate::task::Task;
 use std::collections::BTreeMap;
@@ -392,6 +392,8 @@ impl Engine for RocksDb {
         let property = |name: &CStr| self.property(name).map(|value| value as f64);
         // SAFETY: takes the cache that `Loaded` holds.
         let cache_bytes = unsafe { (self.api.cache_get_usage)(self.loaded.cache) };
+        // SAFETY: as above.
+        let capacity = unsafe { (self.api.cache_get_capacity)(self.loaded.cache) };
         let mut details: BTreeMap<String, f64> = [
             ("level0_files", Some(levels.get(&0).map_or(0.0, |(files, _)| *files as f64))),
             ("compaction_pending_bytes", property(c"rocksdb.estimate-pending-compaction-bytes")),
@@ -417,6 +419,7 @@ impl Engine for RocksDb {
             bloom_useful: tickers.get("bloom.filter.useful"),
             bloom_positive: tickers.get("bloom.filter.full.positive"),
             bloom_true_positive: tickers.get("bloom.filter.full.true.positive"),
+            cache_share: share(cache_bytes as u64, capacity as u64),
             memory_bytes,
             details,
             ..EngineStats::default()

@@ -80,6 +80,11 @@ pub enum Watch {
     Judged,
     /// It ends when a phase of this length can be expected to be steady.
     UntilWarmFor(Length),
+    /// It ends when this part of the block cache or pool is in use, if there is one.
+    UntilFull {
+        /// From above 0 to 1.
+        cache_share: f64,
+    },
 }
 
 impl Watch {
@@ -90,8 +95,11 @@ impl Watch {
 
     /// Whether a phase shall go on no longer.
     pub fn is_content(self, judge: &Steadiness) -> bool {
-        let Self::UntilWarmFor(planned) = self else { return false };
-        judge.is_warm_for(planned)
+        match self {
+            Self::Unwatched | Self::Judged => false,
+            Self::UntilWarmFor(planned) => judge.is_warm_for(planned),
+            Self::UntilFull { cache_share } => judge.cache_share().is_none_or(|share| share >= cache_share),
+        }
     }
 }
 

@@ -25,7 +25,8 @@ pub struct PhaseEnd {
 impl PhaseEnd {
     /// Of a phase that begins now.
     pub fn new(engine: &dyn Engine, limits: &Limits, now_ns: u64) -> Self {
-        let began = if limits.watch == Watch::Unwatched { None } else { engine.cycles() };
+        let is_judged = matches!(limits.watch, Watch::Judged | Watch::UntilWarmFor(_));
+        let began = if is_judged { engine.cycles() } else { None };
         let rest = if began.is_some() { LONGEST_REST } else { 0.0 };
         let after = |seconds: f64| now_ns + (seconds * 1e9) as u64;
         Self {

@@ -131,9 +131,13 @@ fn warm_up(
         Warmup::UntilSteady { most_seconds, most_operations } => {
             limits(run, most_seconds, most_operations, Watch::UntilWarmFor(planned(run)))
         }
+        Warmup::UntilFull { cache_share, most_seconds, most_operations } => {
+            limits(run, most_seconds, most_operations, Watch::UntilFull { cache_share })
+        }
     };
     let outcome = driver.phase(Phase::Warmup, clients, limits, on_interval)?;
-    Ok((outcome.clients, outcome.steadiness))
+    let seen = outcome.steadiness.filter(|_| matches!(limits.watch, Watch::UntilWarmFor(_)));
+    Ok((outcome.clients, seen))
 }
 
 fn measure(
@@ -143,7 +147,7 @@ fn measure(
     on_interval: &mut dyn FnMut(Value),
 ) -> Result<(Measured, Option<Steadiness>, Clients)> {
     let watch = match run.spec.warmup {
-        Warmup::Fixed { .. } => Watch::Unwatched,
+        Warmup::Fixed { .. } | Warmup::UntilFull { .. } => Watch::Unwatched,
         Warmup::UntilSteady { .. } => Watch::Judged,
     };
     let limits = limits(run, run.spec.seconds, run.spec.operations, watch);
@@ -161,8 +165,8 @@ fn measure(
             let terms = if run.spec.engine.merges() { Terms::Whole } else { Terms::WholeButTime };
             Some(Debt { terms, payment })
         }
-        (Ends::Running, Watch::Unwatched) => None,
-        (Ends::Running, Watch::Judged | Watch::UntilWarmFor(_)) => added_by(driver, &outcome)?,
+        (Ends::Running, Watch::Judged) => added_by(driver, &outcome)?,
+        (Ends::Running, _) => None,
     };
     let mut cpu = outcome.cpu;
     if let Some(used) = &background {

@@ -48,6 +48,16 @@ pub enum Warmup {
         /// After so many operations of all clients.
         most_operations: Option<u64>,
     },
+    /// Until this part of the block cache or pool is in use, or until a budget ends, whichever comes first. Nobody asks
+    /// whether that was enough.
+    UntilFull {
+        /// From above 0 to 1.
+        cache_share: f64,
+        /// After so many seconds.
+        most_seconds: Option<f64>,
+        /// After so many operations of all clients.
+        most_operations: Option<u64>,
+    },
 }
 
 /// What goes on in the background when the measured phase begins and ends.
@@ -152,6 +162,7 @@ enum ClockKind {
 struct GivenWarmup {
     most_seconds: Option<f64>,
     most_operations: Option<u64>,
+    cache_share: Option<f64>,
 }
 
 /// A number of seconds that a phase may last.
@@ -161,7 +172,9 @@ const OPERATIONS: RangeInclusive<u64> = 1..=i64::MAX as u64;
 const CLIENTS: RangeInclusive<u64> = 1..=1024;
 const INTERVAL_MS: RangeInclusive<u64> = 10..=3_600_000;
 const MEMORY: RangeInclusive<u64> = 1..=u64::MAX;
-const A_WARMUP: &str = "an object of most_seconds, most_operations, in place of warmup_seconds and warmup_operations";
+const CACHE_SHARE: RangeInclusive<f64> = 0.01..=1.0;
+const A_WARMUP: &str =
+    "an object of most_seconds, most_operations, cache_share, in place of warmup_seconds and warmup_operations";
 
 /// What a field takes, for all that may be wrong with it.
 fn accepted(field: &str) -> Option<String> {
@@ -177,6 +190,7 @@ fn accepted(field: &str) -> Option<String> {
         "operations" | "warmup_operations" | "warmup.most_operations" => whole(OPERATIONS),
         "warmup_seconds" => seconds(WARMUP_SECONDS),
         "warmup" => A_WARMUP.to_owned(),
+        "warmup.cache_share" => format!("a share from {} to {}", CACHE_SHARE.start(), CACHE_SHARE.end()),
         "ends" => Ends::VARIANTS.join(" or "),
         "interval_ms" => whole(INTERVAL_MS),
         "directory" => "a path for the run's files".to_owned(),
@@ -246,7 +260,7 @@ impl Given {
     fn warmup(&self) -> Result<Warmup> {
         let seconds = within("warmup_seconds", self.warmup_seconds, WARMUP_SECONDS)?;
         let operations = within("warmup_operations", self.warmup_operations, OPERATIONS)?;
-        let Some(GivenWarmup { most_seconds, most_operations }) = self.warmup else {
+        let Some(GivenWarmup { cache_share, most_seconds, most_operations }) = self.warmup else {
             return Ok(Warmup::Fixed { seconds, operations });
         };
         let most_seconds = within("warmup.most_seconds", most_seconds, SECONDS)?;
@@ -257,7 +271,10 @@ impl Given {
         if seconds.is_some() || operations.is_some() {
             return Err(Error::invalid("warmup", "both", "warmup, or warmup_seconds and warmup_operations"));
         }
-        Ok(Warmup::UntilSteady { most_seconds, most_operations })
+        Ok(match within("warmup.cache_share", cache_share, CACHE_SHARE)? {
+            Some(cache_share) => Warmup::UntilFull { cache_share, most_seconds, most_operations },
+            None => Warmup::UntilSteady { most_seconds, most_operations },
+        })
     }
 }
 
@@ -357,6 +374,11 @@ mod tests {
                 "warmup",
                 json!({"most_operations": 0}),
                 "warmup.most_operations: found 0, accepted: a whole number from 1",
+            ),
+            (
+                "warmup",
+                json!({"cache_share": 1.5, "most_operations": 9}),
+                "warmup.cache_share: found 1.5, accepted: a share from 0.01 to 1",
             ),
             ("warmup_operations", json!(0), "warmup_operations: found 0, accepted: a whole number from 1"),
             ("ends", json!("well"), "ends: found \"well\", accepted: running or settled"),

@@ -613,6 +613,28 @@ fn a_run_that_ends_before_its_memtable_is_full_is_not_yet_steady() {
 }
 
 #[test]
+fn a_warm_up_until_the_cache_is_full_ends_when_it_is() {
+    let directory = tempfile::tempdir().unwrap();
+    for (engine, options) in
+        [("lsm", json!({"block_cache": 4 << 20})), ("btree", json!({"innodb_buffer_pool_size": 8 << 20}))]
+    {
+        let warmed = |cache_share: f64| {
+            let more = json!({
+                "options": options, "workload": {"kind": "ycsb", "records": 30_000, "mix": "C"}, "interval_ms": 10,
+                "operations": 1, "warmup": {"cache_share": cache_share, "most_operations": 100_000},
+            });
+            let report = real(engine, "simulated", directory.path(), more);
+            assert!(report["steadiness"].is_null());
+            let intervals = report["intervals"].as_array().unwrap().iter();
+            let of_warmup = intervals.filter(|interval| interval["phase"] == "warmup");
+            of_warmup.map(|interval| interval["operations"].as_u64().unwrap()).sum::<u64>()
+        };
+        let (half, whole) = (warmed(0.5), warmed(0.97));
+        assert!(half > 0 && half < whole && whole < 20_000, "{engine}: {half}, {whole}");
+    }
+}
+
+#[test]
 fn a_machine_that_speaks_for_a_product_adds_what_its_calls_cost() {
     let device = volume();
     let reads = |calls: Value| {

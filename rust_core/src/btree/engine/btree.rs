@@ -247,6 +247,7 @@ impl Engine for Btree {
             user_bytes_written: self.user_bytes.load(Ordering::Relaxed),
             cache_hits: self.forest.counters.hits.load(Ordering::Relaxed),
             cache_misses: pool.counters.misses.load(Ordering::Relaxed),
+            cache_share: pool.filled(),
             memory_bytes: pool.memory_bytes() + redo.memory_bytes() + space_bytes,
             circular_bytes: redo.file_bytes() + pool.doublewrite_bytes(),
             debt_bytes: pool.flush_list.len() as u64 * self.options.innodb_page_size,

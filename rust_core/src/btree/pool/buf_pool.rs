@@ -18,6 +18,7 @@ use crate::btree::page::{EXTENT_PAGES, NO_PAGE};
 use crate::btree::space::FilSystem;
 use crate::cost::Work;
 use crate::engine::Poison;
+use crate::metrics::share;
 use crate::task::{Signal, Task};
 use parking_lot::{Condvar, Mutex, RwLockWriteGuard};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -145,6 +146,11 @@ impl BufferPool {
             + self.table.memory_bytes()
             + self.flush_list.memory_bytes()
             + self.lru.lock().memory_bytes()
+    }
+
+    /// How full it is or was, from 0 to 1.
+    pub fn filled(&self) -> Option<f64> {
+        share(self.held_bytes(), (self.frames() * self.page_bytes) as u64)
     }
 
     fn held_bytes(&self) -> u64 {

@@ -3,6 +3,7 @@
 use super::db_impl::DbImpl;
 use super::wal::LogWriter;
 use crate::engine::EngineStats;
+use crate::metrics::share;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 impl DbImpl {
@@ -46,6 +47,7 @@ impl DbImpl {
             bloom_useful: load(&self.tables.bloom_useful),
             bloom_positive: load(&self.tables.bloom_positive),
             bloom_true_positive: load(&self.tables.bloom_true_positive),
+            cache_share: share(cache.bytes, self.options.block_cache),
             memory_bytes: cache.bytes + memtable_bytes + resident + buffered,
             debt_bytes: super_version.version.debt_bytes(memtable_bytes, &self.options),
             details: details.into_iter().collect(),

@@ -37,11 +37,12 @@ const FEW_PAGES: u64 = 16;
 /// While a load settles, InnoDB may write as fast as it can.
 const SETTLING_IO_CAPACITY: u64 = 100_000;
 
-/// What MyRocks has in memory.
+/// What MyRocks has in memory, and how much its block cache takes.
 const MEMORY_OF_MYROCKS: &str = "SELECT stat_type, CAST(value AS CHAR) FROM information_schema.rocksdb_dbstats \
      WHERE stat_type = 'DB_BLOCK_CACHE_USAGE' \
      UNION ALL SELECT stat_type, CAST(value AS CHAR) FROM information_schema.rocksdb_cfstats \
-     WHERE stat_type IN ('CUR_SIZE_ALL_MEM_TABLES', 'NON_BLOCK_CACHE_SST_MEM_USAGE')";
+     WHERE stat_type IN ('CUR_SIZE_ALL_MEM_TABLES', 'NON_BLOCK_CACHE_SST_MEM_USAGE') \
+     UNION ALL SELECT 'BLOCK_CACHE_CAPACITY', CAST(@@rocksdb_block_cache_size AS CHAR)";
 
 /// The engine behind the tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

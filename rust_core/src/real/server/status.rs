@@ -1,7 +1,7 @@
 //! What a server counts of its engine, in the vocabulary of our own.
 
 use super::StorageEngine;
-use crate::metrics::{EngineStats, MetersSnapshot, Purpose, PurposeCounts};
+use crate::metrics::{EngineStats, MetersSnapshot, Purpose, PurposeCounts, share};
 use crate::real::kernel::Kernel;
 use std::collections::BTreeMap;
 
@@ -11,8 +11,14 @@ pub struct Status {
     variables: BTreeMap<String, u64>,
     /// Bytes that the engine itself says it has in memory.
     memory_bytes: u64,
+    /// Bytes in MyRocks' block cache, and those that fit in.
+    block_cache: (u64, u64),
     kernel: Kernel,
 }
+
+/// What MyRocks calls the bytes in its block cache, and what the query beside it calls those that fit in.
+const BLOCK_CACHE_USAGE: &str = "DB_BLOCK_CACHE_USAGE";
+const BLOCK_CACHE_CAPACITY: &str = "BLOCK_CACHE_CAPACITY";
 
 /// Gauges and counters that reports show as they are.
 const DETAILS: [&str; 18] = [
@@ -38,7 +44,7 @@ const DETAILS: [&str; 18] = [
 
 impl Status {
     /// From the rows of `SHOW GLOBAL STATUS`, of which those that are no whole number are left out, and of what the
-    /// engine says about its memory elsewhere, each a name and bytes.
+    /// engine says about its memory elsewhere, each a name and bytes: what is in memory, and how much its cache takes.
     pub fn new(
         rows: impl IntoIterator<Item = (String, String)>,
         memory: impl IntoIterator<Item = (String, String)>,
@@ -47,9 +53,12 @@ impl Status {
         let numbers = rows.into_iter().filter_map(|(name, value)| Some((name.to_lowercase(), value.parse().ok()?)));
         let variables: BTreeMap<String, u64> = numbers.collect();
         let in_pool = variables.get("innodb_buffer_pool_bytes_data").copied().unwrap_or_default();
-        let told: Vec<u64> = memory.into_iter().filter_map(|(_, bytes)| bytes.parse().ok()).collect();
-        let memory_bytes = if told.is_empty() { in_pool } else { told.iter().sum() };
-        Self { variables, memory_bytes, kernel }
+        let told = memory.into_iter().filter_map(|(name, bytes)| Some((name, bytes.parse::<u64>().ok()?)));
+        let (capacity, held): (Vec<_>, Vec<_>) = told.partition(|(name, _)| name == BLOCK_CACHE_CAPACITY);
+        let bytes_of = |rows: &[(String, u64)]| rows.iter().map(|(_, bytes)| bytes).sum::<u64>();
+        let cached = held.iter().find(|(name, _)| name == BLOCK_CACHE_USAGE).map_or(0, |(_, bytes)| *bytes);
+        let memory_bytes = if held.is_empty() { in_pool } else { bytes_of(&held) };
+        Self { variables, memory_bytes, block_cache: (cached, bytes_of(&capacity)), kernel }
     }
 
     /// A variable; 0 where this server has none of that name.
@@ -120,6 +129,13 @@ impl Status {
             bloom_useful: self.get("rocksdb_bloom_filter_useful"),
             bloom_positive: self.get("rocksdb_bloom_filter_full_positive"),
             bloom_true_positive: self.get("rocksdb_bloom_filter_full_true_positive"),
+            cache_share: match engine {
+                StorageEngine::InnoDb => {
+                    let (free, all) = ("innodb_buffer_pool_pages_free", "innodb_buffer_pool_pages_total");
+                    share(self.get(all).saturating_sub(self.get(free)), self.get(all))
+                }
+                StorageEngine::MyRocks => share(self.block_cache.0, self.block_cache.1),
+            },
             memory_bytes: self.memory_bytes,
             details: known.collect(),
             ..EngineStats::default()
@@ -137,7 +153,8 @@ mod tests {
 
     fn status(rows: &[(&str, &str)]) -> Status {
         let rows = rows.iter().map(|(name, value)| (name.to_string(), value.to_string()));
-        let memory = [("a", "800"), ("b", "88")].map(|(name, value)| (name.to_string(), value.to_string()));
+        let memory = [("DB_BLOCK_CACHE_USAGE", "800"), ("b", "88"), ("BLOCK_CACHE_CAPACITY", "1600")]
+            .map(|(name, value)| (name.to_string(), value.to_string()));
         Status::new(rows, memory, Kernel { asked_bytes: 777, ..Kernel::default() })
     }
 
@@ -164,6 +181,13 @@ mod tests {
         let status = status(&[("Rocksdb_wal_bytes", "10"), ("Rocksdb_block_cache_miss", "4")]);
         let meters = status.meters(StorageEngine::MyRocks);
         assert_eq!((meters.of(Purpose::AllReads).reads, meters.of(Purpose::AllReads).read_bytes), (4, 777));
-        assert_eq!(status.engine_stats(StorageEngine::MyRocks).memory_bytes, 888);
+        let stats = status.engine_stats(StorageEngine::MyRocks);
+        assert_eq!((stats.memory_bytes, stats.cache_share), (888, Some(0.5)));
+    }
+
+    #[test]
+    fn a_pool_is_full_as_far_as_its_pages_are_not_free() {
+        let status = status(&[("Innodb_buffer_pool_pages_total", "40"), ("Innodb_buffer_pool_pages_free", "10")]);
+        assert_eq!(status.engine_stats(StorageEngine::InnoDb).cache_share, Some(0.75));
     }
 }
