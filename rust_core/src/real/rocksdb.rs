@@ -3,6 +3,7 @@
 
 use super::c_api::{self, Api, ErrorText, c_string};
 use super::files::bytes_below;
+use super::kernel::Kernel;
 use super::statistics::Tickers;
 use crate::engine::{Commit, Engine, EngineIterator, EngineStats, Poison, WriteBatch};
 use crate::engine_options;
@@ -234,10 +235,12 @@ impl RocksDb {
         self.tickers().get("stall.micros") * 1000
     }
 
-    /// Bytes by purpose, by RocksDB's own counters.
+    /// Bytes by purpose, by RocksDB's own counters; those of reads are all that the kernel counts of this process.
     pub fn meters(&self) -> MetersSnapshot {
         let tickers = self.tickers();
-        let read_bytes = tickers.get("last.level.read.bytes") + tickers.get("non.last.level.read.bytes");
+        // The tickers leave out what a direct read takes beside the bytes that were asked for, to whole sectors.
+        let asked = tickers.get("last.level.read.bytes") + tickers.get("non.last.level.read.bytes");
+        let read_bytes = Kernel::now().map_or(asked, |kernel| kernel.asked_bytes);
         let reads = tickers.get("last.level.read.count") + tickers.get("non.last.level.read.count");
         let written = |written_bytes| PurposeCounts { written_bytes, ..PurposeCounts::default() };
         MetersSnapshot::of_counts([
