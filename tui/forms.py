@@ -55,6 +55,7 @@ def question_of(form: StudyForm) -> tuple[Question, Bounds]:
         profile = _with(reading, profile, field, getattr(form, field))
     engines = problem.chosen_engines(form.engine, profile)
     trials = reading.of("trials", lambda: _whole(form.trials), None)
+    minutes = reading.of("minutes", lambda: _minutes(form.minutes), None)
     seconds = reading.of("seconds", lambda: _seconds(form.seconds), None)
     nothing: dict[Engine, dict[str, Setting]] = {}
     current = reading.of(
@@ -76,7 +77,7 @@ def question_of(form: StudyForm) -> tuple[Question, Bounds]:
     reading.of("memory", lambda: problem.refuse_unanswerable(question), None)
     if reading.problems:
         raise FormProblems(reading.problems)
-    return question, Bounds(trials=trials)
+    return question, Bounds(trials=trials, minutes=minutes)
 
 
 def sweep_of(form: SweepForm, name: str) -> Asked:
@@ -146,12 +147,20 @@ def _whole(text: str) -> int | None:
 
 
 def _seconds(text: str) -> float | None:
+    return _number(text, "seconds", 0.05, 86400)
+
+
+def _minutes(text: str) -> float | None:
+    return _number(text, "minutes", 0.01, 525600)
+
+
+def _number(text: str, unit: str, least: float, most: float) -> float | None:
     if not text:
         return None
     try:
-        seconds = float(text)
+        number = float(text)
     except ValueError:
-        seconds = 0.0
-    if not 0.05 <= seconds <= 86400:
-        raise InputError("form", None, repr(text), "seconds from 0.05 to 86400")
-    return seconds
+        number = 0.0
+    if not least <= number <= most:
+        raise InputError("form", None, repr(text), f"{unit} from {least:g} to {most:g}")
+    return number

@@ -44,6 +44,7 @@ class StudyForm:
     clients: str = ""
     goal: str = ""
     trials: str = ""
+    minutes: str = ""
     seconds: str = ""
     current: str = ""
     engine: str = "both"

@@ -14,6 +14,7 @@ from advisor import core, dialects
 from advisor.core import Cancelled
 from advisor.knobs import ENGINES
 from advisor.published import replay_all
+from advisor.search import Bounds
 from advisor.store import Store
 from tests.support.fake_core import FakeCore
 from tests.support.problems import record
@@ -86,11 +87,27 @@ async def test_from_a_profile_to_a_written_file(fake: FakeCore, tmp_path: Path) 
 
 def test_a_form_names_every_field_that_is_wrong() -> None:
     form = StudyForm(
-        "linkbench", data="much", clients="0", goal="faster", trials="ten", seconds="-1"
+        "linkbench",
+        data="much",
+        clients="0",
+        goal="faster",
+        trials="ten",
+        minutes="nan",
+        seconds="-1",
     )
     with pytest.raises(FormProblems) as wrong:
         LibrarySession().plan(form)
-    assert set(wrong.value.problems) == {"data", "clients", "goal", "trials", "seconds"}
+    wrong_ones = {"data", "clients", "goal", "trials", "minutes", "seconds"}
+    assert set(wrong.value.problems) == wrong_ones
+
+
+def test_minutes_alone_bound_a_study_whatever_its_trials() -> None:
+    for trials, minutes, planned in (("", "2.5", None), ("30", "2.5", 30), ("", "", 100)):
+        plan = LibrarySession().plan(StudyForm("linkbench", trials=trials, minutes=minutes))
+        assert plan.trials == planned
+        assert plan.details[1] == Bounds(
+            trials=planned if trials else None, minutes=2.5 if minutes else None
+        )
 
 
 def test_an_empty_form_asks_what_the_profile_asks() -> None:

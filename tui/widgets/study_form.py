@@ -24,6 +24,11 @@ FIELDS = (
     ("goal", "goal", "What is best, such as `maximize ops_per_s subject to p99_us <= 5000`."),
     ("trials", "trials", "How many settings are tried. 20 gives a first answer, 60 a good one."),
     (
+        "minutes",
+        "minutes",
+        "Optional: the search ends after so many, with what it found.",
+    ),
+    (
         "seconds",
         "seconds per trial",
         "Length of the measured phase. Longer is steadier, and slower.",
@@ -86,6 +91,7 @@ class StudyFormView(VerticalScroll):
             "memory": format_size(profile.memory_bytes) if profile.memory_bytes else "",
             "clients": str(profile.clients or ""),
             "goal": profile.goal,
+            "minutes": "no limit",
             "current": "the engine's defaults",
         }
         for field in self.query(Field):
