@@ -421,10 +421,18 @@ def _measured(
 def _interval(row: Interval, scale: Scale) -> dict[str, Any]:
     present = {name: value for name, value in row.items() if value is not None}
     sizes = {name: value for name, value in present.items() if isinstance(value, int | float)}
-    return present | {
-        name: round(value) if name.endswith("_bytes") else value
-        for name, value in scale.carry_back(sizes).items()
+    shape = {
+        name: round(scale.full(value)) if name.endswith("_bytes") else value
+        for name, value in row.get("shape", {}).items()
     }
+    return (
+        present
+        | {
+            name: round(value) if name.endswith("_bytes") else value
+            for name, value in scale.carry_back(sizes).items()
+        }
+        | ({"shape": shape} if shape else {})
+    )
 
 
 def _rows(table: Mapping[str, Any]) -> dict[str, dict[str, float]]:

@@ -13,6 +13,7 @@ from advisor.evidence.runs import (
     operation_of,
     operations,
     purposes,
+    shape_of,
 )
 
 __all__ = [
@@ -30,4 +31,5 @@ __all__ = [
     "operations",
     "purposes",
     "questions",
+    "shape_of",
 ]

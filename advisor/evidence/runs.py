@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from advisor.evidence.evidence import Evidence
 from advisor.knobs import Engine
@@ -51,13 +53,23 @@ def histories(found: Evidence) -> list[History]:
     return told
 
 
-def last_run(column: Column) -> Sequence[dict[str, float]]:
+def last_run(column: Column) -> Sequence[dict[str, Any]]:
     """The intervals of the measured phase of the column's last trial that has any."""
     for trial in reversed(column.trials):
         rows = [dict(one) for one in trial.intervals if one.get("phase") == "run"]
         if rows:
             return rows
     return []
+
+
+def shape_of(column: Column) -> dict[str, list[tuple[float, float]]]:
+    """How the engine looked from within over the column's last run: second and value, by the name
+    of the number; bytes of levels as of the full size."""
+    told: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for row in last_run(column):
+        for name, value in row.get("shape", {}).items():
+            told[name].append((float(row["t_s"]), float(value)))
+    return {name: told[name] for name in sorted(told) if any(value for _, value in told[name])}
 
 
 def operations(columns: Iterable[Column]) -> list[str]:

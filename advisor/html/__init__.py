@@ -103,8 +103,8 @@ def _history(found: Evidence) -> Markup:
 
 
 def _over_time(found: Evidence) -> Markup:
-    drawn = (_figure(charts.over_time(found, metric)) for metric in charts.OVER_TIME)
-    return section("Over the run", *drawn)
+    drawn = [_figure(charts.over_time(found, metric)) for metric in charts.OVER_TIME]
+    return section("Over the run", *drawn, _figure(charts.shape(found)))
 
 
 def _figure(plot: Plot | None, what: str = "") -> Markup:

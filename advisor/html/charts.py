@@ -3,6 +3,8 @@ Each is absent where nothing of it is stored."""
 
 from __future__ import annotations
 
+from itertools import cycle
+
 from advisor.evidence import (
     Evidence,
     bytes_of,
@@ -11,9 +13,10 @@ from advisor.evidence import (
     operation_of,
     operations,
     purposes,
+    shape_of,
 )
 from advisor.goal import described
-from advisor.html.plots import ONE, THREE, TWO, Line, Plot, bars, lines
+from advisor.html.plots import COLOURS, ONE, THREE, TWO, Line, Plot, bars, lines
 from advisor.knobs import ENGINES, Engine
 from advisor.recommend import Column
 
@@ -135,6 +138,26 @@ def over_time(found: Evidence, metric: str) -> Plot | None:
         return None
     y_label = f"{metric}, MiB" if unit == MIB else _label(metric)
     return lines(told, title=f"{metric} over the run", x="s", y=y_label)
+
+
+def shape(found: Evidence) -> Plot | None:
+    """Levels and memtables, or pages and log, over the last run of the recommended settings."""
+    told = shape_of(found.final)
+    is_bytes = any(name.endswith("_bytes") for name in told)
+    shown = {
+        name.removesuffix("_bytes").removesuffix("_share"): points
+        for name, points in told.items()
+        if len(points) > 1 and name.endswith("_bytes") == is_bytes
+    }
+    if not shown:
+        return None
+    unit = MIB if is_bytes else 0.01
+    drawn = [
+        Line(name, [t for t, _ in points], [value / unit for _, value in points], colour)
+        for (name, points), colour in zip(shown.items(), cycle(COLOURS), strict=False)
+    ]
+    what = "Levels and memtables over the run" if is_bytes else "Pages and log over the run"
+    return lines(drawn, title=what, x="s", y="MiB" if is_bytes else "%")
 
 
 def _operation(column: Column, operation: str, metric: str) -> float:

@@ -26,10 +26,12 @@ MISSING = "without plots: pip install 'tunebench[report]' draws them"
 WIDTH, HEIGHT = 8.4, 2.8
 """Of a plot, in inches of 72 points."""
 
-_NAMES = ("ink", "muted", "grid", "one", "two", "three")
+_NAMES = ("ink", "muted", "grid", "one", "two", "three", "four", "five", "six")
 # matplotlib knows no variables of CSS: each stands for one in the text that it writes.
 _STANDS_FOR = {name: f"#0{place}0{place}0{place}" for place, name in enumerate(_NAMES, 1)}
-INK, MUTED, GRID, ONE, TWO, THREE = _STANDS_FOR.values()
+INK, MUTED, GRID, ONE, TWO, THREE, FOUR, FIVE, SIX = _STANDS_FOR.values()
+COLOURS = (ONE, TWO, FOUR, FIVE, SIX, THREE)
+"""Of lines that stand for nothing else."""
 # Any, because matplotlib's type spells out the names of all its settings.
 _STYLE: Any = {
     "svg.fonttype": "none",

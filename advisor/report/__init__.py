@@ -42,6 +42,7 @@ def markdown(found: Evidence) -> str:
         background.importance(found),
         background.latency(found),
         background.written(found),
+        background.shape(found),
         background.limits(r),
         background.agreement(r),
         background.trials(r),

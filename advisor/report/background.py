@@ -15,6 +15,7 @@ from advisor.evidence import (
     operation_of,
     operations,
     purposes,
+    shape_of,
 )
 from advisor.goal import described
 from advisor.published import shipped_summary
@@ -149,6 +150,23 @@ def written(found: Evidence) -> str:
         return ""
     why = "Of the scaled runs, as they were counted."
     return f"## Bytes by purpose\n\n{table(('', '', 'written', 'read'), rows)}\n\n{why}"
+
+
+def shape(found: Evidence) -> str:
+    """How the engine of the recommended settings looked from within over its last run."""
+    rows = []
+    for name, points in shape_of(found.final).items():
+        values = [value for _, value in points]
+        told = (values[0], min(values), max(values), values[-1])
+        rows.append((f"`{name}`", *(_gauge(name, one) for one in told), sparkline(values)))
+    if not rows:
+        return ""
+    head = ("", "at first", "lowest", "highest", "at last", "over the run")
+    return f"## Within the engine over the run\n\n{table(head, rows)}"
+
+
+def _gauge(name: str, value: float) -> str:
+    return format_size(round(value)) if name.endswith("_bytes") else f"{100 * value:.0f}%"
 
 
 def _first_tier(r: Recommendation) -> list[tuple[str, str]]:

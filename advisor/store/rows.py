@@ -81,7 +81,7 @@ def append(connection: duckdb.DuckDBPyConnection, trial: Trial, study: str | Non
         connection,
         "trial_interval",
         (
-            (trial.id, sequence, *(interval.get(column) for column in INTERVAL_COLUMNS))
+            (trial.id, sequence, *(_flat(interval.get(column)) for column in INTERVAL_COLUMNS))
             for sequence, interval in enumerate(trial.intervals)
         ),
     )
@@ -128,6 +128,10 @@ def _long_form(
     )
 
 
+def _flat(value: object) -> object:
+    return json.dumps(value) if isinstance(value, Mapping) else value
+
+
 def _append(
     connection: duckdb.DuckDBPyConnection, table: str, rows: Iterable[tuple[object, ...]]
 ) -> None:
@@ -171,7 +175,10 @@ def intervals(
         f"SELECT trial, {columns} FROM trial_interval {_WANTED} ORDER BY trial, sequence", [ids]
     ).fetchall():
         pairs = zip(INTERVAL_COLUMNS, values, strict=True)
-        found[str(trial)].append({name: value for name, value in pairs if value is not None})
+        interval = {name: value for name, value in pairs if value is not None}
+        if "shape" in interval:
+            interval["shape"] = json.loads(interval["shape"])
+        found[str(trial)].append(interval)
     return {trial: tuple(measured) for trial, measured in found.items()}
 
 

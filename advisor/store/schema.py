@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 MIGRATIONS = (
     "1.sql", "2.sql", "3.sql", "4.sql", "5.sql", "6.sql", "7.sql", "8.sql", "9.sql", "10.sql",
     "11.sql",
-    "12.sql", "13.sql", "14.sql",
+    "12.sql", "13.sql", "14.sql", "15.sql",
 )  # fmt: skip
 VIEWS = "views.sql"
 
@@ -33,7 +33,7 @@ _EVERYTHING = """
 
 INTERVAL_COLUMNS: tuple[str, ...] = (
     "phase", "t_s", "seconds", "operations", "ops_per_s", "p99_us", "read_kb_per_op",
-    "write_kb_per_op", "cache_hit_ratio", "stall_s", "disk_bytes", "memory_bytes",
+    "write_kb_per_op", "cache_hit_ratio", "stall_s", "disk_bytes", "memory_bytes", "shape",
 )  # fmt: skip
 
 

@@ -3,14 +3,18 @@ was left."""
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from advisor.core import Core
 from advisor.evaluate import Refused
 from advisor.real import RealEngine, as_run
-from advisor.trial import THIS_MACHINE
+from advisor.trial import THIS_MACHINE, Trial
 from advisor.validation.cases import Case, Configuration, Suite
 from advisor.validation.dataset import add, read
 from advisor.validation.run import (
@@ -25,6 +29,8 @@ from advisor.validation.run import (
 
 REPEATS = 3
 """Runs of the first configuration, which tell the noise."""
+PREDICTED_AT_ONCE = 16
+"""Predictions between two looks at the time."""
 
 
 def fill(
@@ -41,7 +47,8 @@ def fill(
     on_failure: Callable[[Progress, str], None] = lambda progress, why: None,
     core: Core | None = None,
 ) -> int:
-    """Makes the runs that the table lacks, as far as the time goes, and returns how many it made.
+    """Makes the runs that the table lacks, as far as the time goes, and returns how many it made:
+    real runs one after the other, then predictions of what has real runs, several at once.
 
     A run that fails, or whose settings an engine refuses or has not, leaves no row, and is told.
     Raises `InputError` for a table of another machine or another version of the product.
@@ -55,27 +62,51 @@ def fill(
         runs = {row.run for row in known}
         wanted = [one for one in _wanted(suite, cases, configurations) if one.run not in runs]
         made = 0
-        for one in wanted:
-            if ends is not None and time.monotonic() >= ends:
-                break
-            made += 1
-            progress = one.progress(made, len(wanted))
-            on_progress(progress)
-            if lacking := as_run(one.configuration.settings, real)[1]:
-                on_failure(progress, "; ".join(lacking))
-                continue
-            try:
-                trial = bench.trial(one)
-            except Refused as refused:
-                trial = refused.trial
+
+        def over() -> bool:
+            return ends is not None and time.monotonic() >= ends
+
+        def take(one: Wanted, trial: Trial) -> None:
             if not trial.finished:
-                on_failure(progress, trial.error or trial.outcome)
-                continue
+                on_failure(one.progress(made, len(wanted)), trial.error or trial.outcome)
+                return
             if trial.product:
                 refuse_other("product", path, products, trial.product)
                 products.add(trial.product)
             add(path, rows_of(one, trial, here))
+            runs.add(one.run)
+
+        for one in (one for one in wanted if one.source == "real"):
+            if over():
+                return made
+            made += 1
+            on_progress(one.progress(made, len(wanted)))
+            if lacking := as_run(one.configuration.settings, real)[1]:
+                on_failure(one.progress(made, len(wanted)), "; ".join(lacking))
+            else:
+                take(one, _tried(bench, one))
+        unpredicted = [
+            one
+            for one in wanted
+            if one.source == "predicted" and replace(one, source="real").run in runs
+        ]
+        with ThreadPoolExecutor(os.cpu_count()) as workers:
+            for first in range(0, len(unpredicted), PREDICTED_AT_ONCE):
+                some = unpredicted[first : first + PREDICTED_AT_ONCE]
+                if over():
+                    return made
+                for one, trial in zip(some, workers.map(partial(_tried, bench), some), strict=True):
+                    made += 1
+                    on_progress(one.progress(made, len(wanted)))
+                    take(one, trial)
     return made
+
+
+def _tried(bench: Bench, one: Wanted) -> Trial:
+    try:
+        return bench.trial(one)
+    except Refused as refused:
+        return refused.trial
 
 
 def _wanted(

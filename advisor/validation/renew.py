@@ -68,7 +68,7 @@ def renew(
 
 
 def _in_order(kept: Sequence[Row], made: Mapping[tuple[str, str], list[Row]]) -> list[Row]:
-    """Each prediction before the real runs of its settings, as `fill` leaves them."""
+    """Each prediction before the real runs of its settings."""
     rows: list[Row] = []
     left = dict(made)
     for row in kept:

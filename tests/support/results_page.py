@@ -60,6 +60,12 @@ VIEWS: Mapping[str, View] = {
         "WHERE phase = 'run' AND trial = (SELECT id FROM run ORDER BY started DESC LIMIT 1)\n"
         "ORDER BY sequence",
     ),
+    "run_shape": View(
+        "How the engine of each trial looked from within: levels and memtables of an LSM, "
+        "pages and log of a B-tree, over time.",
+        "SELECT t_s, gauge, value FROM run_shape\n"
+        "WHERE phase = 'run' AND gauge LIKE 'level_%'\nORDER BY trial, sequence, gauge",
+    ),
     "run_operation": View(
         "Latencies by kind of operation, by trial.",
         "SELECT engine, operation, median(value) AS p99_us\n"
@@ -125,6 +131,7 @@ COLUMNS: Mapping[str, str] = {
     "metric": "Its name.",
     "value": "Of the metric.",
     "sequence": "Place of the interval, from 0.",
+    "gauge": "Its name, such as `level_1_bytes` or `dirty_pages_share`.",
     "phase": "`load`, `warmup` or `run`.",
     "t_s": "End of the interval, from the begin of its phase.",
     "operations": "That ended in the interval.",

@@ -195,7 +195,26 @@ def test_settings_that_are_refused_do_not_end_the_others(tmp_path: Path) -> None
         on_failure=lambda progress, why: told.append(progress.source),
         core=FakeCore(fail=refuses),
     )
-    assert (made, told) == (8, ["predicted", "real", "real", "real"] * 2)
+    assert (made, told) == (6, ["real"] * 6)
+
+
+def test_what_has_real_runs_is_predicted_behind_them(tmp_path: Path) -> None:
+    told: list[str] = []
+    table = tmp_path / "table.csv"
+    made = fill(
+        table,
+        SUITE,
+        Library("lib.so"),
+        cases=SUITE.cases[:2],
+        configurations=SUITE.configurations()[1:2],
+        machine="nvme-2024",
+        on_progress=lambda progress: told.append(progress.source),
+        core=FakeCore(),
+    )
+    assert (made, told) == (8, ["real"] * 6 + ["predicted"] * 2)
+    assert {(row.case, row.source) for row in read(table)} == {
+        (case.name, source) for case in SUITE.cases[:2] for source in ("real", "predicted")
+    }
 
 
 def test_settings_that_the_product_has_not_are_told_and_not_run(tmp_path: Path) -> None:

@@ -36,9 +36,16 @@ FROM trial_bytes AS part
 JOIN trial ON trial.id = part.trial;
 
 CREATE OR REPLACE VIEW run_interval AS
-SELECT trial.study, trial.engine, trial.clock, trial.hardware, part.*
+SELECT trial.study, trial.engine, trial.clock, trial.hardware, part.* EXCLUDE (shape)
 FROM trial_interval AS part
 JOIN trial ON trial.id = part.trial;
+
+-- How the engine looked from within at the end of each interval, a row for each number.
+CREATE OR REPLACE VIEW run_shape AS
+SELECT trial.study, trial.engine, trial.clock, trial.hardware,
+    part.trial, part.sequence, part.phase, part.t_s, gauge.key AS gauge, gauge.value::DOUBLE AS value
+FROM trial_interval AS part
+JOIN trial ON trial.id = part.trial, json_each(part.shape) AS gauge;
 
 -- Predicted beside real, by session of `tunebench verify`, contender and metric. Ratios are to the session's base
 -- of comparison: geometric means over the rounds that both finished.

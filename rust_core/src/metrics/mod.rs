@@ -6,6 +6,7 @@ pub mod intervals;
 pub mod latencies;
 pub mod meters;
 mod ratio;
+mod shape;
 pub mod steady;
 
 pub use engine_stats::EngineStats;

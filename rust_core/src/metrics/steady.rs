@@ -12,6 +12,7 @@
 
 use super::intervals::Snapshot;
 use super::ratio::ratio;
+use super::shape::{MEMTABLE, shares};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -137,7 +138,7 @@ impl Steadiness {
             cache_hits: (after.cache_hits - before.cache_hits) as f64,
             cache_misses: (after.cache_misses - before.cache_misses) as f64,
             disk_bytes: now.disk_bytes as f64,
-            shape: shape(&after.details),
+            shape: shares(&after.details),
         });
         (self.last, self.operations) = (now, operations);
         if self.intervals.len() == MOST_INTERVALS {
@@ -245,27 +246,7 @@ impl Steady {
     }
 }
 
-/// The engine's shape in shares of a whole, and the bytes in memtables, whose whole is the most that was seen.
-fn shape(details: &BTreeMap<String, f64>) -> BTreeMap<String, f64> {
-    let get = |name: &str| details.get(name).copied();
-    let levels = || details.iter().filter(|(name, _)| name.starts_with("level_") && name.ends_with("_bytes"));
-    let level_bytes: f64 = levels().map(|(_, bytes)| bytes).sum();
-    let of_levels = |bytes: f64| ratio(bytes, level_bytes);
-    let named = [
-        ("dirty_pages_share", get("dirty_pages").zip(get("pool_pages")).and_then(|(part, whole)| ratio(part, whole))),
-        (
-            "checkpoint_age_share",
-            get("checkpoint_age").zip(get("checkpoint_max_age")).and_then(|(part, whole)| ratio(part, whole)),
-        ),
-        ("compaction_pending_share", get("compaction_pending_bytes").and_then(of_levels)),
-        (MEMTABLE, get("memtable_bytes")),
-    ];
-    let shares = levels().filter_map(|(name, bytes)| Some((name.replace("_bytes", "_share"), of_levels(*bytes)?)));
-    named.into_iter().filter_map(|(name, share)| Some((name.to_owned(), share?))).chain(shares).collect()
-}
-
 const DISK: &str = "disk_bytes";
-const MEMTABLE: &str = "memtable_bytes";
 
 /// What changed in some intervals by more than this part of what is tolerated; `None` if they are too few.
 fn changes(intervals: &[Interval], part: f64) -> Option<Vec<Change>> {
