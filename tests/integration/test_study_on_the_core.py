@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
-from advisor import dialects, evaluate, knobs, report
+from advisor import dialects, evaluate, html, knobs, report, sql
 from advisor.evidence import Evidence
 from advisor.recommend import Recommendation, recommend
 from advisor.scale import MIB, factor
@@ -112,3 +112,29 @@ def test_a_recommendation_is_written_for_every_product_of_its_engine(answered: A
     found = answered.recommendation
     for dialect in dialects.for_engine(found.engine):
         assert found.write(dialect)
+
+
+def test_an_engine_is_seen_from_within_over_each_run(answered: Answered) -> None:
+    seen = {
+        "lsm": {"memtable_bytes", "level_0_bytes", "level_6_bytes"},
+        "btree": {"leaf_fill", "dirty_pages_share", "checkpoint_age_share"},
+    }
+    for trial in answered.store.trials("real"):
+        if not trial.finished:
+            continue
+        for interval in trial.intervals:
+            shape = interval["shape"]
+            assert seen[trial.engine] <= set(shape)
+            assert all(0 <= share <= 1 for name, share in shape.items() if "_bytes" not in name)
+        if trial.engine == "lsm":
+            last = trial.intervals[-1]
+            levels = sum(value for name, value in last["shape"].items() if "level_" in name)
+            # As of the full size, as the bytes of all files are: these hold logs beside tables.
+            assert 0.5 * last["disk_bytes"] < levels <= last["disk_bytes"]
+    evidence = Evidence.of(answered.recommendation, answered.store)
+    assert "## Within the engine over the run" in report.markdown(evidence)
+    engine = answered.recommendation.engine
+    title = "Levels and memtables" if engine == "lsm" else "Pages and log"
+    assert f"{title} over the run" in html.page(evidence)
+    query = "SELECT count(DISTINCT gauge) FROM run_shape WHERE engine = 'btree'"
+    assert sql(query, results=answered.store.path).fetchall() == [(3,)]

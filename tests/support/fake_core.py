@@ -97,6 +97,7 @@ class FakeRun:
             "ops_per_s": 1000.0 + index,
             "p99_us": 500.0,
             "disk_bytes": 1_000_000,
+            "shape": {"level_0_bytes": 4096.0 * index, "level_6_bytes": 900_000.0},
         }
 
 

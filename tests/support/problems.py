@@ -56,7 +56,9 @@ def trial(**changes: Any) -> Trial:
         "metrics": {"ops_per_s": 1000.0, "p99_us": 900.5},
         "by_operation": {"get": {"count": 10.0, "p99_us": 900.5}},
         "bytes_by_purpose": {"wal": {"written_bytes": 10.0}},
-        "intervals": ({"phase": "run", "t_s": 0.1, "ops_per_s": 1000.0},),
+        "intervals": (
+            {"phase": "run", "t_s": 0.1, "ops_per_s": 1000.0, "shape": {"level_0_bytes": 4096.0}},
+        ),
         "notes": ("write_buffer_size hit the floor",),
         "budget_bytes": 1 << 22,
         "workload": "linkbench",
