@@ -87,7 +87,7 @@ Work = Literal[
 
 Costs = dict[Call, Annotated[float, Field(ge=0, allow_inf_nan=False)]]
 
-FIGURES_VERSION = 4
+FIGURES_VERSION = 5
 """Of a calibration. It is raised when figures measured before no longer mean the same: when the
 core charges a kind of work that was in another's cost, waits once more for what was measured, or
 the device is the drive where it was the page cache."""

@@ -44,10 +44,13 @@ BUILT_IN: Mapping[str, float] = {
     "block_fetch": 500.0,
     "snapped_byte": 0.6,
     "unsnapped_byte": 0.2,
+    "zipped_byte": 7.0,
+    "unzipped_byte": 1.2,
 }
 """Where the fit of what shipped figures leave out begins. Of a codec with as much again as the
-core's own: whether it is optimized is the build's, and that of the Java archive is not. Of a block
-that is fetched: assumption, a few allocations."""
+core's own: whether it is optimized is the build's, and that of the Java archive is not; zlib itself
+takes longer than what the core has in its place. Of a block that is fetched: assumption, a few
+allocations."""
 
 MIB = 1 << 20
 Parameters = Mapping[str, Any]
@@ -150,6 +153,8 @@ OF_LIBRARIES = (
     _merged("kSnappyCompression", 4 * MIB),
     _uncached("kLZ4Compression"),
     _uncached("kSnappyCompression"),
+    _merged("kZlibCompression", 4 * MIB),
+    _uncached("kZlibCompression"),
 )
 CACHED: Mapping[Engine, Mapping[str, Any]] = {
     ENGINE_OF["myrocks"]: {

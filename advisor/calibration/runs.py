@@ -129,6 +129,16 @@ def _lsm() -> list[Run]:
             Run(f"writes, {name}", "lsm", PUTS | {"batch": 10}, {"compression": word})
             for name, word in _LSM_COMPRESSIONS.items()
         ),
+        # What a block costs and what its bytes do is told by blocks of two sizes.
+        *(
+            Run(
+                f"writes, {name}, 32 KiB",
+                "lsm",
+                PUTS | {"batch": 10},
+                {"compression": _LSM_COMPRESSIONS[name], "block_size": 32768},
+            )
+            for name in ("zstd", "zlib")
+        ),
         Run(
             "writes, lz4, nothing to compress",
             "lsm",
