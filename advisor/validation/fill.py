@@ -22,6 +22,7 @@ from advisor.validation.run import (
     Progress,
     Wanted,
     alone,
+    as_in_table,
     host,
     refuse_other,
     rows_of,
@@ -57,7 +58,7 @@ def fill(
     bench, here = Bench(real, machine, directory, core), host(machine)
     with alone(path):
         known = read(path) if path.stat().st_size else []
-        refuse_other("machine", path, {row.host for row in known}, here)
+        here = as_in_table(path, {row.host for row in known}, here)
         products = {row.product for row in known if row.product}
         runs = {row.run for row in known}
         wanted = [one for one in _wanted(suite, cases, configurations) if one.run not in runs]

@@ -17,8 +17,8 @@ from advisor.validation.run import (
     Progress,
     Wanted,
     alone,
+    as_in_table,
     host,
-    refuse_other,
     rows_of,
 )
 
@@ -42,7 +42,7 @@ def renew(
     bench, here = Bench(None, machine, None, core), host(machine)
     with alone(path):
         known = read(path)
-        refuse_other("machine", path, {row.host for row in known}, here)
+        here = as_in_table(path, {row.host for row in known}, here)
         names = {case.name for case in cases}
         kept = [row for row in known if row.source == "real" or row.case not in names]
         real = {(row.work, row.settings) for row in kept if row.source == "real"}

@@ -29,7 +29,7 @@ from advisor.validation import (
     wrong_winners,
 )
 from advisor.validation.agreement import spearman
-from advisor.validation.run import host
+from advisor.validation.run import as_in_table, host
 from tests.support.fake_core import FakeCore, RunError, SpecError
 
 SUITE = SUITES["rocksdb"]
@@ -331,3 +331,13 @@ def test_what_ships_is_of_the_cases_and_settings_that_are_declared(suite: Suite)
     assert {row.configuration for row in rows} <= names
     runs = [(*row.run, row.metric) for row in rows]
     assert len(runs) == len(set(runs)), "a run stands twice"
+
+
+def test_a_machine_is_known_again_by_a_probe_of_another_hour(tmp_path: Path) -> None:
+    table = "A processor, 2 cores, read_latency_us 75, sync_us 60"
+    known, path = {table}, tmp_path / "table.csv"
+    assert as_in_table(path, known, table.replace("75", "62").replace("60", "54")) == table
+    assert as_in_table(path, set(), table) == table
+    for other in (table.replace("75", "40"), table.replace("2 cores", "4 cores"), "A processor"):
+        with pytest.raises(InputError, match="machine"):
+            as_in_table(path, known, other)
