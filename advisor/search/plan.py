@@ -8,11 +8,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-Phase = Literal["search", "repeat", "ablation"]
+Phase = Literal["search", "repeat", "verdict", "ablation"]
 
 DEFAULT_TRIALS = 100
-PHASE_ENDS: dict[Phase, float] = {"search": 0.55, "repeat": 0.7, "ablation": 1.0}
-"""Share of the bounds that is spent when a phase ends."""
+PHASE_ENDS: dict[Phase, float] = {"search": 0.55, "repeat": 0.7, "verdict": 1.0, "ablation": 1.0}
+"""Share of the trials that is spent when a phase ends."""
+MINUTE_ENDS: dict[Phase, float] = {"search": 0.5, "repeat": 0.7, "verdict": 0.7, "ablation": 1.0}
+"""Share of the minutes. A run that decides takes several times as long as a look, and may not take
+the time in which single lines are measured: a file of lines of which nobody knows what they buy is
+no advice, and a verdict that is open can be left open."""
 
 LEAST_RULES = 2
 RULES_SHARE = 0.2
@@ -77,19 +81,18 @@ class Spending:
         self._began = self.now()
         self._trials_before = self.trials
 
-    def used(self, running: int = 0) -> float:
-        """Share of the bound that is nearest to its end, with so many trials under way; 1 and more
-        means that nothing is left."""
-        shares = [0.0]
-        if self.bounds.planned is not None:
-            made = self.trials + running
-            shares.append(made / self.bounds.planned if self.bounds.planned else 1.0)
-        if self.bounds.minutes is not None:
-            elapsed = self.now() - self._began
-            shares.append(
-                elapsed / (self.bounds.minutes * 60.0) if self.bounds.minutes > 0 else 1.0
-            )
-        return max(shares)
+    def _used_trials(self, running: int = 0) -> float:
+        """Share of the trials, with so many under way; 1 and more means that none is left."""
+        if self.bounds.planned is None:
+            return 0.0
+        return (self.trials + running) / self.bounds.planned if self.bounds.planned else 1.0
+
+    def _used_minutes(self, ahead_s: float = 0.0) -> float:
+        """Share of the minutes so many seconds from now."""
+        if self.bounds.minutes is None:
+            return 0.0
+        elapsed = self.now() - self._began + ahead_s
+        return elapsed / (self.bounds.minutes * 60.0) if self.bounds.minutes > 0 else 1.0
 
     @property
     def left_s(self) -> float:
@@ -101,14 +104,14 @@ class Spending:
     def left(self, phase: Phase = "ablation") -> int:
         """About how many trials the bounds still allow until a phase ends, the last one unless
         another is named."""
-        end = PHASE_ENDS[phase]
-        if self.used() >= end:
+        if not self.allows(phase):
             return 0
         by_bound = []
         if self.bounds.planned is not None:
-            by_bound.append(end * self.bounds.planned - self.trials)
+            by_bound.append(PHASE_ENDS[phase] * self.bounds.planned - self.trials)
         if self.bounds.minutes is not None and (each := self._seconds_each()):
-            left_s = end * self.bounds.minutes * 60.0 - (self.now() - self._began)
+            end_s = MINUTE_ENDS[phase] * self.bounds.minutes * 60.0
+            left_s = end_s - (self.now() - self._began)
             by_bound.append(left_s / each)
         return max(1, int(min(by_bound, default=1.0)))
 
@@ -118,9 +121,11 @@ class Spending:
         made = self.trials - self._trials_before
         return (self.now() - self._began) / made if made else self.usual_s
 
-    def allows(self, phase: Phase, running: int = 0) -> bool:
-        """Whether a trial of this phase may start beside those that are under way."""
-        return self.used(running) < PHASE_ENDS[phase]
+    def allows(self, phase: Phase, running: int = 0, takes_s: float = 0.0) -> bool:
+        """Whether a trial of this phase may start beside those that are under way, if it will have
+        ended in so many seconds."""
+        by_trials = self._used_trials(running) < PHASE_ENDS[phase]
+        return by_trials and self._used_minutes(takes_s) < MINUTE_ENDS[phase]
 
     def is_out_of_time(self) -> bool:
         """Whether the time bound, not the number of trials, is what ended the study."""

@@ -182,6 +182,17 @@ class Runner:
         self._head = job
         return self._evaluated(job, lambda: False)
 
+    def would_take_s(self, rung: int) -> float:
+        """In about how many seconds one more trial of a rung will have ended, behind those that are
+        under way there; 0 where it is not known what is usual."""
+        seen = self._wall_seconds[rung]
+        usual = statistics.median(seen) if seen else self._usual_s(rung)
+        if usual is None:
+            return 0.0
+        ahead = sum(n for (_, own), n in self._under_way.items() if own == rung)
+        at_once = self._afar.workers if self._afar else _cores()
+        return usual * max(1.0, (ahead + 1) / at_once)
+
     def learn_time(self, rung: int, trial: Trial) -> None:
         """What a trial of a rung took tells what is usual there."""
         usual = self._setups[rung].seconds * self._setups[rung].times

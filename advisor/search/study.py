@@ -433,7 +433,7 @@ class Study:
         if self.ladder.top == 0:
             return
         for one in self._field().climbers(self._tallies[0].ranked):
-            if not self._may_go_on("repeat"):
+            if not self._may_decide("repeat"):
                 return
             yield self._repetition(one)
 
@@ -442,7 +442,7 @@ class Study:
             field = self._field()
             opened = field.open_verdict()
             wanted = opened or field.contenders()
-            if not (wanted and self._may_go_on("ablation" if opened else "repeat")):
+            if not (wanted and self._may_decide("verdict" if opened else "repeat")):
                 return
             yield self._repetition(min(wanted, key=lambda one: one.runs))
 
@@ -623,6 +623,13 @@ class Study:
 
     def _may_go_on(self, phase: Phase) -> bool:
         return not self._stopping.is_set() and self._spending.allows(phase, self._runner.running)
+
+    def _may_decide(self, phase: Phase) -> bool:
+        """Whether one more run on the highest rung would end within a phase."""
+        if self._stopping.is_set():
+            return False
+        takes_s = self._runner.would_take_s(self.ladder.top)
+        return self._spending.allows(phase, self._runner.running, takes_s)
 
     def _finish(self) -> Ending:
         ending: Ending = "complete"

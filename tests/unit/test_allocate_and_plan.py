@@ -134,8 +134,17 @@ def test_what_is_left_of_the_minutes_is_told_by_the_trials_made_in_them() -> Non
     assert both.left() == 40
 
 
+def test_a_run_that_decides_ends_before_lines_are_measured() -> None:
+    spending = Spending(Bounds(minutes=1), now=iter([0.0, *[32.0] * 6]).__next__)
+    assert not spending.allows("search")
+    for phase in ("repeat", "verdict"):
+        assert spending.allows(phase, takes_s=9.0)  # type: ignore[arg-type]
+        assert not spending.allows(phase, takes_s=11.0)  # type: ignore[arg-type]
+    assert spending.allows("ablation", takes_s=11.0)
+
+
 def test_time_ends_a_study_too() -> None:
-    clock = iter([0.0, 30.0, 60.0, 60.0])
+    clock = iter([0.0, 20.0, 60.0, 60.0])
     spending = Spending(Bounds(trials=100, minutes=1), now=lambda: next(clock))
     assert spending.allows("search")
     assert not spending.allows("ablation")

@@ -69,6 +69,17 @@ def test_a_rung_above_has_the_minutes_that_are_left() -> None:
         assert known._patience(LOOK) == PATIENCE * 2.0
 
 
+def test_it_is_known_when_one_more_run_will_have_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "_cores", lambda: 2)
+    known = made(10.0)
+    assert known.would_take_s(1) == 0.0
+    assert taught(known, 2.0).would_take_s(1) == 2.0 * WORK
+    known.learn_time(1, trial(seconds=WORK, wall_seconds=9.0))
+    assert known.would_take_s(1) == 9.0
+    known._under_way[("lsm", ()), 1] = 3
+    assert known.would_take_s(1) == 18.0
+
+
 def test_what_lasted_longer_than_usual_is_counted_by_its_length() -> None:
     known = made(1000.0)
     for _ in range(USUAL_TRIALS):
