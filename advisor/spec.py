@@ -379,7 +379,7 @@ class Interval(TypedDict):
     """Bytes on disk at its end."""
     memory_bytes: int
     """Memory of the engine at its end."""
-    shape: dict[str, float]
+    shape: NotRequired[dict[str, float]]
     """How the engine looked from within at its end, as far as it tells: `level_0_bytes`,
     `level_1_bytes`, ..., `memtable_bytes`; `leaf_fill`, `dirty_pages_share` of the pool and
     `checkpoint_age_share` of what the log allows."""

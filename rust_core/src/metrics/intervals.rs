@@ -64,7 +64,10 @@ pub fn interval(phase: Phase, before: &Snapshot, after: &Snapshot, activity: &Ac
     map.insert("stall_s".to_owned(), json!(stall_s(activity.stall_ns, clients)));
     map.insert("disk_bytes".to_owned(), json!(after.disk_bytes));
     map.insert("memory_bytes".to_owned(), json!(after.engine.memory_bytes));
-    map.insert("shape".to_owned(), json!(shape(&after.engine.details)));
+    let shape = shape(&after.engine.details);
+    if !shape.is_empty() {
+        map.insert("shape".to_owned(), json!(shape));
+    }
     let measured = [
         ("ops_per_s", ratio(operations as f64, seconds)),
         ("p99_us", activity.latencies.quantile_us(0.99)),
