@@ -382,7 +382,8 @@ class Interval(TypedDict):
     shape: NotRequired[dict[str, float]]
     """How the engine looked from within at its end, as far as it tells: `level_0_bytes`,
     `level_1_bytes`, ..., `memtable_bytes`; `leaf_fill`, `dirty_pages_share` of the pool and
-    `checkpoint_age_share` of what the log allows."""
+    `checkpoint_age_share` of the age from which writers make room in the log first, more than 1
+    while they do."""
 
 
 class ProductRun(TypedDict):
