@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -94,13 +93,6 @@ class Spending:
         elapsed = self.now() - self._began + ahead_s
         return elapsed / (self.bounds.minutes * 60.0) if self.bounds.minutes > 0 else 1.0
 
-    @property
-    def left_s(self) -> float:
-        """Seconds until the minutes end, no less than 0; endless where none bound the study."""
-        if self.bounds.minutes is None:
-            return math.inf
-        return max(0.0, self.bounds.minutes * 60.0 - (self.now() - self._began))
-
     def left(self, phase: Phase = "ablation") -> int:
         """About how many trials the bounds still allow until a phase ends, the last one unless
         another is named."""
@@ -129,4 +121,4 @@ class Spending:
 
     def is_out_of_time(self) -> bool:
         """Whether the time bound, not the number of trials, is what ended the study."""
-        return self.left_s <= 0.0
+        return self.bounds.minutes is not None and self._used_minutes() >= 1.0

@@ -3,7 +3,6 @@ virtual, in threads or on a cluster."""
 
 from __future__ import annotations
 
-import math
 import os
 import statistics
 import threading
@@ -93,16 +92,13 @@ class Runner:
         on_interval: Callable[[Job, Interval], None] = lambda job, interval: None,
         afar: Afar | None = None,
         longest_s: float | None = None,
-        left_s: Callable[[], float] = lambda: math.inf,
     ) -> None:
         """One setup for each rung. `on_interval` is told of the trial that is the next to be
         answered alone, by whichever thread runs it, and of none that runs `afar`. No simulated
         trial of the lowest rung takes longer than `longest_s`, which a study has that minutes
-        bound, but where this is usual; nor one of the others longer than `left_s` says that the
-        minutes last."""
+        bound, but where this is usual."""
         self._setups = setups
         self._longest_s = longest_s
-        self._left_s = left_s
         self._on_interval = on_interval
         self._afar = afar
         self._head: Job | None = None
@@ -211,8 +207,9 @@ class Runner:
         if usual is None:
             return job.times * FIRST_PATIENCE_S
         most = job.times * max(SHORTEST_PATIENCE_S, PATIENCE * usual)
-        share = self._left_s() if job.rung else self._longest_s
-        return min(most, max(share, job.times * LEAST_PATIENCE * usual))
+        if job.rung:
+            return most
+        return min(most, max(self._longest_s, job.times * LEAST_PATIENCE * usual))
 
     def _usual_s(self, rung: int) -> float | None:
         """Seconds that a trial of a rung usually takes: as those before it took, or as much longer

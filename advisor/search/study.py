@@ -128,13 +128,7 @@ class Study:
             replace(setup, scale=scale, times=self.ladder.work(rung))
             for rung, scale in enumerate(self.ladder.rungs)
         ]
-        self._runner = Runner(
-            setups,
-            self._interval,
-            afar,
-            self.bounds.longest_trial_s,
-            lambda: self._spending.left_s,
-        )
+        self._runner = Runner(setups, self._interval, afar, self.bounds.longest_trial_s)
         self._is_alone = False
         self._refusals: list[Refused] = []
         self._again: list[tuple[Job, Trial]] = []

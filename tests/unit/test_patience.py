@@ -61,14 +61,6 @@ def test_a_rung_that_nobody_was_on_takes_as_much_longer_as_it_works() -> None:
     assert known._patience(CLIMB) == PATIENCE * 30.0
 
 
-def test_a_rung_above_has_the_minutes_that_are_left() -> None:
-    known = taught(made(10.0), 2.0)
-    for left_s, most in ((50.0, 50.0), (1.0, LEAST_PATIENCE * 2.0 * WORK)):
-        known._left_s = lambda left_s=left_s: left_s
-        assert known._patience(CLIMB) == most
-        assert known._patience(LOOK) == PATIENCE * 2.0
-
-
 def test_it_is_known_when_one_more_run_will_have_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "_cores", lambda: 2)
     known = made(10.0)
