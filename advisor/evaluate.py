@@ -421,18 +421,15 @@ def _measured(
 def _interval(row: Interval, scale: Scale) -> dict[str, Any]:
     present = {name: value for name, value in row.items() if value is not None}
     sizes = {name: value for name, value in present.items() if isinstance(value, int | float)}
-    shape = {
-        name: round(scale.full(value)) if name.endswith("_bytes") else value
-        for name, value in row.get("shape", {}).items()
-    }
-    return (
-        present
-        | {
-            name: round(value) if name.endswith("_bytes") else value
-            for name, value in scale.carry_back(sizes).items()
-        }
-        | ({"shape": shape} if shape else {})
-    )
+    carried: dict[str, Any] = _whole_bytes(scale.carry_back(sizes))
+    if shape := row.get("shape"):
+        full = {n: scale.full(v) if n.endswith("_bytes") else v for n, v in shape.items()}
+        carried["shape"] = _whole_bytes(full)
+    return present | carried
+
+
+def _whole_bytes(numbers: Mapping[str, float]) -> dict[str, float]:
+    return {name: round(n) if name.endswith("_bytes") else n for name, n in numbers.items()}
 
 
 def _rows(table: Mapping[str, Any]) -> dict[str, dict[str, float]]:

@@ -121,4 +121,4 @@ class Spending:
 
     def is_out_of_time(self) -> bool:
         """Whether the time bound, not the number of trials, is what ended the study."""
-        return self.bounds.minutes is not None and self._used_minutes() >= 1.0
+        return self._used_minutes() >= 1.0
