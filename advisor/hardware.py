@@ -87,10 +87,11 @@ Work = Literal[
 
 Costs = dict[Call, Annotated[float, Field(ge=0, allow_inf_nan=False)]]
 
-FIGURES_VERSION = 5
+FIGURES_VERSION = 6
 """Of a calibration. It is raised when figures measured before no longer mean the same: when the
 core charges a kind of work that was in another's cost, waits once more for what was measured, or
-the device is the drive where it was the page cache."""
+the device is the drive where it was the page cache; or when what was measured was something else,
+as writers that turned idly were."""
 
 
 class _Device(Table):

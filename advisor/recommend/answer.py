@@ -296,7 +296,9 @@ def _notes(study: Study, final: Candidate) -> list[str]:
         f"the {trial.role} settings of {trial.engine} were not run: {trial.error}"
         for trial in rejected
     ]
-    failed = sum(trial.outcome == "failed" for trial in study.trials)
+    failed = [trial for trial in study.trials if trial.outcome == "failed"]
     if failed:
-        notes.append(f"{failed} of {len(study.trials)} trials failed")
+        notes.append(f"{len(failed)} of {len(study.trials)} trials failed")
+    finals = (trial for trial in failed if trial.role == "final")
+    notes += dict.fromkeys(f"a final run of {one.engine} failed: {one.error}" for one in finals)
     return notes

@@ -60,14 +60,22 @@ def prove(
 
 
 def _run(bench: StudyBench, wanted: list[Settings], number: int) -> None:
-    """One more final run of those that had only so many."""
+    """One more final run of those that had only so many. One that fails is made once more, with
+    another seed: an answer shall not turn on whether a run was given up."""
+    bench.measure_finals(_due(bench, wanted, number), number)
+    if failed := _due(bench, wanted, number):
+        bench.measure_finals(failed, FINAL_RUNS + number)
+
+
+def _due(bench: StudyBench, wanted: list[Settings], number: int) -> list[Settings]:
+    """Those that have at most so many final runs."""
     due: list[Settings] = []
     for settings in wanted:
         known = bench.finals(settings)
         is_short = len(known.trials if known else ()) <= number
         if is_short and settings not in due and bench.lawful(settings) == settings:
             due.append(settings)
-    bench.measure_finals(due, number)
+    return due
 
 
 def _run_rival(study: Study, goal: Goal, rival: Candidate | None, number: int) -> None:

@@ -181,8 +181,7 @@ class Runner:
     def would_take_s(self, rung: int) -> float:
         """In about how many seconds one more trial of a rung will have ended, behind those that are
         under way there; 0 where it is not known what is usual."""
-        seen = self._wall_seconds[rung]
-        usual = statistics.median(seen) if seen else self._usual_s(rung)
+        usual = self._usual_s(rung, least=1)
         if usual is None:
             return 0.0
         ahead = sum(n for (_, own), n in self._under_way.items() if own == rung)
@@ -211,12 +210,12 @@ class Runner:
             return most
         return min(most, max(self._longest_s, job.times * LEAST_PATIENCE * usual))
 
-    def _usual_s(self, rung: int) -> float | None:
-        """Seconds that a trial of a rung usually takes: as those before it took, or as much longer
-        than one of the lowest as it works."""
+    def _usual_s(self, rung: int, least: int = USUAL_TRIALS) -> float | None:
+        """Seconds that a trial of a rung usually takes: as those before it took, if they are so
+        many, or as much longer than one of the lowest as it works."""
         for known in dict.fromkeys((rung, 0)):
             seen = self._wall_seconds[known]
-            if len(seen) >= USUAL_TRIALS:
+            if len(seen) >= least:
                 work = self._setups[rung].times / self._setups[known].times
                 return statistics.median(seen) * work
         return None

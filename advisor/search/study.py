@@ -23,11 +23,10 @@ from advisor.errors import InputError
 from advisor.evaluate import Refused, Setup, choose_scale
 from advisor.goal import described
 from advisor.knobs import Engine, Settings
-from advisor.noise import ASSUMED_RELATIVE_SD
 from advisor.scale import Ladder, Scale
 from advisor.search.allocate import next_engine
 from advisor.search.contenders import Contender, Field
-from advisor.search.dominance import Point, covers
+from advisor.search.doubts import LONGER, Doubts
 from advisor.search.earlier import earlier
 from advisor.search.events import (
     BestChanged,
@@ -45,9 +44,7 @@ from advisor.search.plan import Bounds, Phase, Spending
 from advisor.search.question import Question, stored_question
 from advisor.search.ranking import (
     Candidate,
-    ranked,
     signed,
-    stands,
     violations,
 )
 from advisor.search.runner import Afar, Answer, Job, Runner
@@ -62,15 +59,6 @@ from advisor.trial import AGAIN, ANSWERING, PROPOSED, Key, Role, Trial, settings
 
 RUNGS = 2
 """One to search on, one to prove on."""
-
-LONGER = 4.0
-"""How many times longer settings are measured that would lead although they were not yet steady.
-Assumption: a warm-up that grows as much is longer than all of the first look."""
-
-CONFIRMATIONS = 2
-"""Looks with other seeds, at most, at simulated settings that would lead."""
-ALIKE = ASSUMED_RELATIVE_SD
-"""Looks that differ by less, relatively, need no third one."""
 
 
 class Study:
@@ -381,47 +369,6 @@ class Study:
     def _look(self, engine: Engine, proposal: Proposal, role: Role, rule: str = "") -> Job:
         return Job(engine, proposal.settings, role, self.question.seed, 0, proposal, rule)
 
-    def _would_lead_unsettled(self, job: Job, trial: Trial) -> bool:
-        """Whether a look that was not yet steady is better than the best that was: its settings
-        lead only once a longer trial has seen as much."""
-        if trial.steady is not False or not trial.finished or job.times > 1:
-            return False
-        found = Candidate(trial.engine, trial.settings, (trial,))
-        if not found.feasible(self.goal):
-            return False
-        leaders = [one for one in self._tallies[0].eligible if stands(one, self.goal)]
-        return not self._is_covered(self.goal.point(found.metrics()), leaders)
-
-    def _would_lead_by_chance(self, job: Job, trial: Trial) -> bool:
-        """Whether a look is better than the best that was looked at again, or than all others while
-        none was; and was itself not looked at again, or not alike. With one seed for all looks a
-        search finds what that seed's data flatters. Of several objectives once, at what no
-        other beats in all."""
-        if trial.clock != "simulated" or not trial.finished:
-            return False
-        found = self._looked_at(trial)
-        if found is None or not found.feasible(self.goal):
-            return False
-        if found.repeats >= CONFIRMATIONS or (found.repeats and self._is_alike(found)):
-            return False
-        others = [one for one in self._tallies[0].eligible if one is not found]
-        rivals = [one for one in others if one.repeats] or others
-        if self.goal.others:
-            point = self.goal.point(found.metrics())
-            return not found.repeats and not self._is_covered(point, rivals)
-        return not rivals or ranked([found, rivals[0]], self.goal)[0] is found
-
-    def _is_covered(self, point: Point, others: Iterable[Candidate]) -> bool:
-        return any(covers(self.goal.point(one.metrics()), point) for one in others)
-
-    def _is_alike(self, found: Candidate) -> bool:
-        spread = found.spread(self.goal.metric)
-        return spread is not None and spread.high - spread.low <= ALIKE * abs(spread.median)
-
-    def _looked_at(self, trial: Trial) -> Candidate | None:
-        """All looks at the settings of a trial that finished."""
-        return self._tallies[0].candidates.get(trial.key)
-
     def _climbing_jobs(self) -> Iterator[Job]:
         """The first runs on the highest rung."""
         if self.ladder.top == 0:
@@ -524,13 +471,18 @@ class Study:
 
     def _looked_again(self, job: Job, trial: Trial) -> Job | None:
         """The look once more, for longer or with another seed; None where that is not needed."""
-        if self._would_lead_unsettled(job, trial):
-            return replace(job, times=LONGER)
-        if self._would_lead_by_chance(job, trial):
-            known = self._looked_at(trial)
-            seed = self.repeat_seed(known.repeats if known else 0)
-            return replace(job, role="repeat", seed=seed)
+        doubts = self._doubts()
+        match doubts.of(trial, job.times):
+            case "unsettled":
+                return replace(job, times=LONGER)
+            case "chance":
+                known = doubts.all_looks(trial)
+                seed = self.repeat_seed(known.repeats if known else 0)
+                return replace(job, role="repeat", seed=seed)
         return None
+
+    def _doubts(self) -> Doubts:
+        return Doubts(self.goal, self._tallies[0])
 
     def _tell(self, job: Job, trial: Trial) -> None:
         if job.proposal is not None:
@@ -583,7 +535,7 @@ class Study:
         if trial.budget_bytes is not None:
             memory = {"memory": trial.budget_bytes / self.profile.memory_bytes - 1.0}
         # Of settings that were looked at again all looks speak, whichever of them failed.
-        looked_at = self._looked_at(trial)
+        looked_at = self._doubts().all_looks(trial)
         metrics = looked_at.metrics() if looked_at else trial.metrics
         if looked_at is None or not self.goal.is_measured(metrics):
             return None, memory

@@ -6,16 +6,16 @@ No connection is kept between calls.
 
 from advisor.store.file import default_path
 from advisor.store.named import Named
-from advisor.store.results import (
+from advisor.store.records import (
     RobustPoint,
     RobustRun,
     RobustSession,
-    Store,
     StudyRecord,
     StudySummary,
     Table,
     VerifiedRun,
 )
+from advisor.store.results import Store
 from advisor.store.sweeps import SweepPoint, SweepRecord
 
 __all__ = [

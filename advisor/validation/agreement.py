@@ -1,5 +1,5 @@
 """What a table says: how well predictions order settings, how far they are off, and whose winner is
-the wrong one."""
+the wrong one. Settings are compared on one machine; what several machines say is put together."""
 
 from __future__ import annotations
 
@@ -19,10 +19,16 @@ LEAST_DIFFERENCE = 0.10
 """A winner by less than this, or by less than the noise, is none."""
 
 
-_DECIDING = list(
-    dict.fromkeys((case.name, case.metric) for suite in SUITES.values() for case in suite.cases)
-)
+_DECIDING = {(case.name, case.metric) for suite in SUITES.values() for case in suite.cases}
 """Each case with the metric that decides it."""
+
+
+class Cell(NamedTuple):
+    """What is comparable: one metric of one case on one machine."""
+
+    case: str
+    metric: str
+    host: str
 
 
 @dataclass(frozen=True)
@@ -33,7 +39,8 @@ class Agreement:
     metric: str
     configurations: int
     spearman: float | None
-    """Correlation of ranks; None for fewer than three, or where nothing differs."""
+    """Correlation of ranks, by settings the mean of all machines'; None for fewer than three on
+    each, or where nothing differs."""
     median_ratio: float
     """Predicted over real."""
     worst_ratio: float
@@ -54,6 +61,7 @@ class Winner:
 
     case: str
     metric: str
+    host: str
     predicted: Sides
     real: Sides
     loss: float
@@ -90,42 +98,55 @@ _Values = dict[str, dict[_Name, float]]
 
 def agreement(rows: Iterable[Row]) -> list[Agreement]:
     """Every metric of every case that has both sides."""
-    found = []
-    for (case, metric), pairs in sorted(sides(rows).items()):
+    by_metric: dict[tuple[str, str], list[list[Sides]]] = defaultdict(list)
+    for cell, pairs in sorted(sides(rows).items()):
         if pairs:
-            ratios = [pair.predicted / pair.real for pair in pairs]
-            ranks = spearman([pair.predicted for pair in pairs], [pair.real for pair in pairs])
-            worst = max(ratios, key=lambda ratio: abs(math.log(ratio)))
-            median = statistics.median(ratios)
-            found.append(Agreement(case, metric, len(pairs), ranks, median, worst))
+            by_metric[cell.case, cell.metric].append(pairs)
+    found = []
+    for (case, metric), machines in by_metric.items():
+        ratios = [pair.predicted / pair.real for pairs in machines for pair in pairs]
+        worst = max(ratios, key=lambda ratio: abs(math.log(ratio)))
+        median = statistics.median(ratios)
+        found.append(Agreement(case, metric, len(ratios), _ranked(machines), median, worst))
     return found
 
 
+def _ranked(machines: Iterable[Sequence[Sides]]) -> float | None:
+    """The mean correlation of ranks of those machines that have one, by their settings."""
+    told = []
+    for pairs in machines:
+        ranks = spearman([pair.predicted for pair in pairs], [pair.real for pair in pairs])
+        if ranks is not None:
+            told.append((ranks, len(pairs)))
+    return sum(ranks * n for ranks, n in told) / sum(n for _, n in told) if told else None
+
+
 def wrong_winners(rows: Iterable[Row]) -> list[Winner]:
-    """The winner of every case by the metric that decides it, those that lose most first."""
-    return _winners(list(rows), _DECIDING)
+    """The winner of every case by the metric that decides it, on the machine where it loses most;
+    those that lose most first."""
+    worst: dict[str, Winner] = {}
+    for one in _winners(list(rows)):
+        if (one.case, one.metric) in _DECIDING:
+            worst.setdefault(one.case, one)
+    return list(worst.values())
 
 
 def failures(rows: Iterable[Row]) -> list[Winner]:
     """The wrong winners of all cases by all metrics, those that lose most first."""
-    rows = list(rows)
-    cells = dict.fromkeys((row.case, row.metric) for row in rows)
-    return [one for one in _winners(rows, cells) if one.is_wrong]
+    return [one for one in _winners(list(rows)) if one.is_wrong]
 
 
-def _winners(rows: Sequence[Row], cells: Iterable[tuple[str, str]]) -> list[Winner]:
-    """Of each case by a metric, those that lose most first."""
-    known = sides(rows)
+def _winners(rows: Sequence[Row]) -> list[Winner]:
+    """Of each cell, those that lose most first."""
     found = []
-    for case, metric in cells:
-        pairs = known.get((case, metric), [])
+    for cell, pairs in sides(rows).items():
         if len(pairs) < 2:
             continue
-        sign = 1 if METRICS[metric].direction == "maximize" else -1
+        sign = 1 if METRICS[cell.metric].direction == "maximize" else -1
         predicted = max(pairs, key=lambda pair: sign * pair.predicted)
         real = max(pairs, key=lambda pair: sign * pair.real)
         loss = sign * (real.real - predicted.real) / real.real
-        found.append(Winner(case, metric, predicted, real, loss, _noise(rows, case, metric)))
+        found.append(Winner(*cell, predicted, real, loss, _noise(rows, cell)))
     return sorted(found, key=lambda one: -one.loss)
 
 
@@ -142,20 +163,20 @@ def _ranks(values: Sequence[float]) -> list[float]:
     return [first[value] + (order.count(value) - 1) / 2 for value in values]
 
 
-def sides(rows: Iterable[Row]) -> dict[tuple[str, str], list[Sides]]:
-    """By case and metric: the configurations that have both sides, as they come in the table."""
-    return {cell: _pairs(values) for cell, values in _by_metric(rows).items()}
+def sides(rows: Iterable[Row]) -> dict[Cell, list[Sides]]:
+    """By cell: the configurations that have both sides, as they come in the table."""
+    return {cell: _pairs(values) for cell, values in _by_cell(rows).items()}
 
 
-def _by_metric(rows: Iterable[Row]) -> dict[tuple[str, str], _Values]:
-    """Geometric means over repeats, by case and metric, then by source and configuration."""
-    logs: dict[tuple[str, str], dict[tuple[str, _Name], list[float]]] = defaultdict(dict)
+def _by_cell(rows: Iterable[Row]) -> dict[Cell, _Values]:
+    """Geometric means over repeats, by cell, then by source and configuration."""
+    logs: dict[Cell, dict[tuple[str, _Name], list[float]]] = defaultdict(dict)
     for row in rows:
         if row.value > 0:
-            where = logs[row.case, row.metric]
             name = _Name(row.configuration, row.settings, row.work)
+            where = logs[_cell(row)]
             where.setdefault((row.source, name), []).append(math.log(row.value))
-    found: dict[tuple[str, str], _Values] = {}
+    found: dict[Cell, _Values] = {}
     for key, where in logs.items():
         values: _Values = {"real": {}, "predicted": {}}
         for (source, name), several in where.items():
@@ -171,9 +192,13 @@ def _pairs(values: _Values) -> list[Sides]:
     ]
 
 
-def _noise(rows: Iterable[Row], case: str, metric: str) -> float:
+def _noise(rows: Iterable[Row], cell: Cell) -> float:
     groups: dict[_Name, list[float]] = defaultdict(list)
     for row in rows:
-        if (row.case, row.metric, row.source) == (case, metric, "real"):
+        if _cell(row) == cell and row.source == "real":
             groups[_Name(row.configuration, row.settings, row.work)].append(row.value)
     return Noise.pooled(groups.values()).bound(1, 1)
+
+
+def _cell(row: Row) -> Cell:
+    return Cell(row.case, row.metric, row.host)

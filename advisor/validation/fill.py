@@ -8,15 +8,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 from advisor.core import Core
-from advisor.evaluate import Refused
+from advisor.errors import InputError
 from advisor.real import RealEngine, as_run
 from advisor.trial import THIS_MACHINE, Trial
 from advisor.validation.cases import Case, Configuration, Suite
-from advisor.validation.dataset import add, read
+from advisor.validation.dataset import Row, add, read
 from advisor.validation.run import (
     Bench,
     Progress,
@@ -24,7 +23,6 @@ from advisor.validation.run import (
     alone,
     as_in_table,
     host,
-    refuse_other,
     rows_of,
 )
 
@@ -51,17 +49,23 @@ def fill(
     """Makes the runs that the table lacks, as far as the time goes, and returns how many it made:
     real runs one after the other, then predictions of what has real runs, several at once.
 
-    A run that fails, or whose settings an engine refuses or has not, leaves no row, and is told.
-    Raises `InputError` for a table of another machine or another version of the product.
+    A table may hold several machines: what one of them ran no other runs again, but for the first
+    configuration, which every machine runs. A run that fails, or whose settings an engine refuses
+    or has not, leaves no row, and is told. Raises `InputError` for a table of another version of
+    the product.
     """
     ends = None if minutes is None else time.monotonic() + 60 * minutes
     bench, here = Bench(real, machine, directory, core), host(machine)
     with alone(path):
         known = read(path) if path.stat().st_size else []
-        here = as_in_table(path, {row.host for row in known}, here)
+        here = as_in_table({row.host for row in known}, here)
         products = {row.product for row in known if row.product}
-        runs = {row.run for row in known}
-        wanted = [one for one in _wanted(suite, cases, configurations) if one.run not in runs]
+        runs = {row.run for row in known if row.host == here}
+        elsewhere = {row.run for row in known} - _of_first(configurations, known)
+        made_before = runs | elsewhere
+        wanted = [
+            one for one in _wanted(suite, cases, configurations) if one.run not in made_before
+        ]
         made = 0
 
         def over() -> bool:
@@ -71,8 +75,10 @@ def fill(
             if not trial.finished:
                 on_failure(one.progress(made, len(wanted)), trial.error or trial.outcome)
                 return
+            if trial.product and products and trial.product not in products:
+                accepted = f"{', '.join(sorted(products))} as in the table"
+                raise InputError(path, "product", trial.product, accepted)
             if trial.product:
-                refuse_other("product", path, products, trial.product)
                 products.add(trial.product)
             add(path, rows_of(one, trial, here))
             runs.add(one.run)
@@ -85,7 +91,7 @@ def fill(
             if lacking := as_run(one.configuration.settings, real)[1]:
                 on_failure(one.progress(made, len(wanted)), "; ".join(lacking))
             else:
-                take(one, _tried(bench, one))
+                take(one, bench.trial(one))
         unpredicted = [
             one
             for one in wanted
@@ -96,18 +102,19 @@ def fill(
                 some = unpredicted[first : first + PREDICTED_AT_ONCE]
                 if over():
                     return made
-                for one, trial in zip(some, workers.map(partial(_tried, bench), some), strict=True):
+                for one, trial in zip(some, workers.map(bench.trial, some), strict=True):
                     made += 1
                     on_progress(one.progress(made, len(wanted)))
                     take(one, trial)
     return made
 
 
-def _tried(bench: Bench, one: Wanted) -> Trial:
-    try:
-        return bench.trial(one)
-    except Refused as refused:
-        return refused.trial
+def _of_first(
+    configurations: Sequence[Configuration], known: Sequence[Row]
+) -> set[tuple[str, ...]]:
+    """The runs of the first configuration."""
+    first = {one.digest for one in configurations[:1]}
+    return {row.run for row in known if row.settings in first}
 
 
 def _wanted(

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from advisor.core import Core
+from advisor.errors import InputError
 from advisor.trial import THIS_MACHINE
 from advisor.validation.cases import Case, Suite
 from advisor.validation.dataset import Row, read, replace
@@ -37,15 +38,23 @@ def renew(
     it has now. The file is written once, at the end: broken off, it stays as it was.
 
     A prediction that fails leaves no row, and is told; so does one of settings that are no longer
-    those of the suite. Raises `InputError` for a table of another machine.
+    those of the suite. What other machines ran stays as it is. Raises `InputError` for a table in
+    which this machine has run nothing.
     """
     bench, here = Bench(None, machine, None, core), host(machine)
     with alone(path):
         known = read(path)
-        here = as_in_table(path, {row.host for row in known}, here)
+        hosts = {row.host for row in known if row.source == "real"}
+        here = as_in_table(hosts, here)
+        if here not in hosts:
+            raise InputError(path, "machine", here, f"{', '.join(sorted(hosts))} as in the table")
         names = {case.name for case in cases}
-        kept = [row for row in known if row.source == "real" or row.case not in names]
-        real = {(row.work, row.settings) for row in kept if row.source == "real"}
+        kept = [
+            row
+            for row in known
+            if row.source == "real" or row.case not in names or row.host != here
+        ]
+        real = {(row.work, row.settings) for row in kept if _is_of(row, here)}
         wanted = [
             Wanted(suite, case, configuration, "predicted", 1)
             for configuration in suite.configurations()
@@ -63,15 +72,23 @@ def renew(
                     on_failure(progress, trial.error or trial.outcome)
                     continue
                 made[one.case.name, one.configuration.name] = list(rows_of(one, trial, here))
-        replace(path, _in_order(kept, made))
+        replace(path, _in_order(kept, made, here))
     return len(made)
 
 
-def _in_order(kept: Sequence[Row], made: Mapping[tuple[str, str], list[Row]]) -> list[Row]:
-    """Each prediction before the real runs of its settings."""
+def _in_order(
+    kept: Sequence[Row], made: Mapping[tuple[str, str], list[Row]], here: str
+) -> list[Row]:
+    """Each prediction before the real runs of its settings on this machine."""
     rows: list[Row] = []
     left = dict(made)
     for row in kept:
-        rows.extend(left.pop((row.case, row.configuration), ()))
+        if _is_of(row, here):
+            rows.extend(left.pop((row.case, row.configuration), ()))
         rows.append(row)
     return rows
+
+
+def _is_of(row: Row, here: str) -> bool:
+    """Whether it is of a real run on this machine."""
+    return row.source == "real" and row.host == here

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from advisor.goal import METRICS
-from advisor.validation.agreement import LEAST_DIFFERENCE, Sides, sides
+from advisor.validation.agreement import LEAST_DIFFERENCE, Cell, Sides, sides
 from advisor.validation.cases import SUITES
 from advisor.validation.dataset import Row
 
@@ -79,7 +79,8 @@ def rivalries(myrocks: Iterable[Row], innodb: Iterable[Row]) -> list[Rivalry]:
     found = []
     for case in SUITES["innodb"].cases:
         for key in sorted(ours.keys() & theirs.keys()):
-            mine, other = (sides(of[key]).get((case.name, case.metric)) for of in (ours, theirs))
+            cell = Cell(case.name, case.metric, key[1])
+            mine, other = (sides(of[key]).get(cell) for of in (ours, theirs))
             if not mine or not other:
                 continue
             assert METRICS[case.metric].better == "higher", "a ratio above 1 is ahead"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from advisor.core import Core
 from advisor.errors import InputError
-from advisor.evaluate import Setup, evaluate
+from advisor.evaluate import Refused, Setup, evaluate
 from advisor.hardware import hardware, processor
 from advisor.real import RealEngine
 from advisor.scale import Scale
@@ -79,7 +79,8 @@ class Bench:
     core: Core | None
 
     def trial(self, one: Wanted) -> Trial:
-        """Makes the run. Raises what `evaluate` raises."""
+        """Makes the run; one that an engine refuses has failed. Raises what `evaluate` raises
+        otherwise."""
         setup = Setup(
             one.case.profile(one.suite, self.machine),
             Scale(1.0),
@@ -91,7 +92,10 @@ class Bench:
             operations=one.case.operations,
             direct_io=True,
         )
-        return evaluate(setup, one.suite.engine, one.configuration.settings, seed=one.repeat)
+        try:
+            return evaluate(setup, one.suite.engine, one.configuration.settings, seed=one.repeat)
+        except Refused as refused:
+            return refused.trial
 
 
 def host(machine: str = THIS_MACHINE) -> str:
@@ -109,16 +113,15 @@ PROBES_AGREE = 1.5
 75 us for a read on the machine of the tables, three hours apart."""
 
 
-def as_in_table(path: Path, known: set[str], found: str) -> str:
-    """The machine as the table calls it, which keeps the name of the first probe. Raises
-    `InputError` for another machine."""
+def as_in_table(known: set[str], found: str) -> str:
+    """The machine as the table calls it, which keeps the name of the first probe; as it was found
+    where the table has no such machine."""
     for name in sorted(known):
         (table, mine) = (_told_apart(one) for one in (name, found))
         ratios = [b / a for a, b in zip(table[1], mine[1], strict=False)]
         agree = all(1 / PROBES_AGREE <= ratio <= PROBES_AGREE for ratio in ratios)
         if table[0] == mine[0] and agree:
             return name
-    refuse_other("machine", path, known, found)
     return found
 
 
@@ -160,9 +163,3 @@ def alone(path: Path) -> Iterator[None]:
             accepted = "a table that no process fills"
             raise InputError(path, None, "another process that fills it", accepted) from error
         yield
-
-
-def refuse_other(what: str, path: Path, known: set[str], found: str) -> None:
-    """Raises `InputError` for a machine, or a product, that is not the table's."""
-    if known and found not in known:
-        raise InputError(path, what, found, f"{', '.join(sorted(known))} as in the table")

@@ -34,9 +34,9 @@ def known_errors(profile: Profile, clock: Clock, store: Store) -> KnownErrors:
 
 
 def _within(product: str, metric: str) -> Iterator[Asked]:
-    """Of every two settings in the same case."""
-    for (_, name), found in sides(shipped(SUITES[product].file)).items():
-        if name == metric:
+    """Of every two settings in the same case on the same machine."""
+    for cell, found in sides(shipped(SUITES[product].file)).items():
+        if cell.metric == metric:
             yield from (_asked(one, other) for one, other in combinations(found, 2))
 
 

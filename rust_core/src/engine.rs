@@ -1,6 +1,7 @@
 //! What a workload may ask of any engine: ordered keys and values, atomic batches, iterators in both directions, and
 //! the background work that a runtime carries out for it.
 
+use crate::cost::Work;
 use crate::error::{Error, Result};
 pub use crate::metrics::EngineStats;
 use crate::task::{Admission, Job, Task};
@@ -103,6 +104,7 @@ pub struct WriteBatch {
     rows: u64,
     new_rows: u64,
     images: RowImages,
+    calls_in_line: bool,
 }
 
 /// Bytes of changed rows' images in a server's log.
@@ -120,7 +122,15 @@ const TAG_PUT: u8 = 1;
 
 impl Default for WriteBatch {
     fn default() -> Self {
-        Self { rep: vec![0; HEADER_BYTES], count: 0, user_bytes: 0, rows: 0, new_rows: 0, images: RowImages::default() }
+        Self {
+            rep: vec![0; HEADER_BYTES],
+            count: 0,
+            user_bytes: 0,
+            rows: 0,
+            new_rows: 0,
+            images: RowImages::default(),
+            calls_in_line: false,
+        }
     }
 }
 
@@ -158,6 +168,24 @@ impl WriteBatch {
         self.rows = 0;
         self.new_rows = 0;
         self.images = RowImages::default();
+        self.calls_in_line = false;
+    }
+
+    /// Leaves it to an engine whose writers stand in line to count what a product's calls take of the batch
+    /// ([`Self::charge_calls`]): each has to wait until those before it have done that too.
+    pub fn leave_calls_to_line(&mut self) {
+        self.calls_in_line = true;
+    }
+
+    /// Whether it is left to the line.
+    pub fn calls_in_line(&self) -> bool {
+        self.calls_in_line
+    }
+
+    /// Counts a product's calls of the batch.
+    pub fn charge_calls(&self, task: &mut Task, commit: Commit) {
+        task.charge(Work::KeyChange, self.len() as u64);
+        task.charge(Work::Commit, u64::from(commit != Commit::Open));
     }
 
     /// Notes that one of the changes is a row of a table, with these images in a server's log.

@@ -28,7 +28,7 @@ pub fn write(engine: &dyn Engine, task: &mut Task, batch: &mut WriteBatch, commi
 mod tests {
     use super::*;
     use crate::btree::{Btree, Options};
-    use crate::cost::Work;
+    use crate::cost::{Product, Work};
     use crate::engine::{KeyLayout, RowImages};
     use crate::metrics::Purpose;
     use crate::run::product::Called;
@@ -65,7 +65,7 @@ mod tests {
         let engine = open(&storage, &mut task);
         let spec = BinaryLogSpec { sync_binlog: 1, max_binlog_size: 1 << 30, binlog_row_image: BinlogRowImage::Full };
         let engine = Server::new(engine, storage.clone(), spec, &mut task).unwrap();
-        let engine = Called::new(Arc::new(engine));
+        let engine = Called::new(Arc::new(engine), Product::InnoDb);
         let mut batch = large_transaction();
         assert!(engine.write(&mut task, &mut batch.clone(), Commit::Configured).is_err(), "it fits whole");
         let before = task.units(Work::Commit);

@@ -15,10 +15,12 @@ from advisor.evaluate import largest_cache
 from advisor.evidence import Evidence
 from advisor.knobs import Engine, Setting
 from advisor.recommend import Recommendation, recommend
+from advisor.recommend.bench import FINAL_SEEDS
+from advisor.recommend.proof import FINAL_RUNS
 from advisor.search import Question, Study
 from advisor.search.seeds import best_rule
 from advisor.store import Store
-from tests.support.fake_core import UNIT_BYTES, FakeCore, hit_ratio
+from tests.support.fake_core import UNIT_BYTES, FakeCore, RunError, hit_ratio
 from tests.support.problems import GIB, problem, study
 
 MIB = 1 << 20
@@ -137,6 +139,25 @@ def test_a_run_is_kept_for_the_file_as_it_stands(tmp_path: Path, trials: int) ->
     assert found.changes and found.standing is not None
     assert found.standing.gain is not None
     assert len(made.trials) <= trials
+
+
+def test_a_final_run_that_fails_is_made_again_and_told(tmp_path: Path) -> None:
+    failed: set[str] = set()
+
+    def once(spec: Mapping[str, Any]) -> None:
+        settings = repr(sorted(spec["options"].items()))
+        if spec["seed"] > FINAL_SEEDS and settings not in failed:
+            failed.add(settings)
+            raise RunError("given up")
+
+    core = FakeCore(noise=0.005, fail=once)
+    made, found = run(tmp_path, trials=160, core=core)
+    assert failed
+    finals = [trial for trial in made.trials if trial.role == "final" and trial.finished]
+    again = [trial for trial in finals if trial.settings == found.settings]
+    assert len(again) == FINAL_RUNS and len({trial.seed for trial in again}) == FINAL_RUNS
+    assert found.gain is not None and found.gain.gain > 1.0
+    assert "a final run of lsm failed: given up" in found.notes
 
 
 def test_a_file_that_was_not_run_says_so(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def test_a_repetition_that_fails_does_not_undo_the_first_look(tmp_path: Path) ->
     look = next(one for one in found.looks if one.finished)
     failed = replace(look, role="repeat", outcome="failed", metrics={}, error="given up")
     scores, _ = found._answer(failed)
-    known = found._looked_at(look)
+    known = found._doubts().all_looks(look)
     assert known is not None and scores == (known.score(found.goal),)
 
 

@@ -20,9 +20,9 @@ from advisor.search import (
     TrialFinished,
     TrialStarted,
 )
+from advisor.search.doubts import LONGER
 from advisor.search.ranking import candidates
 from advisor.search.rules import rules
-from advisor.search.study import LONGER
 from advisor.store import Store
 from advisor.trial import settings_key
 from tests.support.fake_core import FakeCore, RunError, SpecError

@@ -9,7 +9,7 @@ import pytest
 
 from advisor.calibration import calibrate, calls, machine, to_toml
 from advisor.hardware import hardware
-from advisor.real import Server
+from advisor.real import Library, Server
 from advisor.scale import machine_spec
 from tests.support.calibration_core import WorkingCore
 from tests.support.drives import probed
@@ -26,6 +26,14 @@ TRUE = {
 }
 OWN = {"call": 100.0, "compare": 5.0}
 ROUND_TRIP_NS = 5000.0
+
+
+def test_writers_of_a_library_are_measured_alone() -> None:
+    clients = {
+        load.workload["benchmark"]: calls._spec("lsm", load, cores=4)["clients"]
+        for load in calls.loads(Library("librocksdb.so"))
+    }
+    assert clients == {"readrandom": 8, "seekrandom": 8, "overwrite": 1, "fillrandom": 1}
 
 
 @pytest.fixture(autouse=True)

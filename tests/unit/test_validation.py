@@ -2,6 +2,7 @@
 
 import fcntl
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,7 @@ from advisor.validation.run import as_in_table, host
 from tests.support.fake_core import FakeCore, RunError, SpecError
 
 SUITE = SUITES["rocksdb"]
+_BOTH = ("predicted", "real")
 
 
 def row(configuration: str, source: str, value: float, repeat: int = 1, **other: str) -> Row:
@@ -168,11 +170,70 @@ def test_two_processes_do_not_fill_one_table(tmp_path: Path) -> None:
             fill(path, SUITE, Library("lib.so"), cases=SUITE.cases, configurations=())
 
 
-def test_a_table_of_another_machine_is_not_gone_on_with(tmp_path: Path) -> None:
-    path = tmp_path / "table.csv"
-    add(path, [row("a", "real", 1.0)])
-    with pytest.raises(InputError, match=r"machine: found .* accepted: m as in the table"):
-        fill(path, SUITE, Library("lib.so"), cases=SUITE.cases, configurations=())
+def test_machines_share_a_table_and_run_but_the_first_settings_each(tmp_path: Path) -> None:
+    first, second, third = SUITE.configurations()[:3]
+    case, path = SUITE.cases[0], tmp_path / "table.csv"
+    there = {**_of(case), "host": "another"}
+    elsewhere = [
+        replace(real, product="RocksDB 0.0" if real.product else "")
+        for one in (first, second)
+        for source in _BOTH
+        for real in [row(one.name, source, 1.0, settings=one.digest, **there)]
+    ]
+    add(path, elsewhere)
+    fill(
+        path,
+        SUITE,
+        Library("lib.so"),
+        cases=[case],
+        configurations=(first, second, third),
+        machine="nvme-2024",
+        core=FakeCore(),
+    )
+    rows = read(path)
+    assert rows[: len(elsewhere)] == elsewhere
+    here = {(row.configuration, row.source, row.repeat) for row in rows[len(elsewhere) :]}
+    assert here == {
+        *((first.name, "real", repeat) for repeat in (1, 2, 3)),
+        (third.name, "real", 1),
+        (first.name, "predicted", 1),
+        (third.name, "predicted", 1),
+    }
+
+
+def test_another_version_of_the_product_is_refused(tmp_path: Path) -> None:
+    path, one = tmp_path / "table.csv", SUITE.configurations()[0]
+    add(path, [row(one.name, "real", 1.0, **_of(SUITE.cases[0]))])
+    with pytest.raises(InputError, match=r"product: found .* accepted: RocksDB 10.4.2 as in"):
+        fill(
+            path,
+            SUITE,
+            Library("lib.so"),
+            cases=SUITE.cases[:1],
+            configurations=[one],
+            machine="nvme-2024",
+            core=FakeCore(),
+        )
+
+
+def test_settings_are_compared_on_one_machine() -> None:
+    # Each machine orders its settings as predicted, and all of the other are twice as fast.
+    slow = {"a": (90, 100), "b": (110, 120), "c": (120, 130)}
+    fast = {"d": (260, 200), "e": (280, 220), "f": (300, 240)}
+    rows = [
+        row(name, source, value, host=host)
+        for host, table in (("slow", slow), ("fast", fast))
+        for name, pair in table.items()
+        for source, value in zip(("predicted", "real"), pair, strict=True)
+    ]
+    (found,) = agreement(rows)
+    assert (found.configurations, found.spearman) == (6, pytest.approx(1.0))
+    # The machine on which the predicted winner loses is told of.
+    rows += [row("g", "predicted", 50, host="slow"), row("g", "real", 400, host="slow")]
+    (winner,) = wrong_winners(rows)
+    assert (winner.host, winner.real.configuration) == ("slow", "g")
+    (found,) = agreement(rows)
+    assert found.spearman == pytest.approx((4 * -0.2 + 3 * 1.0) / 7)
 
 
 def _of(case: Case) -> dict[str, str]:
@@ -329,15 +390,30 @@ def test_what_ships_is_of_the_cases_and_settings_that_are_declared(suite: Suite)
     rows = shipped(suite.file)
     assert {row.case for row in rows} <= cases
     assert {row.configuration for row in rows} <= names
-    runs = [(*row.run, row.metric) for row in rows]
+    runs = [(*row.run, row.host, row.metric) for row in rows]
     assert len(runs) == len(set(runs)), "a run stands twice"
 
 
-def test_a_machine_is_known_again_by_a_probe_of_another_hour(tmp_path: Path) -> None:
+def test_a_machine_is_known_again_by_a_probe_of_another_hour() -> None:
     table = "A processor, 2 cores, read_latency_us 75, sync_us 60"
-    known, path = {table}, tmp_path / "table.csv"
-    assert as_in_table(path, known, table.replace("75", "62").replace("60", "54")) == table
-    assert as_in_table(path, set(), table) == table
+    assert as_in_table({table}, table.replace("75", "62").replace("60", "54")) == table
+    assert as_in_table(set(), table) == table
     for other in (table.replace("75", "40"), table.replace("2 cores", "4 cores"), "A processor"):
-        with pytest.raises(InputError, match="machine"):
-            as_in_table(path, known, other)
+        assert as_in_table({table}, other) == other
+
+
+def test_predictions_are_not_made_anew_for_a_machine_that_ran_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    add(path, [row("a", "real", 1.0)])
+    with pytest.raises(InputError, match=r"machine: found .* accepted: m as in the table"):
+        renew(path, SUITE, cases=SUITE.cases, machine="nvme-2024", core=FakeCore())
+
+
+def test_predictions_of_another_machine_stay(tmp_path: Path) -> None:
+    one, case = SUITE.configurations()[0], SUITE.cases[0]
+    path = tmp_path / "table.csv"
+    known = {"settings": one.digest, **_of(case)}
+    there = [row(one.name, source, 1.0, **(known | {"host": "m"})) for source in _BOTH]
+    add(path, [*there, row(one.name, "real", 2.0, **known)])
+    assert renew(path, SUITE, cases=[case], machine="nvme-2024", core=FakeCore()) == 1
+    assert read(path)[:2] == there

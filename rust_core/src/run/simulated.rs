@@ -136,8 +136,9 @@ impl VirtualDriver {
         let mut task = Simulation::task(&world, DRIVER_TASK, now_ns);
         let engine = run.open(&storage, &signal, &mut task);
         let mut engine = engine.map_err(|error| if halt.is_asked() { Error::Cancelled } else { error })?;
-        if hardware.cost.speaks_for(product_of(run.spec.engine, run.workload.layout())) {
-            engine = Arc::new(Called::new(engine));
+        let product = product_of(run.spec.engine, run.workload.layout());
+        if hardware.cost.speaks_for(product) {
+            engine = Arc::new(Called::new(engine, product));
         }
         let simulation = Simulation::new(world.clone(), engine.clone(), signal, task.now_ns);
         let kinds = run.workload.operations().len();

@@ -657,6 +657,24 @@ fn a_machine_that_speaks_for_a_product_adds_what_its_calls_cost() {
 }
 
 #[test]
+fn writers_of_a_library_do_all_that_a_write_takes_one_after_the_other() {
+    let writes = |clients: u32, calls: Value| {
+        let hardware = json!({"cores": 8, "device": volume(), "cost": {"calls": calls}});
+        let run = Run::new(json!({
+            "engine": "lsm", "clock": "simulated", "hardware": hardware, "operations": 1000, "clients": clients,
+            "workload": {"kind": "db_bench", "benchmark": "overwrite", "keys": 1000},
+        }));
+        let run = run.unwrap();
+        run.start();
+        run.report().unwrap()["metrics"]["ops_per_s"].as_f64().unwrap()
+    };
+    let calls = json!({"rocksdb": {"commit": 60_000.0, "key_change": 40_000.0}});
+    let (alone, four) = (writes(1, calls.clone()), writes(4, calls));
+    assert!(alone > 9_000.0 && four > alone && four < 10_000.0, "{alone} {four}");
+    assert!(writes(4, json!({})) > 100_000.0);
+}
+
+#[test]
 fn calls_that_no_product_has_are_refused_by_name() {
     let device = volume();
     for (calls, field) in [

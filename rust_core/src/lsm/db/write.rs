@@ -29,6 +29,9 @@ impl DbImpl {
         let position = synced.then(Arc::<AtomicU64>::default);
         // Poisoned before the lock is released: a record must not follow one that failed.
         self.write_thread.with(task, |task, memtable| {
+            if batch.calls_in_line() {
+                batch.charge_calls(task, commit);
+            }
             let written = self.write_alone(task, memtable, batch, position.clone());
             self.poisoned(written)
         })?;
