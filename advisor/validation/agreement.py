@@ -125,9 +125,8 @@ def wrong_winners(rows: Iterable[Row]) -> list[Winner]:
     """The winner of every case by the metric that decides it, on the machine where it loses most;
     those that lose most first."""
     worst: dict[str, Winner] = {}
-    for one in _winners(list(rows)):
-        if (one.case, one.metric) in _DECIDING:
-            worst.setdefault(one.case, one)
+    for one in _winners([row for row in rows if (row.case, row.metric) in _DECIDING]):
+        worst.setdefault(one.case, one)
     return list(worst.values())
 
 

@@ -15,7 +15,7 @@ from advisor.errors import InputError
 from advisor.real import RealEngine, as_run
 from advisor.trial import THIS_MACHINE, Trial
 from advisor.validation.cases import Case, Configuration, Suite
-from advisor.validation.dataset import Row, add, read
+from advisor.validation.dataset import add, read
 from advisor.validation.run import (
     Bench,
     Progress,
@@ -61,8 +61,8 @@ def fill(
         here = as_in_table({row.host for row in known}, here)
         products = {row.product for row in known if row.product}
         runs = {row.run for row in known if row.host == here}
-        elsewhere = {row.run for row in known} - _of_first(configurations, known)
-        made_before = runs | elsewhere
+        of_each = {one.digest for one in configurations[:1]}
+        made_before = runs | {row.run for row in known if row.settings not in of_each}
         wanted = [
             one for one in _wanted(suite, cases, configurations) if one.run not in made_before
         ]
@@ -107,14 +107,6 @@ def fill(
                     on_progress(one.progress(made, len(wanted)))
                     take(one, trial)
     return made
-
-
-def _of_first(
-    configurations: Sequence[Configuration], known: Sequence[Row]
-) -> set[tuple[str, ...]]:
-    """The runs of the first configuration."""
-    first = {one.digest for one in configurations[:1]}
-    return {row.run for row in known if row.settings in first}
 
 
 def _wanted(
