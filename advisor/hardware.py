@@ -40,10 +40,13 @@ Call = Literal[
     "memtable_miss",
     "merged_entry",
     "block_fetch",
+    "cold_wait",
     "snapped_byte",
     "unsnapped_byte",
     "zipped_byte",
+    "zipped_block",
     "unzipped_byte",
+    "unzipped_block",
 ]
 """Pieces of CPU work that are calls of a product."""
 
@@ -87,11 +90,11 @@ Work = Literal[
 
 Costs = dict[Call, Annotated[float, Field(ge=0, allow_inf_nan=False)]]
 
-FIGURES_VERSION = 6
+FIGURES_VERSION = 7
 """Of a calibration. It is raised when figures measured before no longer mean the same: when the
-core charges a kind of work that was in another's cost, waits once more for what was measured, or
-the device is the drive where it was the page cache; or when what was measured was something else,
-as writers that turned idly were."""
+core charges a kind of work that was in another's cost or in none, waits once more for what was
+measured, or the device is the drive where it was the page cache; or when what was measured was
+something else, as writers that turned idly were."""
 
 
 class _Device(Table):
@@ -133,6 +136,11 @@ class Flash(_Device):
     read_us_in_flight: tuple[tuple[Positive, Positive], ...] = ()
     """How long reads of 4 KiB were seen to take by how many were in flight, pairs of both, growing;
     empty for a drive of which only the channels hold reads back."""
+    read_spread: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
+    """Standard deviation of the logarithm of what reads take, about those means; 0 where it is not
+    known, and all take the same."""
+    turn_bytes: Size = 128 << 10
+    """Of a long transfer, what a short one waits for that comes during it."""
     program_us: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
     """Programming a page, during which its die serves no read; 0 for dies that interrupt it."""
     write_latency_us: Positive

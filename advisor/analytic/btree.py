@@ -93,6 +93,8 @@ def resources(
     )
     miss_ns = (
         prices["storage_call"]
+        + prices["storage_wait"]
+        + prices["cold_wait"]
         + 3 * prices["page_touch"]
         + stored * (prices["checksum_byte"] + prices["storage_read_byte"])
         + np.where(zipped, codecs.unzip_ns(codec, page, prices), 0.0)

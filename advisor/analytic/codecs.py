@@ -48,7 +48,7 @@ def zip_ns(codec: Numbers, unit: Numbers, prices: Mapping[str, float]) -> Number
         "snappy": 0.0,
         "lz4": 0.0,
         "zstd": prices["compress_zstd_block"],
-        "zlib": prices["compress_zlib_block"],
+        "zlib": prices["compress_zlib_block"] + prices["zipped_block"],
     }
     return _pick(codec, byte) * unit + _pick(codec, whole)
 
@@ -62,7 +62,8 @@ def unzip_ns(codec: Numbers, unit: Numbers, prices: Mapping[str, float]) -> Numb
         "zstd": prices["decompress_zstd_byte"],
         "zlib": prices["decompress_zlib_byte"] + prices["unzipped_byte"],
     }
-    whole = dict.fromkeys(CODECS, 0.0) | {"zlib": prices["decompress_zlib_block"]}
+    zlib_block = prices["decompress_zlib_block"] + prices["unzipped_block"]
+    whole = dict.fromkeys(CODECS, 0.0) | {"zlib": zlib_block}
     return _pick(codec, byte) * unit + _pick(codec, whole)
 
 

@@ -142,6 +142,7 @@ def resources(
         + (present + absent) * get_ns
         + blocks * block_ns
         + unzipped * miss_ns
+        + reads * (prices["storage_wait"] + prices["cold_wait"])
         + seeks * seek_ns
         + rows_scanned * step_ns
         + entries * put_ns

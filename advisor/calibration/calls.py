@@ -1,5 +1,6 @@
 """What calls of the real engines of this machine cost beyond the core's own work: the same runs on
-the product and simulated, everything cached.
+the product and simulated, everything cached but for one run, which says what a wait for the drive
+leaves cold.
 
 A run of the product says how much CPU time an operation takes there, with as many clients as keep
 the machine busy, or alone where clients would wait for one another: a thread of RocksDB that waits
@@ -32,7 +33,7 @@ from advisor.spec import Spec
 SECONDS = 2.5
 CLIENTS_PER_CORE = 2
 SEED = 1
-ROWS = 50_000
+ROWS, MANY_ROWS = 50_000, 200_000
 KEYS = 200_000
 GRAPH_IDS = 20_000
 SIMULATED_OPERATIONS = 20_000
@@ -49,12 +50,17 @@ BUILT_IN: Mapping[str, float] = {
     "snapped_byte": 0.6,
     "unsnapped_byte": 0.2,
     "zipped_byte": 7.0,
+    "zipped_block": 10_000.0,
     "unzipped_byte": 1.2,
+    "unzipped_block": 4000.0,
 }
 """Where the fit of what shipped figures leave out begins. Of a codec with as much again as the
 core's own: whether it is optimized is the build's, and that of the Java archive is not; zlib itself
 takes longer than what the core has in its place. Of a block that is fetched: assumption, a few
 allocations."""
+COLD_WAIT_NS = 5000.0
+"""Where the fit of what a wait costs begins, for every product: assumption, some fifty lines that
+are not in the caches."""
 
 MIB = 1 << 20
 Parameters = Mapping[str, Any]
@@ -74,6 +80,8 @@ class Load:
     """Beside those of `CACHED`."""
     clients: int | None = None
     """As many as keep the machine busy if absent."""
+    waits: bool = False
+    """Whether its data is larger than the cache, and read past that of the operating system."""
 
 
 def _script(name: str, operations: int = SIMULATED_OPERATIONS, **parameters: Any) -> Load:
@@ -122,16 +130,25 @@ def _buffered(keys: int, batch: int) -> Load:
     return replace(load, name=f"{keys:,} keys buffered, batch {batch}", real_operations=keys)
 
 
-def _merged(codec: str, memtable: int) -> Load:
+LARGE_BLOCK = 32 << 10
+"""Beside the default of 4 KiB: what a block of a codec costs is told from what its bytes do."""
+
+
+def _merged(codec: str, memtable: int, block: int = 4096) -> Load:
     """Overwrites whose flushes and compactions take more than the writes."""
-    options: Settings = {"write_buffer_size": memtable, "compression": codec}
+    options: Settings = {"write_buffer_size": memtable, "compression": codec, "block_size": block}
     return _benchmark("overwrite", options, batch=10)
 
 
-def _uncached(codec: str) -> Load:
+def _uncached(codec: str, block: int = 4096) -> Load:
     """Reads that find their blocks in the page cache alone."""
-    options: Settings = {"block_cache": MIB, "compression": codec}
+    options: Settings = {"block_cache": MIB, "compression": codec, "block_size": block}
     return _benchmark("readrandom", options)
+
+
+def _waiting(load: Load) -> Load:
+    """The same on more data than the cache takes: reads wait for the drive."""
+    return replace(load, name=f"{load.name}, from the drive", waits=True)
 
 
 OF_SERVERS = (
@@ -149,6 +166,7 @@ OF_SERVERS = (
     _inserts(50, 200_000, secondary_indexes=0),
     _graph("facebook"),
     _graph("fork2020"),
+    _waiting(_script("point_select", table_size=MANY_ROWS)),
 )
 OF_LIBRARIES = (
     _benchmark("readrandom"),
@@ -165,7 +183,10 @@ OF_LIBRARIES = (
     _uncached("kLZ4Compression"),
     _uncached("kSnappyCompression"),
     _merged("kZlibCompression", 4 * MIB),
+    _merged("kZlibCompression", 4 * MIB, LARGE_BLOCK),
     _uncached("kZlibCompression"),
+    _uncached("kZlibCompression", LARGE_BLOCK),
+    _waiting(_benchmark("readrandom", {"compression": "kNoCompression"})),
 )
 CACHED: Mapping[Engine, Mapping[str, Any]] = {
     ENGINE_OF["myrocks"]: {
@@ -180,6 +201,15 @@ CACHED: Mapping[Engine, Mapping[str, Any]] = {
         "innodb_flush_log_at_trx_commit": 2,
     },
 }
+WAITING: Mapping[Engine, Mapping[str, Any]] = {
+    ENGINE_OF["myrocks"]: {
+        "block_cache": MIB,
+        "use_direct_reads": True,
+        "use_direct_io_for_flush_and_compaction": True,
+    },
+    ENGINE_OF["innodb"]: {"innodb_buffer_pool_size": 8 * MIB},
+}
+"""Over `CACHED`, of the loads that wait."""
 PROGRESS = Callable[[str], None]
 
 
@@ -248,7 +278,7 @@ def known_calls(product: str) -> dict[str, float]:
     per_call = {name: max(ns, LEAST_NS) for name, ns in shipped.items() if not _is_byte(name)}
     per_byte = {name: ns for name, ns in shipped.items() if _is_byte(name)}
     left_out = BUILT_IN if product == "rocksdb" else {}
-    return {**per_call, **per_byte, **left_out}
+    return {**per_call, **per_byte, **left_out, "cold_wait": COLD_WAIT_NS}
 
 
 def _is_byte(call: str) -> bool:
@@ -267,9 +297,10 @@ def _measured(real: RealEngine, load: Load, directory: str, cores: int) -> Spec:
 
 
 def _spec(engine: Engine, load: Load, cores: int) -> dict[str, Any]:
+    waiting = WAITING[engine] if load.waits else {}
     return {
         "engine": engine,
-        "options": {**CACHED[engine], **load.options},
+        "options": {**CACHED[engine], **waiting, **load.options},
         "workload": dict(load.workload),
         "clients": load.clients or cores * CLIENTS_PER_CORE,
         "seed": SEED,

@@ -1,5 +1,5 @@
 """What the drive under a folder does, asked past the page cache: random reads of several sizes, one
-and many at a time, reads and writes in sequence, single writes, and syncs.
+and many at a time and beside long ones, reads and writes in sequence, single writes, and syncs.
 
 The file of the probe is as large as time and room allow, because drives and the hosts of virtual
 machines keep what was written lately; its bytes can neither be compressed nor told to be the same.
@@ -22,7 +22,8 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import count, product
+from itertools import chain, count, product
+from math import log
 from pathlib import Path
 from random import Random
 from statistics import mean, median
@@ -37,6 +38,10 @@ READ_SIZES = (4 << 10, 16 << 10, 64 << 10)
 """A block of most file systems and of RocksDB, a page of InnoDB, and one as large as it can be."""
 IN_FLIGHT = (1, 4, 16, 64)
 SOME_IN_FLIGHT = IN_FLIGHT[1]
+LONG = 2 * MIB
+"""What a read of a compaction asks for at once: RocksDB's compaction_readahead_size."""
+P99_DEVIATIONS = 2.326
+"""Of a normal distribution."""
 STREAMS = 4
 """Pieces of 1 MiB in flight where reads and writes are in sequence: one alone waits in between."""
 PART_OF_FREE = 4
@@ -82,6 +87,8 @@ class Reads:
     """CPU time of the probe over wall time."""
     system_ratio: float = 0.0
     """The part of it that the operating system took."""
+    spread: float = 0.0
+    """Standard deviation of the logarithm of what one takes, by median and 99th percentile."""
 
     @property
     def system_us(self) -> float:
@@ -107,6 +114,10 @@ class Drive:
     """Over which reads and writes were spread."""
     reads: tuple[Reads, ...]
     """Every size at every depth."""
+    beside_us: float
+    """A small read, one at a time, while another thread reads `LONG` pieces in sequence."""
+    beside_mb_per_s: float
+    """What that other thread reads meanwhile."""
     read_mb_per_s: float
     write_mb_per_s: float
     """In sequence, over what was written before, the sync at the end included."""
@@ -130,6 +141,14 @@ class Drive:
         """CPU time that the operating system takes for a small read, some being in flight: its way
         to the drive and back, and the thread put to sleep and woken."""
         return self.read(READ_SIZES[0], SOME_IN_FLIGHT).system_us
+
+    @property
+    def turn_bytes(self) -> int:
+        """Bytes of a long read that a small one waits for: what passes while it takes longer than
+        alone. At most what was asked for at once, and at least its own."""
+        waits_us = self.beside_us - self.read(READ_SIZES[0], 1).mean_us
+        bytes_ = int(waits_us * self.beside_mb_per_s) // BLOCK * BLOCK
+        return min(max(bytes_, READ_SIZES[0]), LONG)
 
     @property
     def ended_by_probe(self) -> bool:
@@ -234,9 +253,12 @@ def _measured(file: _File, pause: Pause, effort: Effort) -> Drive:
                 per_s=median(drive.reads[n].per_s for drive in rounds),
                 busy_ratio=median(drive.reads[n].busy_ratio for drive in rounds),
                 system_ratio=median(drive.reads[n].system_ratio for drive in rounds),
+                spread=median(drive.reads[n].spread for drive in rounds),
             )
             for n, one in enumerate(rounds[0].reads)
         ),
+        beside_us=middle(lambda drive: drive.beside_us),
+        beside_mb_per_s=middle(lambda drive: drive.beside_mb_per_s),
         read_mb_per_s=middle(lambda drive: drive.read_mb_per_s),
         write_mb_per_s=middle(lambda drive: drive.write_mb_per_s),
         write_us=middle(lambda drive: drive.write_us),
@@ -256,12 +278,17 @@ def _round(file: _File, pause: Pause, effort: Effort) -> Drive:
     reads = []
     for size, depth in reversed(list(product(READ_SIZES, IN_FLIGHT))):
         done = turn(depth, file.random_reads(size))
-        reads.append(Reads(size, depth, done.per_s, done.busy_ratio, done.system_ratio))
+        reads.append(
+            Reads(size, depth, done.per_s, done.busy_ratio, done.system_ratio, done.spread)
+        )
         if reads[-1].mean_us < NO_DRIVE_US:
             raise _Unmeasured("direct reads are answered from memory here")
+    beside = turn(2, file.reads_beside_long_ones())
     return Drive(
         file_bytes=file.bytes,
         reads=tuple(reversed(reads)),
+        beside_us=1e6 / beside.first_per_s,
+        beside_mb_per_s=(beside.per_s - beside.first_per_s) * LONG / 1e6,
         read_mb_per_s=turn(STREAMS, file.reads_in_sequence()).per_s * MIB / 1e6,
         write_us=1e6 / turn(1, file.random_writes()).per_s,
         sync_us=_sync_us(file, file.random_writes(), pause, effort),
@@ -294,14 +321,19 @@ class _File:
 
         return stream
 
-    def reads_in_sequence(self) -> Stream:
+    def reads_in_sequence(self, size: int = MIB, streams: int = STREAMS) -> Stream:
         def stream(number: int) -> Iterator[None]:
-            buffers = [_buffer(MIB)]
-            for place in count(number, STREAMS):
-                os.preadv(self.descriptor, buffers, place * MIB % self.bytes)
+            buffers = [_buffer(size)]
+            for place in count(number, streams):
+                os.preadv(self.descriptor, buffers, place * size % self.bytes)
                 yield
 
         return stream
+
+    def reads_beside_long_ones(self) -> Stream:
+        """Small reads of the first thread, and long ones of the other."""
+        small, long = self.random_reads(READ_SIZES[0]), self.reads_in_sequence(LONG, streams=1)
+        return lambda number: long(0) if number else small(0)
 
     def writes_in_sequence(self) -> Stream:
         def stream(number: int) -> Iterator[None]:
@@ -334,12 +366,15 @@ class _File:
 
 @dataclass(frozen=True)
 class _Turn:
-    """Accesses per second, and how much of one processor the program, and the operating system for
-    it, took meanwhile."""
+    """Accesses per second of all threads and of the first, and how much of one processor the
+    program, and the operating system for it, took meanwhile."""
 
     per_s: float
+    first_per_s: float
     busy_ratio: float
     system_ratio: float
+    spread: float
+    """Standard deviation of the logarithm of what one access takes."""
 
 
 def _turn(threads: int, seconds: float, stream: Stream, finish: Callable[[], None] | None) -> _Turn:
@@ -348,21 +383,30 @@ def _turn(threads: int, seconds: float, stream: Stream, finish: Callable[[], Non
     began, cpu_began, system_began = time.perf_counter(), time.process_time(), os.times().system
     end = began + seconds
 
-    def go(number: int) -> int:
-        done = 0
+    def go(number: int) -> list[float]:
+        times, before = [], time.perf_counter()
         for _ in stream(number):
-            done += 1
-            if time.perf_counter() >= end:
+            now = time.perf_counter()
+            times.append(now - before)
+            before = now
+            if now >= end:
                 break
-        return done
+        return times
 
     with ThreadPoolExecutor(threads) as pool:
-        done = sum(pool.map(go, range(threads)))
+        times = list(pool.map(go, range(threads)))
     if finish is not None:
         finish()
     took = time.perf_counter() - began
     busy, system = time.process_time() - cpu_began, os.times().system - system_began
-    return _Turn(done / took, busy / took, system / took)
+    every = sorted(chain.from_iterable(times))
+    return _Turn(
+        per_s=len(every) / took,
+        first_per_s=len(times[0]) / took,
+        busy_ratio=busy / took,
+        system_ratio=system / took,
+        spread=log(every[len(every) * 99 // 100] / median(every)) / P99_DEVIATIONS,
+    )
 
 
 def _sync_us(file: _File, stream: Stream, pause: Pause, effort: Effort) -> float:

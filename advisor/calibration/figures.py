@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from math import ceil
 from textwrap import fill
 
-from advisor.calibration.device import IN_FLIGHT, READ_SIZES, STREAMS, Drive, Storage
+from advisor.calibration.device import IN_FLIGHT, LONG, READ_SIZES, STREAMS, Drive, Storage
 from advisor.data import data_path
 from advisor.hardware import hardware_from
 from advisor.sizes import format_size
@@ -58,6 +58,8 @@ def _measured(drive: Drive) -> dict[str, object]:
         "channels": max(1, ceil(most.per_s * single.mean_us / 1e6)),
         "read_latency_us": crowded[0][1],
         "read_us_in_flight": crowded,
+        "read_spread": round(single.spread, 2),
+        "turn_bytes": drive.turn_bytes,
         "write_latency_us": round(drive.write_us, 1),
         "sync_us": round(drive.sync_us, 1),
         "read_mb_per_s": round(drive.read_mb_per_s, 1),
@@ -81,7 +83,7 @@ def _in_flight(drive: Drive) -> list[list[float]]:
 
 
 def _measured_source(storage: Storage, drive: Drive) -> Iterator[str]:
-    most = drive.most(SMALL)
+    single, most = drive.read(SMALL, 1), drive.most(SMALL)
     yield (
         f"Measured with direct I/O in {storage.folder}, {storage.place.words}, over a file of "
         f"{format_size(drive.file_bytes)}: medians of rounds that lie apart. What a host or a "
@@ -91,7 +93,14 @@ def _measured_source(storage: Storage, drive: Drive) -> Iterator[str]:
     yield (
         "read_us_in_flight: the mean of random reads of 4 KiB by how many were in flight, less "
         f"{drive.wait_us:.1f} us of CPU time that the operating system took for each "
-        "(storage_wait); read_latency_us: of one at a time."
+        "(storage_wait); read_latency_us: of one at a time. read_spread: by their median and 99th "
+        "percentile."
+    )
+    yield (
+        f"turn_bytes: beside reads of {format_size(LONG)} in sequence, "
+        f"{drive.beside_mb_per_s:,.0f} MB/s, a read of 4 KiB took {drive.beside_us:.0f} us, and "
+        f"{single.mean_us:.0f} alone: the bytes that passed while it waited. That writes are waited"
+        " for as long is an assumption."
     )
     yield (
         f"channels: as many as the most of such reads take, {most.per_s:,.0f} per second with "

@@ -85,10 +85,11 @@ def calibrate(
     storage = probe(directory, pause)
     fitted = fit(observations, defaults)
     cores = os.cpu_count() or 1
+    work_ns = fitted.work_ns | _of_drive(storage)
     measured = [
         measure(
             one,
-            fitted.work_ns,
+            work_ns,
             cores=cores,
             directory=directory,
             on_run=begin,
@@ -119,8 +120,8 @@ def to_toml(calibration: Calibration) -> str:
     if calibration.storage.drive is not None:
         document["drive"] = calibration.storage.place.words
     document["work_ns"] = _costs(calibration.fit)
-    if (drive := calibration.storage.drive) is not None:
-        document["work_ns"]["storage_wait"] = tomlkit.float_(f"{1e3 * drive.wait_us:.4g}")
+    for name, cost in _of_drive(calibration.storage).items():
+        document["work_ns"][name] = tomlkit.float_(f"{cost:.4g}")
     if calibration.calls:
         document["calls"] = _calls(calibration.calls)
         trips = [one.round_trip_ns for one in calibration.calls if one.round_trip_ns is not None]
@@ -132,6 +133,11 @@ def to_toml(calibration: Calibration) -> str:
         device[name] = tomlkit.string(str(figure), multiline=True) if is_text else figure
     document["device"] = device
     return tomlkit.dumps(document)
+
+
+def _of_drive(storage: Storage) -> dict[str, float]:
+    """Work whose cost the probe of the drive says, nanoseconds."""
+    return {} if storage.drive is None else {"storage_wait": 1e3 * storage.drive.wait_us}
 
 
 def _costs(fitted: Fit) -> Table:
@@ -153,9 +159,10 @@ def _calls(measured: Sequence[Calls]) -> Table:
 
 def _source_of_calls(measured: Sequence[Calls]) -> str:
     lines = [
-        "CPU time of operations of the products on this machine, everything cached, with",
-        "as many clients as keep it busy, less that of the core's own work for the same",
-        "operations; shared among the calls by runs that make them in different proportions.",
+        "CPU time of operations of the products on this machine, everything cached but for",
+        "the load from the drive, with as many clients as keep it busy, less that of the",
+        "core's own work for the same operations; shared among the calls by runs that make",
+        "them in different proportions.",
     ]
     for one in measured:
         name, ratio = one.fit.worst

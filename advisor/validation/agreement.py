@@ -138,6 +138,7 @@ def failures(rows: Iterable[Row]) -> list[Winner]:
 def _winners(rows: Sequence[Row]) -> list[Winner]:
     """Of each cell, those that lose most first."""
     found = []
+    noise = _noise(rows)
     for cell, pairs in sides(rows).items():
         if len(pairs) < 2:
             continue
@@ -145,7 +146,7 @@ def _winners(rows: Sequence[Row]) -> list[Winner]:
         predicted = max(pairs, key=lambda pair: sign * pair.predicted)
         real = max(pairs, key=lambda pair: sign * pair.real)
         loss = sign * (real.real - predicted.real) / real.real
-        found.append(Winner(*cell, predicted, real, loss, _noise(rows, cell)))
+        found.append(Winner(*cell, predicted, real, loss, noise[cell]))
     return sorted(found, key=lambda one: -one.loss)
 
 
@@ -191,12 +192,14 @@ def _pairs(values: _Values) -> list[Sides]:
     ]
 
 
-def _noise(rows: Iterable[Row], cell: Cell) -> float:
-    groups: dict[_Name, list[float]] = defaultdict(list)
+def _noise(rows: Iterable[Row]) -> dict[Cell, float]:
+    """What two real runs of the same settings may differ by."""
+    groups: dict[Cell, dict[_Name, list[float]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
-        if _cell(row) == cell and row.source == "real":
-            groups[_Name(row.configuration, row.settings, row.work)].append(row.value)
-    return Noise.pooled(groups.values()).bound(1, 1)
+        if row.source == "real":
+            name = _Name(row.configuration, row.settings, row.work)
+            groups[_cell(row)][name].append(row.value)
+    return {cell: Noise.pooled(values.values()).bound(1, 1) for cell, values in groups.items()}
 
 
 def _cell(row: Row) -> Cell:

@@ -16,6 +16,7 @@ pub mod metrics;
 pub mod options;
 #[cfg(feature = "python")]
 mod python;
+pub mod random;
 pub mod real;
 pub mod run;
 pub mod scale;

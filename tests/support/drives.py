@@ -18,6 +18,7 @@ def drive(
     read_mb_per_s: float = 2000.0,
     busy_ratio: float = 0.4,
     system_ratio: float = 0.0,
+    beside_us: float = 140.0,
 ) -> Drive:
     """One that serves reads of any size in the same time, as many at once as it can, until their
     number or their bytes per second end it."""
@@ -35,6 +36,8 @@ def drive(
     return Drive(
         file_bytes=GIB,
         reads=reads,
+        beside_us=beside_us,
+        beside_mb_per_s=read_mb_per_s,
         read_mb_per_s=read_mb_per_s,
         write_mb_per_s=1500.0,
         write_us=20.0,

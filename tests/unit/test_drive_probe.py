@@ -173,6 +173,15 @@ def test_channels_and_times_in_flight_follow_from_how_many_reads_a_drive_serves(
     assert (found.write_latency_us, found.sync_us) == (20, 400)
 
 
+@pytest.mark.parametrize(
+    ("beside_us", "kib"),
+    # Alone it takes 80 us, and 2,000 MB/s are 2 kB in each.
+    [(80.0, 4), (90.0, 16), (340.0, 504), (1_128.6, 2048), (9_000.0, 2048)],
+)
+def test_what_passes_while_a_small_read_waits_is_a_turn(beside_us: float, kib: int) -> None:
+    assert as_device(storage(drive(beside_us=beside_us))).turn_bytes == kib << 10
+
+
 def test_a_rate_that_the_probe_ended_is_said_to_be_the_least() -> None:
     found = as_device(storage(drive(busy_ratio=1.0)))
     assert found.link_command_us == 0

@@ -214,11 +214,14 @@ def _print(rows: "list[Row]", most_failures: int | None) -> None:
         return
     products = sorted({row.product for row in rows if row.product})
     hosts = sorted({row.host for row in rows})
-    typer.echo(typer.style(f"{', '.join(products)} on {', '.join(hosts)}", bold=True))
+    several = len(hosts) > 1
+    told = [f"{n}: {host}" for n, host in enumerate(hosts, 1)] if several else hosts
+    typer.echo(typer.style(f"{', '.join(products)} on {'; '.join(told)}", bold=True))
     typer.echo()
     print_table(
         [
             *map(Column, ("workload", "by", "predicted best", "real best")),
+            *([Column("machine", right=True)] if several else []),
             Column("it loses", right=True),
             Column("noise", right=True),
             Column("verdict"),
@@ -229,6 +232,7 @@ def _print(rows: "list[Row]", most_failures: int | None) -> None:
                 fmt.label(one.metric),
                 one.predicted.configuration,
                 one.real.configuration,
+                *([str(hosts.index(one.host) + 1)] if several else []),
                 f"{100 * one.loss:.1f} %",
                 f"{100 * one.noise:.1f} %",
                 one.verdict,

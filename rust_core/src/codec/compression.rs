@@ -69,6 +69,7 @@ impl Compression {
                 task.charge(Work::CompressZlibByte, bytes);
                 task.charge(Work::CompressZlibBlock, 1);
                 task.charge(Work::ZippedByte, bytes);
+                task.charge(Work::ZippedBlock, 1);
                 out.reserve(input.len() + input.len() / 8 + 64);
                 let mut stream = Compress::new(zlib_level(level.unwrap_or(6)), false);
                 match stream.compress_vec(input, out, FlushCompress::Finish) {
@@ -148,6 +149,7 @@ impl Compression {
             Self::Zlib => {
                 task.charge(Work::DecompressZlibBlock, 1);
                 task.charge(Work::UnzippedByte, bytes);
+                task.charge(Work::UnzippedBlock, 1);
             }
             _ => {}
         }
@@ -274,6 +276,7 @@ mod tests {
         assert_eq!(charged(Compression::Lz4, &half_empty).get(Work::SnappedByte), 0);
         let zlib = charged(Compression::Zlib, &half_empty);
         assert_eq!((zlib.get(Work::CompressZlibBlock), zlib.get(Work::CompressZlibByte)), (1, 2048));
+        assert_eq!((zlib.get(Work::ZippedBlock), zlib.get(Work::ZippedByte)), (1, 2048));
         let zstd = charged(Compression::Zstd, &half_empty);
         assert_eq!((zstd.get(Work::CompressZstdBlock), zstd.get(Work::CompressZstdByte)), (1, 2048));
     }

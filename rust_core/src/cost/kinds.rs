@@ -135,14 +135,21 @@ kinds_of_work! {
     MergedEntry = "merged_entry", 0.0;
     /// One data block that comes into the block cache: its buffer, its entry, and the ones that go for it.
     BlockFetch = "block_fetch", 0.0;
+    /// One read of the drive that a thread waited for, beyond [`Self::StorageWait`]: what goes on afterwards finds cold
+    /// caches, as its core slept or did the work of others.
+    ColdWait = "cold_wait", 0.0;
     /// One byte that goes into snappy. Some builds of a product hold one that was not optimized.
     SnappedByte = "snapped_byte", 0.0;
     /// One byte that comes out of snappy.
     UnsnappedByte = "unsnapped_byte", 0.0;
     /// One byte that goes into zlib.
     ZippedByte = "zipped_byte", 0.0;
+    /// One block that goes into zlib, however small.
+    ZippedBlock = "zipped_block", 0.0;
     /// One byte that comes out of zlib.
     UnzippedByte = "unzipped_byte", 0.0;
+    /// One block that comes out of zlib, however small: the tables of its codes.
+    UnzippedBlock = "unzipped_block", 0.0;
 }
 
 impl Work {

@@ -4,6 +4,7 @@ use super::alone::AloneSyncs;
 use super::translation::{MovedPages, Translation, Victim};
 use super::{Device, DeviceStats, Request, transfer_ns};
 use crate::error::{Error, Result};
+use crate::random::Random;
 use crate::task::queues::{Pool, Server};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
@@ -28,6 +29,13 @@ pub struct FlashSpec {
     /// the channels hold reads back.
     #[serde(default)]
     pub read_us_in_flight: Vec<(f64, f64)>,
+    /// Standard deviation of the logarithm of what reads take, about those means; 0 for a drive of which that is not
+    /// known, whose reads all take the same.
+    #[serde(default)]
+    pub read_spread: f64,
+    /// Bytes of a long transfer that a short one waits for which comes during it.
+    #[serde(default = "usual_turn_bytes")]
+    pub turn_bytes: u64,
     /// Programming a page, in microseconds, during which its die serves no read; 0 for dies that interrupt it for
     /// reads.
     #[serde(default)]
@@ -87,6 +95,12 @@ impl FlashSpec {
             None => last_us * in_flight / most,
         };
         us / seen[0].1
+    }
+
+    /// What one read takes over the mean of all.
+    fn varied(&self, random: &mut Random) -> f64 {
+        let spread = self.read_spread;
+        if spread > 0.0 { libm::exp(spread * (random.gaussian() - spread / 2.0)) } else { 1.0 }
     }
 
     /// Bytes that one channel moves in one piece, and that a die programs at once: a page of each of its planes.
@@ -167,6 +181,7 @@ pub struct Flash {
     drained_ns: u64,
     translation: Translation,
     stats: DeviceStats,
+    random: Random,
 }
 
 impl Flash {
@@ -193,6 +208,7 @@ impl Flash {
             drained_ns: 0,
             translation,
             stats: DeviceStats::default(),
+            random: Random::from_seed(0),
             spec,
         })
     }
@@ -243,7 +259,8 @@ impl Flash {
     fn read_now(&mut self, now_ns: u64, request: Request) -> u64 {
         let (piece, bytes) = (self.spec.piece_bytes(), request.bytes);
         self.stats.read_bytes += bytes;
-        let latency_ns = request.latency_ns(self.spec.read_latency_us * self.crowding(now_ns));
+        let mean_us = self.spec.read_latency_us * self.crowding(now_ns);
+        let latency_ns = request.latency_ns(mean_us * self.spec.varied(&mut self.random));
         let now_ns = now_ns + self.dies.read_wait_ns(now_ns, request);
         let full_ns = (self.spec.read_latency_us * 1e3) as u64;
         let channel_mb_per_s = self.spec.read_mb_per_s / self.channels.len() as f64;
@@ -310,13 +327,16 @@ const PIECE_BYTES: u64 = 16 << 10;
 /// Data sheets give the latency of a random read of so many bytes.
 const SHORT_READ_BYTES: u64 = 4 << 10;
 
-/// A flash device works on many commands at once and interleaves their data: a short read never waits for a long write
-/// as a whole. Assumption: pieces of 128 KiB, what drivers usually tell the operating system to prefer at most.
-const TURN_BYTES: u64 = 128 << 10;
+/// Where nobody measured it. A flash device works on many commands at once and interleaves their data: a short read
+/// never waits for a long write as a whole. Assumption: pieces of 128 KiB, what drivers usually tell the operating system
+/// to prefer at most.
+fn usual_turn_bytes() -> u64 {
+    128 << 10
+}
 
 impl Device for Flash {
     fn turn_bytes(&self) -> u64 {
-        TURN_BYTES
+        self.spec.turn_bytes
     }
 
     fn read(&mut self, now_ns: u64, request: Request) -> u64 {
@@ -375,6 +395,8 @@ mod tests {
             channels: 32,
             read_latency_us: 100.0,
             read_us_in_flight: Vec::new(),
+            read_spread: 0.0,
+            turn_bytes: usual_turn_bytes(),
             program_us: 0.0,
             write_latency_us: 20.0,
             sync_us: 20.0,
@@ -414,6 +436,20 @@ mod tests {
             let mean_us = last_us * clients as f64 / 2_000.0;
             assert!((mean_us / us - 1.0).abs() < 0.05, "{clients} in flight: {mean_us} us, not {us}");
         }
+    }
+
+    #[test]
+    fn reads_spread_about_the_mean() {
+        let mut flash = Flash::new(FlashSpec { read_spread: 0.3, ..spec() }).unwrap();
+        let mut took_us: Vec<f64> = (0..20_000u64)
+            .map(|n| (flash.read(n * 1_000_000, Request::new(0, 4096)) - n * 1_000_000) as f64 / 1e3)
+            .collect();
+        took_us.sort_by(f64::total_cmp);
+        let mean_us = took_us.iter().sum::<f64>() / took_us.len() as f64;
+        let quantile = |part: f64| took_us[(took_us.len() as f64 * part) as usize];
+        assert!((mean_us / 100.0 - 1.0).abs() < 0.02, "{mean_us}");
+        // 2.326 standard deviations are the 99th percentile of a normal distribution.
+        assert!((quantile(0.99) / quantile(0.5) / f64::exp(0.3 * 2.326) - 1.0).abs() < 0.05, "{}", quantile(0.99));
     }
 
     #[test]

@@ -121,6 +121,7 @@ impl DeviceSpec {
             "min_seek_us",
             "program_us",
             "link_command_us",
+            "read_spread",
         ];
         for (name, figure) in figures.filter(|(_, figure)| figure.is_number()) {
             let number = figure.as_f64().unwrap_or(f64::NAN);

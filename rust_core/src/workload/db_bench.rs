@@ -3,7 +3,6 @@
 use super::counter::Counter;
 use super::load_rows::LoadRows;
 use super::permute::RandomOrder;
-use super::random::{Random, Stream};
 use super::scan::scan;
 use super::values::Compressible;
 use super::{Client, Plan, Rate, RateUnit, Workload, with_kind};
@@ -11,6 +10,7 @@ use crate::engine::{Commit, Engine, KeyLayout, WriteBatch};
 use crate::engine_options;
 use crate::error::{Error, Result};
 use crate::options::Accepts;
+use crate::random::{Random, Stream};
 use crate::task::Task;
 use crate::transaction;
 use serde_json::{Map, Value};

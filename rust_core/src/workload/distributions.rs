@@ -1,7 +1,7 @@
 //! Distributions besides Zipf: LinkBench's log-normal sizes, geometric counts and measured out-degree of nodes, and
 //! db_bench's sizes around a mean.
 
-use super::random::Random;
+use crate::random::Random;
 use std::sync::LazyLock;
 
 /// Sizes whose logarithm is normal, rounded and clipped.

@@ -16,7 +16,6 @@ pub mod load_rows;
 mod pace;
 pub mod paced;
 pub mod permute;
-pub mod random;
 mod scan;
 pub mod sysbench;
 pub mod tpcc;

@@ -1,7 +1,7 @@
 //! Orders that scatter: LinkBench's permutation of popularity ranks over ids, a permutation for loads in random order,
 //! and the hash by which YCSB spreads its keys.
 
-use super::random::Random;
+use crate::random::Random;
 
 /// LinkBench's `InvertibleShuffler`: ids are dealt into interleaved groups, and each group is rotated by its own
 /// amount, so that neighbours in rank lie far apart in id.

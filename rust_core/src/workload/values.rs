@@ -1,6 +1,6 @@
 //! What values are made of. Each benchmark has its own generator, because what a block compresses to depends on it.
 
-use super::random::Random;
+use crate::random::Random;
 
 /// LinkBench's `MotifDataGenerator`: chunks that are fresh random bytes or pieces of a shared motif buffer. One value
 /// hardly compresses; a block of many does.

@@ -4,7 +4,6 @@
 use super::counter::Counter;
 use super::load_rows::LoadRows;
 use super::permute::fnv_hash;
-use super::random::{Random, Stream};
 use super::values::push_ycsb_field;
 use super::zipf::Zipf;
 use super::{Client, Plan, Workload, with_kind};
@@ -12,6 +11,7 @@ use crate::engine::{Commit, Engine, KeyLayout, WriteBatch};
 use crate::engine_options;
 use crate::error::Result;
 use crate::options::Accepts;
+use crate::random::{Random, Stream};
 use crate::table::RowLocks;
 use crate::task::Task;
 use crate::transaction;

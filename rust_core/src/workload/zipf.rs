@@ -1,7 +1,7 @@
 //! Zipf draws over any number of items, by the algorithm of Gray et al., "Quickly Generating Billion-Record Synthetic
 //! Databases" (1994), which both LinkBench and YCSB use.
 
-use super::random::Random;
+use crate::random::Random;
 
 /// Terms summed one by one before the Euler-Maclaurin formula takes over.
 const SUMMED_TERMS: u64 = 1000;

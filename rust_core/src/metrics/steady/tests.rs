@@ -1,7 +1,7 @@
 use super::*;
 use crate::metrics::EngineStats;
 use crate::metrics::{Meters, Purpose};
-use crate::workload::random::Random;
+use crate::random::Random;
 
 /// A phase made of intervals of a thousand operations.
 struct Played {

@@ -5,7 +5,7 @@
 use super::options::{ServerOptions, check_file};
 use crate::error::{Error, Result};
 use crate::task::wall::{WallClock, sleep};
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsRawFd;
@@ -16,6 +16,8 @@ use std::time::Duration;
 
 /// How long a server may take to start: it creates its log files first, which may be large.
 const PATIENCE_NS: u64 = 180_000_000_000;
+/// How long the end of a killed group is waited for: a write that it is in ends first.
+const GROUP_PATIENCE_NS: u64 = 2_000_000_000;
 const NAP: Duration = Duration::from_millis(20);
 /// Lines of its own that say why a server did not start.
 const LAST_LINES: usize = 4;
@@ -218,7 +220,8 @@ fn launch(program: &Program, folder: &Path, flags: &[String]) -> Result<Child> {
     command.spawn().map_err(|e| Error::io(program.path.display().to_string(), "start", e))
 }
 
-/// Makes the data folder with the system tables.
+/// Makes the data folder with the system tables. What makes it may be a script with a server below: they are a group,
+/// and all of it has ended when this gives up, so that nothing writes into the folder any more.
 fn install(program: &Program, folder: &Path, flags: &[String], give_up: &dyn Fn() -> bool) -> Result<()> {
     let log = folder.join("install.log");
     let (maker, own) = match program.family {
@@ -233,6 +236,7 @@ fn install(program: &Program, folder: &Path, flags: &[String], give_up: &dyn Fn(
         .args(own)
         .stderr(output.try_clone().map_err(|e| Error::io("install.log", "create", e))?)
         .stdout(output)
+        .process_group(0)
         .spawn();
     let mut child = child.map_err(|e| Error::io(maker.display().to_string(), "start", e))?;
     loop {
@@ -240,13 +244,24 @@ fn install(program: &Program, folder: &Path, flags: &[String], give_up: &dyn Fn(
             Ok(Some(status)) if status.success() => return Ok(()),
             Ok(Some(status)) => return Err(did_not_start(&format!("no data folder: {status}"), &log)),
             Ok(None) if give_up() => {
-                let _ = child.kill();
-                let _ = child.wait();
+                end_group(&mut child);
                 return Err(Error::Cancelled);
             }
             Ok(None) => sleep(NAP),
             Err(e) => return Err(Error::io(maker.display().to_string(), "wait for", e)),
         }
+    }
+}
+
+/// Kills the group that `leader` leads, and waits until nobody is left of it, or for `GROUP_PATIENCE_NS`: whose parent
+/// never asks for the dead keeps them there.
+fn end_group(leader: &mut Child) {
+    let group = Pid::from_child(leader);
+    let _ = kill_process_group(group, Signal::KILL);
+    let _ = leader.wait();
+    let clock = WallClock::default();
+    while test_kill_process_group(group).is_ok() && clock.now_ns() < GROUP_PATIENCE_NS {
+        sleep(NAP);
     }
 }
 
@@ -285,5 +300,26 @@ mod tests {
         let program = Program::parse("x", "mysqld  Ver 5.6.51 for Linux on x86_64").unwrap();
         let message = program.checked().unwrap_err().to_string();
         assert_eq!(message, "options.server: found version 5.6.51, accepted: 5.7 or later");
+    }
+
+    #[test]
+    fn whoever_makes_the_data_folder_writes_nothing_after_it_was_given_up() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let written = folder.path().join("written");
+        let script = folder.path().join("mariadb-install-db");
+        // As the real one does, it leaves the writing to a process below it.
+        let text = format!("#!/bin/sh\n(while :; do echo row >> '{}'; sleep 0.001; done) &\nwait\n", written.display());
+        fs::write(&script, text).unwrap();
+        fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+        let program =
+            Program { path: folder.path().join("mariadbd"), family: Family::MariaDb, version: "10.11".to_owned() };
+
+        let given_up = install(&program, folder.path(), &[], &|| written.exists());
+
+        assert!(matches!(given_up, Err(Error::Cancelled)), "{given_up:?}");
+        fs::remove_file(&written).unwrap();
+        sleep(NAP);
+        assert!(!written.exists(), "a process writes on");
     }
 }

@@ -1,9 +1,9 @@
 //! The table `purchases_index` in both versions of the script, with up to three of its secondary indexes.
 
+use crate::random::Random;
 use crate::session::Value;
 use crate::table::Schema;
 use crate::table::keys::{Columns, begin, push_u16, push_u32, push_u40, push_u64};
-use crate::workload::random::Random;
 use std::marker::PhantomData;
 
 /// Index number of the rows; the secondary indexes follow.

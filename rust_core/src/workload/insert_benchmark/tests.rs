@@ -1,11 +1,11 @@
 use super::schema::{PRIMARY, Purchase};
 use super::{Current, FIRST_ID, INSERT, InsertBenchmark, Of2012, Parameters, Purchases, QUERY_MARKET, Table};
 use crate::engine::Engine;
+use crate::random::Random;
 use crate::scale::Scale;
 use crate::session::{Session, Value as Column};
 use crate::table::row_bytes;
 use crate::workload::model_engine::ModelEngine;
-use crate::workload::random::Random;
 use crate::workload::test_drive::{by_index, drive, load};
 use crate::workload::test_session::Recorded;
 use crate::workload::{Workload, build};

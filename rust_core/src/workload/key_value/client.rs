@@ -3,9 +3,9 @@
 use super::{INSERT, OVERWRITE, READ, READ_ABSENT, SCAN, Shared, Weights};
 use crate::engine::{Commit, Engine, WriteBatch};
 use crate::error::Result;
+use crate::random::{Random, Stream};
 use crate::task::Task;
 use crate::transaction;
-use crate::workload::random::{Random, Stream};
 use crate::workload::scan::scan;
 use crate::workload::values::push_bytes;
 use crate::workload::{Client, Plan};

@@ -1,8 +1,8 @@
 use super::{INSERT, KeyValue, OVERWRITE, Parameters, READ, READ_ABSENT, SCAN};
 use crate::engine::Engine;
+use crate::random::Random;
 use crate::scale::Scale;
 use crate::workload::model_engine::ModelEngine;
-use crate::workload::random::Random;
 use crate::workload::test_drive::{drive, load};
 use crate::workload::{Plan, Workload, build};
 use serde_json::{Value, json};

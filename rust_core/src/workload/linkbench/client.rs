@@ -8,11 +8,11 @@ use super::schema::{
 use super::{FACEBOOK_MIX, FORK_2020_MIX, LOADED_AT_MS, NodeAccess, Shared, statements};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
+use crate::random::{Random, Stream};
 use crate::session::{Session, charge_frame_in_packets, charge_statements};
 use crate::table::keys::push_u64_descending;
 use crate::table::{Schema, Transaction, consider};
 use crate::task::Task;
-use crate::workload::random::{Random, Stream};
 use crate::workload::{Client, Plan};
 use std::sync::Arc;
 

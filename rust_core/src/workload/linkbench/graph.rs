@@ -2,9 +2,9 @@
 //! choose.
 
 use super::{NodeAccess, Parameters};
+use crate::random::Random;
 use crate::workload::distributions::{Geometric, out_degree};
 use crate::workload::permute::GroupShuffle;
-use crate::workload::random::Random;
 use crate::workload::zipf::Zipf;
 
 /// The two link types are this number and the next.

@@ -9,13 +9,13 @@ mod statements;
 
 use super::counter::Counter;
 use super::distributions::LogNormal;
-use super::random::{Random, Stream};
 use super::values::Motifs;
 use super::{Client, Workload, with_kind};
 use crate::engine::KeyLayout;
 use crate::engine_options;
 use crate::error::Result;
 use crate::options::Accepts;
+use crate::random::{Random, Stream};
 use crate::session::Tables;
 use crate::table::RowLocks;
 use graph::{FIRST_ID, Graph};

@@ -1,7 +1,7 @@
 //! Which rows sysbench chooses. In all its distributions but the uniform one the hot ids are neighbours, so that hot
 //! rows share pages.
 
-use crate::workload::random::Random;
+use crate::random::Random;
 use crate::workload::zipf::Zipf;
 
 /// Names of the distributions.

@@ -1,9 +1,9 @@
 //! The tables `sbtest1`, `sbtest2`, … with their secondary index on `k`.
 
 use crate::engine::INDEX_NUMBER_BYTES;
+use crate::random::Random;
 use crate::table::Schema;
 use crate::table::keys::{Columns, begin, push_u32};
-use crate::workload::random::Random;
 
 /// Bytes of `c`, char(120): ten groups of digits, padded.
 const C_BYTES: usize = 120;

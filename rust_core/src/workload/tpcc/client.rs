@@ -8,9 +8,9 @@ use super::transactions::{Delivery, NewOrder, OrderStatus, Outcome, Payment, Req
 use super::{DELIVERY, LOADED_AT_S, NEW_ORDER, ORDER_STATUS, PAYMENT, STOCK_LEVEL};
 use crate::engine::Engine;
 use crate::error::Result;
+use crate::random::{Random, Stream};
 use crate::session;
 use crate::task::Task;
-use crate::workload::random::{Random, Stream};
 use crate::workload::{Client, Plan};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -2,7 +2,7 @@
 
 use super::Parameters;
 use super::schema::{DISTRICTS, DistrictId, WarehouseId};
-use crate::workload::random::{Random, Stream};
+use crate::random::{Random, Stream};
 
 /// Customers of a district that share a last name, on average.
 const CUSTOMERS_PER_NAME: u64 = 3;

@@ -2,9 +2,9 @@
 
 use super::{Outcome, Request, at, within};
 use crate::error::Result;
+use crate::random::Random;
 use crate::session::Value;
 use crate::table::{Schema, row_bytes};
-use crate::workload::random::Random;
 use crate::workload::tpcc::Shared;
 use crate::workload::tpcc::draws::{Cardinalities, between};
 use crate::workload::tpcc::schema::{

@@ -13,8 +13,8 @@ use super::schema::{CustomerId, Customers, DistrictId, Index};
 use super::session::{Session, inconsistent};
 use super::statements::{Connection, integer};
 use crate::error::Result;
+use crate::random::Random;
 use crate::session::Value;
-use crate::workload::random::Random;
 
 pub use delivery::Delivery;
 pub use new_order::NewOrder;

@@ -3,7 +3,7 @@
 
 use super::{Outcome, Request, at, within};
 use crate::error::Result;
-use crate::workload::random::Random;
+use crate::random::Random;
 use crate::workload::tpcc::Shared;
 use crate::workload::tpcc::draws::{Cardinalities, between};
 use crate::workload::tpcc::schema::warehouses::item_key;

@@ -2,7 +2,7 @@
 
 use super::{Choice, Outcome, Request, ask_by_name, find_by_name, within};
 use crate::error::Result;
-use crate::workload::random::Random;
+use crate::random::Random;
 use crate::workload::tpcc::Shared;
 use crate::workload::tpcc::draws::Cardinalities;
 use crate::workload::tpcc::schema::orders::{customer_prefix, decode_customer_entry};

@@ -2,8 +2,8 @@
 
 use super::{Choice, Outcome, Request, ask_by_name, at, find_by_name, within};
 use crate::error::Result;
+use crate::random::Random;
 use crate::session::Value;
-use crate::workload::random::Random;
 use crate::workload::tpcc::Shared;
 use crate::workload::tpcc::draws::{Cardinalities, between, draw_district};
 use crate::workload::tpcc::schema::{

@@ -8,8 +8,8 @@
 
 use super::{Outcome, Request, at};
 use crate::error::Result;
+use crate::random::Random;
 use crate::table::Schema;
-use crate::workload::random::Random;
 use crate::workload::tpcc::Shared;
 use crate::workload::tpcc::draws::{Cardinalities, between};
 use crate::workload::tpcc::schema::{DistrictId, Districts, OrderId, OrderLines, StockId, Stocks};
