@@ -185,7 +185,28 @@ impl Options {
 
     /// Frames that the page cleaner frees pages up to.
     pub fn scan_depth(&self) -> usize {
-        self.at_cold_end(self.innodb_lru_scan_depth)
+        let (depth, share) = (self.innodb_lru_scan_depth, self.scale.per_second(self.innodb_lru_scan_depth));
+        if self.has_frames_of_full_size() {
+            share.max(depth.min(2 * REGION_PAGES as u64)) as usize
+        } else {
+            self.at_cold_end(depth)
+        }
+    }
+
+    fn has_frames_of_full_size(&self) -> bool {
+        !self.scale.is_full() && !self.has_zip_tables()
+    }
+
+    /// Frames that a copy has beyond its part of the pool, because they do not shrink with it: those that are kept free
+    /// beyond its part of them, and, while they are written to make room, those of a batch. At full size both are a part
+    /// of the pool that nobody sees; of a pool of 300 frames they are a quarter. None in pools of compressed tables, of
+    /// which not all frames have the same size.
+    pub fn frames_of_full_size(&self) -> (usize, usize) {
+        if !self.has_frames_of_full_size() {
+            return (0, 0);
+        }
+        let share = self.scale.per_second(self.innodb_lru_scan_depth) as usize;
+        (self.scan_depth().saturating_sub(share), REGION_PAGES - self.scale.standing_in(REGION_PAGES as u64) as usize)
     }
 
     /// Pages that one pass over the cold end writes at most in MariaDB, where passes follow one another.

@@ -140,7 +140,7 @@ impl Background {
         state.flush_jobs += 1;
         state.refill_runs |= pass.is_some();
         let slot = self.slot(Worker::PageCleaner { refill: pass.is_some() });
-        Some(FlushJob { slot, pages: pages as usize, pass, batches: Vec::new() })
+        Some(FlushJob { slot, pages: pages as usize, pass, lent: 0, batches: Vec::new() })
     }
 }
 
@@ -158,6 +158,8 @@ pub struct FlushJob {
     slot: Slot,
     pages: usize,
     pass: Option<Pass>,
+    /// Frames that stand in for those of the pass until they are written.
+    lent: usize,
     batches: Vec<Arc<FlushBatch>>,
 }
 
@@ -195,6 +197,7 @@ impl Job for FlushJob {
         if let Some(pass) = &mut self.pass {
             Self::pass_cold_end(background, pass, task);
             frames.extend(&pass.written);
+            self.lent = pool.lru.lock().lend(pass.written.len());
             self.pages = background.take_due(REGION_PAGES - frames.len());
         }
         let oldest = pool.flush_list.reserve_oldest(self.pages);
@@ -217,12 +220,13 @@ impl Job for FlushJob {
     }
 }
 
-/// A job that is not installed gives back the pages that it was to write, and counts those that it has written as
-/// clean.
+/// However it ends, a job gives back what it was lent, and the pages that it was to write and did not, and counts those
+/// that it has written as clean.
 impl Drop for FlushJob {
     fn drop(&mut self) {
         let background = &self.slot.background;
         background.pool.complete_all(&self.batches);
+        background.pool.lru.lock().take_back(self.lent);
         background.state.lock().pages_due += self.pages as u64;
     }
 }

@@ -93,8 +93,9 @@ impl BufferPool {
         signal: Arc<Signal>,
     ) -> Self {
         let (frames, spare) = (options.pool_frames(), spare_frames(options.pool_pages()));
-        let lru = Lru::new(frames, spare, options.innodb_old_blocks_pct as usize);
-        let frames = frames + spare;
+        let (surplus, loans) = options.frames_of_full_size();
+        let lru = Lru::new(frames + surplus, spare, loans, options.innodb_old_blocks_pct as usize);
+        let frames = frames + surplus + spare + loans;
         Self {
             frames: (0..frames).map(|_| Frame::default()).collect(),
             old: lru.old_flags(),
@@ -157,7 +158,9 @@ impl BufferPool {
         if self.has_zip_tables() {
             self.zip_held_bytes()
         } else {
-            self.allocated.load(Ordering::Relaxed) * self.page_bytes as u64
+            // What a copy has beyond its part of the pool is no part of what it stands for.
+            let of_pool = self.frames() + spare_frames(self.options.pool_pages());
+            self.allocated.load(Ordering::Relaxed).min(of_pool as u64) * self.page_bytes as u64
         }
     }
 

@@ -43,6 +43,9 @@ pub struct Lru {
     frames: usize,
     /// So many of them are kept from those that take a free one.
     spare: usize,
+    /// So many more are kept but for the time in which as many pages are written to make room.
+    loans: usize,
+    lent: usize,
     scan: Scan,
     /// `lru_hp`: the frame that the page cleaner's pass looks at next; none if it is at the end.
     pass: u32,
@@ -59,9 +62,9 @@ struct Scan {
 }
 
 impl Lru {
-    /// A list for `frames` frames, all free, and `spare` ones.
-    pub fn new(frames: usize, spare: usize, old_pct: usize) -> Self {
-        let frames = frames + spare;
+    /// A list for `frames` frames, all free, and `spare` ones, and `loans` that can be lent.
+    pub fn new(frames: usize, spare: usize, loans: usize, old_pct: usize) -> Self {
+        let frames = frames + spare + loans;
         let old = (0..frames).map(|_| AtomicBool::new(false)).collect();
         let (head, tail, old_head) = (NONE, NONE, NONE);
         let scan = Scan { next: NONE, cleaned: 0 };
@@ -77,6 +80,8 @@ impl Lru {
             free: Vec::new(),
             frames,
             spare,
+            loans,
+            lent: 0,
             scan,
             pass: NONE,
         }
@@ -98,16 +103,36 @@ impl Lru {
 
     /// Frames that hold no page, without the spare ones.
     pub fn free_len(&self) -> usize {
-        self.empty_len().saturating_sub(self.spare)
+        self.empty_len().saturating_sub(self.kept())
+    }
+
+    fn kept(&self) -> usize {
+        self.spare + self.loans - self.lent
+    }
+
+    /// Lends so many frames, or as many as are left to lend, and returns how many.
+    pub fn lend(&mut self, frames: usize) -> usize {
+        let lent = frames.min(self.loans - self.lent);
+        self.lent += lent;
+        lent
+    }
+
+    /// So many frames are due back: the next ones that hold no page.
+    pub fn take_back(&mut self, frames: usize) {
+        self.lent -= frames;
     }
 
     /// Takes a frame that holds no page: one that had a page before, or a new one.
     pub fn take_free(&mut self) -> Option<u32> {
-        if self.empty_len() > self.spare { self.take_spare() } else { None }
+        if self.empty_len() > self.kept() { self.take_empty() } else { None }
     }
 
     /// Takes one of the spare ones if there is no other.
     pub fn take_spare(&mut self) -> Option<u32> {
+        if self.empty_len() > self.kept() - self.spare { self.take_empty() } else { None }
+    }
+
+    fn take_empty(&mut self) -> Option<u32> {
         self.free.pop().or_else(|| {
             let fresh = self.links.len();
             (fresh < self.frames).then(|| {
@@ -329,7 +354,7 @@ mod tests {
 
     #[test]
     fn any_sequence_keeps_the_list_whole_and_the_midpoint_in_its_place() {
-        let mut lru = Lru::new(200, 0, 37);
+        let mut lru = Lru::new(200, 0, 0, 37);
         let mut inside = Vec::new();
         let mut state = 7u64;
         for step in 0..5000 {
@@ -363,8 +388,23 @@ mod tests {
     }
 
     #[test]
+    fn what_is_lent_is_taken_back_from_the_frames_that_come_free() {
+        let mut lru = Lru::new(4, 1, 3, 37);
+        let mut taken: Vec<u32> = std::iter::from_fn(|| lru.take_free()).collect();
+        assert_eq!((taken.len(), lru.lend(2), lru.free_len()), (4, 2, 2));
+        taken.extend(std::iter::from_fn(|| lru.take_free()));
+        assert_eq!((taken.len(), lru.lend(5)), (6, 1), "no more than there are");
+        lru.take_back(3);
+        assert_eq!((lru.take_free(), lru.take_spare()), (None, None), "what is there is kept");
+        for (given, free) in [(1, 0), (2, 0), (3, 1), (4, 2)] {
+            lru.give_free(taken.pop().unwrap());
+            assert_eq!(lru.free_len(), free, "{given} given back, and two are owed");
+        }
+    }
+
+    #[test]
     fn a_scan_does_not_push_out_young_pages() {
-        let mut lru = Lru::new(100, 0, 37);
+        let mut lru = Lru::new(100, 0, 0, 37);
         for _ in 0..100 {
             let frame = lru.take_free().unwrap();
             lru.insert(frame);
@@ -382,7 +422,7 @@ mod tests {
     /// After a 16th of the pages went to the free list at once and as many came in one by one: share of these that are
     /// young.
     fn young_share_of_a_refill(frames: usize) -> f64 {
-        let mut lru = Lru::new(frames, 0, 37);
+        let mut lru = Lru::new(frames, 0, 0, 37);
         while let Some(frame) = lru.take_free() {
             lru.insert(frame);
         }
@@ -424,7 +464,7 @@ mod tests {
 
     #[test]
     fn the_search_for_a_clean_frame_finds_what_a_walk_from_the_cold_end_finds() {
-        let mut lru = Lru::new(100, 0, 37);
+        let mut lru = Lru::new(100, 0, 0, 37);
         let (mut inside, mut dirty, mut cleaned) = (Vec::new(), [false; 100], 0);
         let mut state = 3u64;
         for step in 0..20_000u32 {
