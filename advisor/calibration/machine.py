@@ -85,7 +85,7 @@ def calibrate(
     storage = probe(directory, pause)
     fitted = fit(observations, defaults)
     cores = os.cpu_count() or 1
-    work_ns = fitted.work_ns | _of_drive(storage)
+    work_ns = {**fitted.work_ns, **_of_drive(storage)}
     measured = [
         measure(
             one,
