@@ -123,6 +123,9 @@ NO_FLUSH: Settings = {"write_buffer_size": 512 * MIB}
 """What a load writes stays in the memtable: the calls of clients alone."""
 FEW_KEYS, MANY_KEYS = 40_000, 1_500_000
 """In a memtable of 8 MB and in one of 300, where most of a search misses the caches."""
+BLOCK, LARGE_BLOCK = 4 << 10, 32 << 10
+"""RocksDB's default, and one beside it by which what a block of a codec costs is told from what its
+bytes do."""
 
 
 def _buffered(keys: int, batch: int) -> Load:
@@ -130,17 +133,13 @@ def _buffered(keys: int, batch: int) -> Load:
     return replace(load, name=f"{keys:,} keys buffered, batch {batch}", real_operations=keys)
 
 
-LARGE_BLOCK = 32 << 10
-"""Beside the default of 4 KiB: what a block of a codec costs is told from what its bytes do."""
-
-
-def _merged(codec: str, memtable: int, block: int = 4096) -> Load:
+def _merged(codec: str, memtable: int, block: int = BLOCK) -> Load:
     """Overwrites whose flushes and compactions take more than the writes."""
     options: Settings = {"write_buffer_size": memtable, "compression": codec, "block_size": block}
     return _benchmark("overwrite", options, batch=10)
 
 
-def _uncached(codec: str, block: int = 4096) -> Load:
+def _uncached(codec: str, block: int = BLOCK) -> Load:
     """Reads that find their blocks in the page cache alone."""
     options: Settings = {"block_cache": MIB, "compression": codec, "block_size": block}
     return _benchmark("readrandom", options)
