@@ -31,6 +31,7 @@ impl Btree {
     pub(super) fn details(&self) -> BTreeMap<String, f64> {
         let (pool, redo, forest) = (&self.forest.store.pool, &self.forest.store.redo, &self.forest);
         let free_pages = pool.frames_left(pool.lru.lock().free_len());
+        let pool_pages = if pool.has_zip_tables() { pool.frames() } else { pool.pages_to_hold() };
         let undo_pages = forest.undo.segments.pages().len();
         let tree_pages = forest.store.spaces.lock().used_pages() - undo_pages as u64;
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed) as f64;
@@ -40,7 +41,7 @@ impl Btree {
                 ("redo_file_bytes", redo.file_bytes() as f64),
                 ("checkpoint_max_age", redo.thresholds.limit_for_free_check as f64),
                 ("dirty_pages", pool.flush_list.len() as f64),
-                ("pool_pages", pool.frames() as f64),
+                ("pool_pages", pool_pages as f64),
                 ("free_pages", free_pages as f64),
                 ("pages_flushed", count(&pool.counters.pages_flushed)),
                 ("client_flushes", count(&pool.counters.client_flushes)),

@@ -117,6 +117,11 @@ impl Lru {
         lent
     }
 
+    /// Frames that are lent.
+    pub fn lent(&self) -> usize {
+        self.lent
+    }
+
     /// So many frames are due back: the next ones that hold no page.
     pub fn take_back(&mut self, frames: usize) {
         self.lent -= frames;

@@ -50,9 +50,16 @@ impl BufferPool {
         self.bytes_of(&self.unzip_lru.lock()) as u64
     }
 
-    /// Pages that the pool would hold if it were full, with as many of them in both forms as now.
+    /// Pages that the pool would hold if it were full, with as many of them in both forms as now, and in a copy in what
+    /// frames it has now.
     pub fn pages_to_hold(&self) -> usize {
-        let free = self.lru.lock().free_len();
+        let (free, lent) = {
+            let lru = self.lru.lock();
+            (lru.free_len(), lru.lent())
+        };
+        if !self.has_zip_tables() {
+            return self.frames() + self.options.frames_of_full_size().0 + lent;
+        }
         self.frames() - free + self.frames_left(free)
     }
 
