@@ -17,7 +17,7 @@ from tests.support.rust_source import Module
 
 ROOMS: tuple[tuple[str, ...], ...] = (
     ("error", "metrics"),
-    ("cost", "scale"),
+    ("cost", "scale", "random"),
     ("task",),
     ("codec", "device"),
     ("storage",),

@@ -197,10 +197,10 @@ impl Options {
         !self.scale.is_full() && !self.has_zip_tables()
     }
 
-    /// Frames that a copy has beyond its part of the pool, because they do not shrink with it: those that are kept free
-    /// beyond its part of them, and, while they are written to make room, those of a batch. At full size both are a part
-    /// of the pool that nobody sees; of a pool of 300 frames they would be most. None in pools of compressed tables, of
-    /// which not all frames have the same size.
+    /// Frames that a copy has beyond its part of the pool, because they do not shrink with it: those that are kept
+    /// free beyond its part of them, and, while they are written to make room, those of a batch. At full size both are
+    /// a part of the pool that nobody sees; of a pool of 300 frames they would be most. None in pools of compressed
+    /// tables, of which not all frames have the same size.
     pub fn frames_of_full_size(&self) -> (usize, usize) {
         if !self.has_frames_of_full_size() {
             return (0, 0);

@@ -328,8 +328,8 @@ const PIECE_BYTES: u64 = 16 << 10;
 const SHORT_READ_BYTES: u64 = 4 << 10;
 
 /// Where nobody measured it. A flash device works on many commands at once and interleaves their data: a short read
-/// never waits for a long write as a whole. Assumption: pieces of 128 KiB, what drivers usually tell the operating system
-/// to prefer at most.
+/// never waits for a long write as a whole. Assumption: pieces of 128 KiB, what drivers usually tell the operating
+/// system to prefer at most.
 fn usual_turn_bytes() -> u64 {
     128 << 10
 }
