@@ -167,6 +167,8 @@ OF_SERVERS = (
     _graph("fork2020"),
     _waiting(_script("point_select", table_size=MANY_ROWS)),
 )
+ALONE = replace(_script("point_select"), name="point_select, one client", clients=1)
+"""A statement at a time, which no other waits for and which waits for no other."""
 OF_LIBRARIES = (
     _benchmark("readrandom"),
     _benchmark("seekrandom", seek_nexts=0),
@@ -223,6 +225,14 @@ class Calls:
     fit: Fit
     round_trip_ns: float | None
     """What a client takes for each statement that it sends to a server; None for a library."""
+    statement_wait_us: float | None
+    """What a statement of a single client takes beyond CPU time of both sides; None for a
+    library."""
+
+
+def runs_of(real: RealEngine) -> int:
+    """How many runs of a product `measure` makes."""
+    return len(loads(real)) + isinstance(real, Server)
 
 
 def loads(real: RealEngine) -> tuple[Load, ...]:
@@ -250,11 +260,15 @@ def measure(
     known = known_calls(product)
     own = {kind["name"]: float(kind["ns"]) for kind in core.work_kinds()} | dict(work_ns)
     version, observations, of_clients = "", [], []
-    for load in loads(real):
+
+    def run(load: Load) -> Any:
         on_run(f"{product}: {load.name}")
         with scratch.folder(directory) as folder:
             spec = _measured(real, load, str(folder), cores)
-            report = bridge.run(spec, cancelled=cancelled, core=ProcessCore(core))
+            return bridge.run(spec, cancelled=cancelled, core=ProcessCore(core))
+
+    for load in loads(real):
+        report = run(load)
         version = "{name} {version}".format(**report["product"])
         real_ns = 1e3 * report["metrics"]["cpu_us_per_op"]
         cost = {"work_ns": dict(work_ns), "calls": {product: known}}
@@ -268,7 +282,14 @@ def measure(
             of_clients.append(1e3 * report["metrics"]["client_cpu_us_per_op"] / trips)
     # A client also takes rows in, and more CPU time where it is put aside for others.
     round_trip_ns = min(of_clients, default=None)
-    return Calls(product, version, fit(observations, known), round_trip_ns)
+    wait_us = _waits_us(run(ALONE)["metrics"]) if isinstance(real, Server) else None
+    return Calls(product, version, fit(observations, known), round_trip_ns, wait_us)
+
+
+def _waits_us(metrics: Mapping[str, float]) -> float:
+    """What an operation of a single client takes while neither it nor the server computes."""
+    computes_us = metrics["cpu_us_per_op"] + metrics["client_cpu_us_per_op"]
+    return max(0.0, 1e6 / metrics["ops_per_s"] - computes_us)
 
 
 def known_calls(product: str) -> dict[str, float]:

@@ -16,7 +16,7 @@ from tomlkit.items import Table
 from advisor import core as bridge
 from advisor import scratch
 from advisor.calibration import figures
-from advisor.calibration.calls import Calls, loads, measure
+from advisor.calibration.calls import Calls, measure, runs_of
 from advisor.calibration.device import Storage, probe
 from advisor.calibration.fit import Fit, Observation, fit
 from advisor.calibration.runs import RUNS, Run, observed
@@ -61,7 +61,7 @@ def calibrate(
     defaults = {kind["name"]: float(kind["ns"]) for kind in core.work_kinds()}
     observations: list[Observation] = []
     busy: list[float] = []
-    steps = len(runs) + 1 + sum(len(loads(one)) for one in real)
+    steps = len(runs) + 1 + sum(map(runs_of, real))
     numbers = count(1)
 
     def begin(name: str) -> None:
@@ -119,6 +119,9 @@ def to_toml(calibration: Calibration) -> str:
     document["figures_version"] = FIGURES_VERSION
     if calibration.storage.drive is not None:
         document["drive"] = calibration.storage.place.words
+    waits = [wait for one in calibration.calls if (wait := one.statement_wait_us) is not None]
+    if waits:
+        document["statement_wait_us"] = round(min(waits), 1)
     document["work_ns"] = _costs(calibration.fit)
     for name, cost in _of_drive(calibration.storage).items():
         document["work_ns"][name] = tomlkit.float_(f"{cost:.4g}")
@@ -193,5 +196,6 @@ def _source(calibration: Calibration) -> str:
         f"others, so that each by itself stays near the default: {', '.join(loose) or 'none'}.\n"
         "storage_wait: CPU time of the operating system for a direct read of the drive's probe.\n"
         "round_trip: CPU time of a server's clients per statement, the least of its loads.\n"
+        "statement_wait_us: what a statement of a single client takes beyond CPU time of both.\n"
         "Absent kinds did not occur in the runs and take the defaults.\n"
     )

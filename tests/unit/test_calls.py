@@ -26,6 +26,7 @@ TRUE = {
 }
 OWN = {"call": 100.0, "compare": 5.0}
 ROUND_TRIP_NS = 5000.0
+WAIT_US = 90.0
 
 
 def test_writers_of_a_library_are_measured_alone() -> None:
@@ -75,7 +76,12 @@ def served(spec: Mapping[str, Any], **_: object) -> dict[str, Any]:
     assert spec["engine"] == "innodb"
     own_ns = sum(OWN[name] * n for name, n in work.items())
     real_ns = own_ns + sum(TRUE[name] * n for name, n in made.items())
-    metrics = {"cpu_us_per_op": real_ns / 1e3, "client_cpu_us_per_op": trips * ROUND_TRIP_NS / 1e3}
+    client_us = trips * ROUND_TRIP_NS / 1e3
+    metrics = {
+        "cpu_us_per_op": real_ns / 1e3,
+        "client_cpu_us_per_op": client_us,
+        "ops_per_s": 1e6 * spec["clients"] / (real_ns / 1e3 + client_us + trips * WAIT_US),
+    }
     return {"metrics": metrics, "product": {"name": "InnoDB of MariaDB", "version": "10.11"}}
 
 
@@ -89,7 +95,7 @@ def test_known_costs_of_calls_are_found_again(monkeypatch: pytest.MonkeyPatch) -
     heard: list[str] = []
     found = calls.measure(SERVER, OWN, cores=2, on_run=heard.append, core=WorkingCore())
     assert (found.product, found.version) == ("innodb", "InnoDB of MariaDB 10.11")
-    assert len(heard) == len(calls.loads(SERVER))
+    assert len(heard) == calls.runs_of(SERVER) == len(calls.loads(SERVER)) + 1
     alone = {name: TRUE[name] for name in ("statement", "range_step", "row_insert", "key_change")}
     assert {name: found.fit.work_ns[name] for name in alone} == pytest.approx(alone, rel=0.1)
     updated = ("row_change", "commit")
@@ -97,6 +103,7 @@ def test_known_costs_of_calls_are_found_again(monkeypatch: pytest.MonkeyPatch) -
     assert sum(found.fit.work_ns[name] for name in updated) == pytest.approx(both_ns, rel=0.2)
     assert found.fit.ratios == pytest.approx(dict.fromkeys(found.fit.ratios, 1.0), abs=0.05)
     assert found.round_trip_ns == pytest.approx(ROUND_TRIP_NS)
+    assert found.statement_wait_us == pytest.approx(WAIT_US)
 
 
 def test_a_row_is_told_from_its_statement_by_loads_of_many_rows(
@@ -142,5 +149,6 @@ def test_a_machine_whose_calls_were_measured_speaks_for_the_product(
     cost = machine_spec(own)["cost"]
     assert cost["calls"]["innodb"]["statement"] == pytest.approx(TRUE["statement"], rel=0.1)
     assert cost["work_ns"]["round_trip"] == pytest.approx(ROUND_TRIP_NS)
+    assert cost["statement_wait_us"] == pytest.approx(WAIT_US, rel=0.01)
     path.write_text(to_toml(here))
     assert hardware(path).products == ()

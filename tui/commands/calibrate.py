@@ -93,6 +93,7 @@ def _document(found: "Calibration", target: Path) -> dict[str, object]:
                 "loads": one.fit.ratios,
                 "not_explained": one.fit.far_off,
                 "round_trip_ns": one.round_trip_ns,
+                "statement_wait_us": one.statement_wait_us,
             }
             for one in found.calls
         },
