@@ -11,7 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from advisor.core import Core
-from advisor.errors import InputError
 from advisor.real import RealEngine, as_run
 from advisor.trial import THIS_MACHINE, Trial
 from advisor.validation.cases import Case, Configuration, Suite
@@ -23,6 +22,7 @@ from advisor.validation.run import (
     alone,
     as_in_table,
     host,
+    not_in_table,
     rows_of,
 )
 
@@ -76,8 +76,7 @@ def fill(
                 on_failure(one.progress(made, len(wanted)), trial.error or trial.outcome)
                 return
             if trial.product and products and trial.product not in products:
-                accepted = f"{', '.join(sorted(products))} as in the table"
-                raise InputError(path, "product", trial.product, accepted)
+                raise not_in_table(path, "product", trial.product, products)
             if trial.product:
                 products.add(trial.product)
             add(path, rows_of(one, trial, here))

@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from advisor.core import Core
-from advisor.errors import InputError
 from advisor.trial import THIS_MACHINE
 from advisor.validation.cases import Case, Suite
 from advisor.validation.dataset import Row, read, replace
@@ -20,6 +19,7 @@ from advisor.validation.run import (
     alone,
     as_in_table,
     host,
+    not_in_table,
     rows_of,
 )
 
@@ -47,7 +47,7 @@ def renew(
         hosts = {row.host for row in known if row.source == "real"}
         here = as_in_table(hosts, here)
         if here not in hosts:
-            raise InputError(path, "machine", here, f"{', '.join(sorted(hosts))} as in the table")
+            raise not_in_table(path, "machine", here, hosts)
         names = {case.name for case in cases}
         kept = [
             row

@@ -152,6 +152,11 @@ def rows_of(one: Wanted, trial: Trial, machine: str) -> Iterator[Row]:
             )
 
 
+def not_in_table(path: Path, what: str, found: str, known: set[str]) -> InputError:
+    """The error of a machine, or a product, that is none of the table's."""
+    return InputError(path, what, found, f"{', '.join(sorted(known))} as in the table")
+
+
 @contextmanager
 def alone(path: Path) -> Iterator[None]:
     """Refuses a table that another process fills."""

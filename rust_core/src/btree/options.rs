@@ -185,12 +185,11 @@ impl Options {
 
     /// Frames that the page cleaner frees pages up to.
     pub fn scan_depth(&self) -> usize {
-        let (depth, share) = (self.innodb_lru_scan_depth, self.scale.per_second(self.innodb_lru_scan_depth));
-        if self.has_frames_of_full_size() {
-            share.max(depth.min(2 * REGION_PAGES as u64)) as usize
-        } else {
-            self.at_cold_end(depth)
+        let depth = self.innodb_lru_scan_depth;
+        if !self.has_frames_of_full_size() {
+            return self.at_cold_end(depth);
         }
+        self.scale.per_second(depth).max(depth.min(2 * REGION_PAGES as u64)) as usize
     }
 
     fn has_frames_of_full_size(&self) -> bool {
@@ -206,7 +205,7 @@ impl Options {
             return (0, 0);
         }
         let share = self.scale.per_second(self.innodb_lru_scan_depth) as usize;
-        (self.scan_depth().saturating_sub(share), REGION_PAGES - self.scale.standing_in(REGION_PAGES as u64) as usize)
+        (self.scan_depth() - share, REGION_PAGES - self.scale.standing_in(REGION_PAGES as u64) as usize)
     }
 
     /// Pages that one pass over the cold end writes at most in MariaDB, where passes follow one another.

@@ -31,7 +31,7 @@ impl Btree {
     pub(super) fn details(&self) -> BTreeMap<String, f64> {
         let (pool, redo, forest) = (&self.forest.store.pool, &self.forest.store.redo, &self.forest);
         let free_pages = pool.frames_left(pool.lru.lock().free_len());
-        let pool_pages = if pool.has_zip_tables() { pool.frames() } else { pool.pages_to_hold() };
+        let pool_pages = pool.lru.lock().most_len();
         let undo_pages = forest.undo.segments.pages().len();
         let tree_pages = forest.store.spaces.lock().used_pages() - undo_pages as u64;
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed) as f64;

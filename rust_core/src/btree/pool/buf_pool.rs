@@ -72,6 +72,8 @@ pub struct BufferPool {
     /// Whether it is kept what leaves were when they left.
     pub(super) keeps_ibuf_bits: bool,
     pub(super) allocated: AtomicU64,
+    /// Without what a copy has beyond its part of the pool, which is no part of what it stands for.
+    own_frames: u64,
     pub(super) page_bytes: usize,
     old_time_ns: u64,
     quarter: u32,
@@ -93,6 +95,7 @@ impl BufferPool {
         signal: Arc<Signal>,
     ) -> Self {
         let (frames, spare) = (options.pool_frames(), spare_frames(options.pool_pages()));
+        let own_frames = (frames + spare) as u64;
         let (surplus, loans) = options.frames_of_full_size();
         let lru = Lru::new(frames + surplus, spare, loans, options.innodb_old_blocks_pct as usize);
         let frames = frames + surplus + spare + loans;
@@ -118,6 +121,7 @@ impl BufferPool {
             arrivals: OnceLock::new(),
             keeps_ibuf_bits: options.buffers_puts(),
             allocated: AtomicU64::new(0),
+            own_frames,
             page_bytes: options.innodb_page_size as usize,
             old_time_ns: options.old_time_ns(),
             quarter: first_quarter_of_young(options.pool_frames(), options.innodb_old_blocks_pct as usize),
@@ -158,9 +162,7 @@ impl BufferPool {
         if self.has_zip_tables() {
             self.zip_held_bytes()
         } else {
-            // What a copy has beyond its part of the pool is no part of what it stands for.
-            let of_pool = self.frames() + spare_frames(self.options.pool_pages());
-            self.allocated.load(Ordering::Relaxed).min(of_pool as u64) * self.page_bytes as u64
+            self.allocated.load(Ordering::Relaxed).min(self.own_frames) * self.page_bytes as u64
         }
     }
 

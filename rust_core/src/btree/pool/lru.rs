@@ -106,6 +106,11 @@ impl Lru {
         self.empty_len().saturating_sub(self.kept())
     }
 
+    /// Frames that may hold pages now, without the spare ones.
+    pub fn most_len(&self) -> usize {
+        self.frames - self.kept()
+    }
+
     fn kept(&self) -> usize {
         self.spare + self.loans - self.lent
     }
@@ -115,11 +120,6 @@ impl Lru {
         let lent = frames.min(self.loans - self.lent);
         self.lent += lent;
         lent
-    }
-
-    /// Frames that are lent.
-    pub fn lent(&self) -> usize {
-        self.lent
     }
 
     /// So many frames are due back: the next ones that hold no page.

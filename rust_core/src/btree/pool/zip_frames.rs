@@ -53,14 +53,11 @@ impl BufferPool {
     /// Pages that the pool would hold if it were full, with as many of them in both forms as now, and in a copy in what
     /// frames it has now.
     pub fn pages_to_hold(&self) -> usize {
-        let (free, lent) = {
+        let (frames, free) = {
             let lru = self.lru.lock();
-            (lru.free_len(), lru.lent())
+            (lru.most_len(), lru.free_len())
         };
-        if !self.has_zip_tables() {
-            return self.frames() + self.options.frames_of_full_size().0 + lent;
-        }
-        self.frames() - free + self.frames_left(free)
+        frames - free + self.frames_left(free)
     }
 
     /// Takes the bytes for a page, in both forms if it has two; false if something must go first.
