@@ -23,6 +23,13 @@ def workload_kinds() -> list[dict[str, Any]]:
 def work_kinds() -> list[dict[str, Any]]:
     """Every kind of CPU work: name, and the nanoseconds of a unit where a machine does not say."""
 
+def probe_reads(
+    path: str, read_bytes: int, threads: int, seconds: float, seed: int
+) -> dict[str, float]:
+    """Direct random reads of a file by so many threads, each waiting for its own, for this long:
+    reads of all `per_s`, CPU time of their threads for one (`cpu_us`), `p50_us`, `p99_us`. Raises
+    `RunError` for a file that cannot be opened or read, `SpecError` for one that is too short."""
+
 def keep_loads(limit_bytes: int) -> None:
     """Keeps so many bytes of loads for later runs of this process; 0 keeps none."""
 

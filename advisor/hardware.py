@@ -90,7 +90,8 @@ Work = Literal[
 
 Costs = dict[Call, Annotated[float, Field(ge=0, allow_inf_nan=False)]]
 
-FIGURES_VERSION = 7
+SHORT_READ = 4 << 10
+FIGURES_VERSION = 8
 """Of a calibration. It is raised when figures measured before no longer mean the same: when the
 core charges a kind of work that was in another's cost or in none, waits once more for what was
 measured, or the device is the drive where it was the page cache; or when what was measured was
@@ -133,9 +134,12 @@ class Flash(_Device):
     channels: Count
     """Pages read or programmed at once: random reads per second = channels / read latency."""
     read_latency_us: Positive
-    read_us_in_flight: tuple[tuple[Positive, Positive], ...] = ()
-    """How long reads of 4 KiB were seen to take by how many were in flight, pairs of both, growing;
-    empty for a drive of which only the channels hold reads back."""
+    read_us_in_flight: tuple[tuple[Positive, Positive, Positive], ...] = ()
+    """How long reads were seen to take: their bytes, how many were in flight, and microseconds, all
+    growing; empty for a drive of which only the channels hold reads back."""
+    read_cpu_us_in_flight: tuple[tuple[Positive, Positive, Positive], ...] = ()
+    """CPU time of a core that such a read takes, likewise; empty where the cost of work
+    (`storage_wait`) says it, whatever is in flight."""
     read_spread: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
     """Standard deviation of the logarithm of what reads take, about those means; 0 where it is not
     known, and all take the same."""
@@ -166,6 +170,17 @@ class Flash(_Device):
     """Whether it writes what it moves into superblocks of their own, or behind the host's pages."""
     rated_cycles: Positive
     """Times that each superblock can be programmed and erased."""
+
+    @field_validator("read_us_in_flight", mode="before")
+    @classmethod
+    def _with_bytes(cls, seen: object) -> object:
+        """Calibrations of before version 8, and studies of that time, have them of 4 KiB alone."""
+        if not isinstance(seen, (list, tuple)):
+            return seen
+        return [
+            (SHORT_READ, *row) if isinstance(row, (list, tuple)) and len(row) == 2 else row
+            for row in seen
+        ]
 
 
 class CloudVolume(_Device):

@@ -22,12 +22,14 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import chain, count, product
+from itertools import count, product
 from math import log
 from pathlib import Path
 from random import Random
 from statistics import mean, median
+from typing import Protocol, cast
 
+from advisor import core as bridge
 from advisor.calibration.place import Place, place_of
 from advisor.errors import InputError
 from advisor.sizes import format_size
@@ -51,9 +53,7 @@ NO_DRIVE_US = 5.0
 """A read of 4 KiB that takes less was answered by memory: the fastest drives need twice as long,
 and a copy within memory takes about 1 us."""
 PROBE_BUSY = 0.85
-"""Of one processor: Python runs one thread at a time, and from here on it may be what ends a rate.
-Measured with two processors: 0.6 where a drive ended the rate, at 60,000 reads per second as fio
-found too; 0.9 to 1.0 where memory answered, at 340,000 to 450,000."""
+"""Of all processors: from here on they may be what ends a rate."""
 NEAR = 0.9
 
 Pause = Callable[[], None]
@@ -83,17 +83,26 @@ class Reads:
     bytes: int
     in_flight: int
     per_s: float
-    busy_ratio: float
-    """CPU time of the probe over wall time."""
-    system_ratio: float = 0.0
-    """The part of it that the operating system took."""
+    cpu_us: float
+    """CPU time of a thread for one: nearly all of it the operating system's."""
     spread: float = 0.0
     """Standard deviation of the logarithm of what one takes, by median and 99th percentile."""
 
     @property
-    def system_us(self) -> float:
-        """CPU time that the operating system takes for one."""
-        return 1e6 * self.system_ratio / self.per_s
+    def busy_cores(self) -> float:
+        """Processors that these reads kept busy."""
+        return self.per_s * self.cpu_us / 1e6
+
+    @property
+    def drive_us(self) -> float:
+        """What one takes beside that: of the drive, or in wait for a processor."""
+        return max(0.1, self.mean_us - self.cpu_us)
+
+    @property
+    def met(self) -> float:
+        """How many reads one is in flight with, itself counted: the other threads are at the drive
+        for that part of their time."""
+        return 1 + (self.in_flight - 1) * self.drive_us / self.mean_us
 
     @property
     def mean_us(self) -> float:
@@ -140,7 +149,7 @@ class Drive:
     def wait_us(self) -> float:
         """CPU time that the operating system takes for a small read, some being in flight: its way
         to the drive and back, and the thread put to sleep and woken."""
-        return self.read(READ_SIZES[0], SOME_IN_FLIGHT).system_us
+        return self.read(READ_SIZES[0], SOME_IN_FLIGHT).cpu_us
 
     @property
     def turn_bytes(self) -> int:
@@ -152,11 +161,11 @@ class Drive:
 
     @property
     def ended_by_probe(self) -> bool:
-        """Whether the drive may read more often than the probe can ask. Many threads take time for
-        one another, so it counts how little was needed for about as many reads."""
+        """Whether the drive may read more often than this machine can ask. Many threads take time
+        for one another, so it counts how little was needed for about as many reads."""
         most = self.most(READ_SIZES[0])
         near = (r for r in self.reads if r.bytes == most.bytes and r.per_s >= NEAR * most.per_s)
-        return min(reads.busy_ratio for reads in near) >= PROBE_BUSY
+        return min(reads.busy_cores for reads in near) >= PROBE_BUSY * (os.cpu_count() or 1)
 
 
 @dataclass(frozen=True)
@@ -205,7 +214,7 @@ def _drive(folder: Path, place: Place, free: int, pause: Pause, effort: Effort) 
         descriptor = file.fileno()
         _make_direct(descriptor, place)
         size = _fill(descriptor, size, pause, effort)
-        return _measured(_File(descriptor, size), pause, effort)
+        return _measured(_File(descriptor, size, cast(_Reader, bridge.load())), pause, effort)
 
 
 def _make_direct(file: int, place: Place) -> None:
@@ -251,8 +260,7 @@ def _measured(file: _File, pause: Pause, effort: Effort) -> Drive:
                 one.bytes,
                 one.in_flight,
                 per_s=median(drive.reads[n].per_s for drive in rounds),
-                busy_ratio=median(drive.reads[n].busy_ratio for drive in rounds),
-                system_ratio=median(drive.reads[n].system_ratio for drive in rounds),
+                cpu_us=median(drive.reads[n].cpu_us for drive in rounds),
                 spread=median(drive.reads[n].spread for drive in rounds),
             )
             for n, one in enumerate(rounds[0].reads)
@@ -277,10 +285,8 @@ def _round(file: _File, pause: Pause, effort: Effort) -> Drive:
 
     reads = []
     for size, depth in reversed(list(product(READ_SIZES, IN_FLIGHT))):
-        done = turn(depth, file.random_reads(size))
-        reads.append(
-            Reads(size, depth, done.per_s, done.busy_ratio, done.system_ratio, done.spread)
-        )
+        pause()
+        reads.append(file.reads_in_flight(size, depth, effort.turn_s))
         if reads[-1].mean_us < NO_DRIVE_US:
             raise _Unmeasured("direct reads are answered from memory here")
     beside = turn(2, file.reads_beside_long_ones())
@@ -301,6 +307,14 @@ Stream = Callable[[int], Iterator[None]]
 """What the thread with this number does, one access at each step."""
 
 
+class _Reader(Protocol):
+    """What the probe asks of `advisor._core`."""
+
+    def probe_reads(
+        self, path: str, read_bytes: int, threads: int, seconds: float, seed: int
+    ) -> dict[str, float]: ...
+
+
 @dataclass(frozen=True)
 class _File:
     """The probe's file, and ways to go through it. Places are drawn anew each time: those of the
@@ -308,6 +322,15 @@ class _File:
 
     descriptor: int
     bytes: int
+    core: _Reader
+
+    def reads_in_flight(self, size: int, depth: int, seconds: float) -> Reads:
+        """Random reads by so many threads of the core: those of Python take processors for
+        themselves and one another."""
+        path, seed = f"/proc/self/fd/{self.descriptor}", Random().getrandbits(63)
+        seen = self.core.probe_reads(path, size, depth, seconds, seed)
+        spread = log(seen["p99_us"] / seen["p50_us"]) / P99_DEVIATIONS
+        return Reads(size, depth, seen["per_s"], seen["cpu_us"], spread)
 
     def sync(self) -> None:
         os.fdatasync(self.descriptor)
@@ -366,47 +389,31 @@ class _File:
 
 @dataclass(frozen=True)
 class _Turn:
-    """Accesses per second of all threads and of the first, and how much of one processor the
-    program, and the operating system for it, took meanwhile."""
+    """Accesses per second of all threads and of the first."""
 
     per_s: float
     first_per_s: float
-    busy_ratio: float
-    system_ratio: float
-    spread: float
-    """Standard deviation of the logarithm of what one access takes."""
 
 
 def _turn(threads: int, seconds: float, stream: Stream, finish: Callable[[], None] | None) -> _Turn:
     """Lets threads go through their streams at once for this long; each waits in the kernel, where
     it holds up no other."""
-    began, cpu_began, system_began = time.perf_counter(), time.process_time(), os.times().system
-    end = began + seconds
+    began = time.perf_counter()
 
-    def go(number: int) -> list[float]:
-        times, before = [], time.perf_counter()
+    def go(number: int) -> int:
+        done = 1
         for _ in stream(number):
-            now = time.perf_counter()
-            times.append(now - before)
-            before = now
-            if now >= end:
+            if time.perf_counter() >= began + seconds:
                 break
-        return times
+            done += 1
+        return done
 
     with ThreadPoolExecutor(threads) as pool:
-        times = list(pool.map(go, range(threads)))
+        done = list(pool.map(go, range(threads)))
     if finish is not None:
         finish()
     took = time.perf_counter() - began
-    busy, system = time.process_time() - cpu_began, os.times().system - system_began
-    every = sorted(chain.from_iterable(times))
-    return _Turn(
-        per_s=len(every) / took,
-        first_per_s=len(times[0]) / took,
-        busy_ratio=busy / took,
-        system_ratio=system / took,
-        spread=log(every[len(every) * 99 // 100] / median(every)) / P99_DEVIATIONS,
-    )
+    return _Turn(per_s=sum(done) / took, first_per_s=done[0] / took)
 
 
 def _sync_us(file: _File, stream: Stream, pause: Pause, effort: Effort) -> float:

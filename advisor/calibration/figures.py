@@ -3,7 +3,7 @@ the text that says which figure comes from what.
 
 A drive that is asked from outside shows how long reads take by how many are in flight, not what
 they wait for there. So the model has these times, less what the operating system computes for each
-read, and of channels as many as reads of 4 KiB need, by Little's law.
+read, what it computes, and of channels as many as reads of 4 KiB need, by Little's law.
 """
 
 from __future__ import annotations
@@ -12,12 +12,22 @@ from collections.abc import Iterable, Iterator, Mapping
 from math import ceil
 from textwrap import fill
 
-from advisor.calibration.device import IN_FLIGHT, LONG, READ_SIZES, STREAMS, Drive, Storage
+from advisor.calibration.device import (
+    IN_FLIGHT,
+    LONG,
+    READ_SIZES,
+    SOME_IN_FLIGHT,
+    STREAMS,
+    Drive,
+    Storage,
+)
 from advisor.data import data_path
 from advisor.hardware import hardware_from
 from advisor.sizes import format_size
 
 Figures = Mapping[str, object]
+Row = list[float]
+"""Bytes, how many are in flight, and microseconds."""
 
 WIDTH = 100
 SMALL = READ_SIZES[0]
@@ -53,14 +63,15 @@ def _measured(drive: Drive) -> dict[str, object]:
     link_mb_per_s = max(
         drive.read_mb_per_s, drive.write_mb_per_s, *(reads.mb_per_s for reads in drive.reads)
     )
-    crowded = _in_flight(drive)
+    took, computed = _in_flight(drive)
     return {
-        "channels": max(1, ceil(most.per_s * single.mean_us / 1e6)),
-        "read_latency_us": crowded[0][1],
-        "read_us_in_flight": crowded,
+        "channels": max(1, ceil(most.per_s * single.drive_us / 1e6)),
+        "read_latency_us": took[0][2],
+        "read_us_in_flight": took,
+        "read_cpu_us_in_flight": computed,
         "read_spread": round(single.spread, 2),
         "turn_bytes": drive.turn_bytes,
-        "write_latency_us": round(drive.write_us, 1),
+        "write_latency_us": round(max(0.1, drive.write_us - drive.wait_us), 1),
         "sync_us": round(drive.sync_us, 1),
         "read_mb_per_s": round(drive.read_mb_per_s, 1),
         "write_mb_per_s": round(drive.write_mb_per_s, 1),
@@ -70,16 +81,22 @@ def _measured(drive: Drive) -> dict[str, object]:
     }
 
 
-def _in_flight(drive: Drive) -> list[list[float]]:
-    """How long small reads take by how many are in flight, up to as many as are served the most
-    often, without the CPU time that the operating system takes for them."""
-    found: list[list[float]] = []
-    for depth in IN_FLIGHT:
-        us = round(max(0.1, drive.read(SMALL, depth).mean_us - drive.wait_us), 1)
-        found.append([float(depth), max(us, found[-1][1] if found else 0.0)])
-        if depth == drive.most(SMALL).in_flight:
-            break
-    return found
+def _in_flight(drive: Drive) -> tuple[list[Row], list[Row]]:
+    """How long reads take of the drive and of a core, by their bytes and how many are in flight, up
+    to as many as are served the most often."""
+    took: list[Row] = []
+    computed: list[Row] = []
+    for size in READ_SIZES:
+        depth, least_us = 0.0, 0.1
+        for threads in IN_FLIGHT:
+            reads = drive.read(size, threads)
+            depth = max(round(reads.met, 2), round(depth + 0.01, 2))
+            least_us = max(round(reads.drive_us, 1), least_us)
+            took.append([size, depth, least_us])
+            computed.append([size, depth, max(round(reads.cpu_us, 1), 0.1)])
+            if threads == drive.most(size).in_flight:
+                break
+    return took, computed
 
 
 def _measured_source(storage: Storage, drive: Drive) -> Iterator[str]:
@@ -91,9 +108,9 @@ def _measured_source(storage: Storage, drive: Drive) -> Iterator[str]:
         "in them."
     )
     yield (
-        "read_us_in_flight: the mean of random reads of 4 KiB by how many were in flight, less "
-        f"{drive.wait_us:.1f} us of CPU time that the operating system took for each "
-        "(storage_wait); read_latency_us: of one at a time. read_spread: by their median and 99th "
+        "read_us_in_flight: the mean of random reads by their bytes and how many were in flight, "
+        "less read_cpu_us_in_flight, the CPU time that each took; read_latency_us: of 4 KiB, one "
+        "at a time. A thread that computes is not in flight. read_spread: by their median and 99th "
         "percentile."
     )
     yield (
@@ -104,7 +121,7 @@ def _measured_source(storage: Storage, drive: Drive) -> Iterator[str]:
     )
     yield (
         f"channels: as many as the most of such reads take, {most.per_s:,.0f} per second with "
-        f"{most.in_flight} in flight, x the mean of one at a time. "
+        f"{most.in_flight} in flight, x what one at a time takes of the drive. "
         + (PROBE_ENDED if drive.ended_by_probe else "")
         + "link_command_us: 0, as what many of them wait for is in read_us_in_flight."
     )
@@ -113,7 +130,11 @@ def _measured_source(storage: Storage, drive: Drive) -> Iterator[str]:
         "write counts when it is durable. link_mb_per_s: assumption, the most bytes of any of "
         "these reads and writes: it carries at least that."
     )
-    yield "write_latency_us: the mean of writes of 4 KiB over what is there, one at a time."
+    yield (
+        "write_latency_us: the mean of writes of 4 KiB over what is there, one at a time, less "
+        f"storage_wait, {drive.wait_us:.1f} us of CPU time as reads take with {SOME_IN_FLIGHT} in "
+        "flight."
+    )
     yield (
         "sync_us: the mean of fdatasyncs after such a write. After a block that was appended they "
         f"took {drive.grown_sync_us:.1f} us, where the simulated file system writes 3 blocks and "
@@ -127,7 +148,7 @@ def _measured_source(storage: Storage, drive: Drive) -> Iterator[str]:
     )
 
 
-PROBE_ENDED = "The probe itself took a processor by then: it is what the drive does at least. "
+PROBE_ENDED = "They kept all processors busy by then: it is what the drive does at least. "
 
 
 def _assumed_source(storage: Storage) -> str:

@@ -21,8 +21,9 @@ from advisor.calibration.device import Storage, probe
 from advisor.calibration.fit import Fit, Observation, fit
 from advisor.calibration.runs import RUNS, Run, observed
 from advisor.core import Cancelled, Core
-from advisor.hardware import FIGURES_VERSION, processor
+from advisor.hardware import FIGURES_VERSION, Flash, processor
 from advisor.real import RealEngine
+from advisor.scale import device_spec
 
 PROGRESS = Callable[[int, int, str], None]
 
@@ -86,11 +87,15 @@ def calibrate(
     fitted = fit(observations, defaults)
     cores = os.cpu_count() or 1
     work_ns = {**fitted.work_ns, **_of_drive(storage)}
+    drive = None
+    if storage.drive is not None:
+        drive = device_spec(Flash.model_validate(dict(figures.figures(storage))))
     measured = [
         measure(
             one,
             work_ns,
             cores=cores,
+            drive=drive,
             directory=directory,
             on_run=begin,
             cancelled=cancelled,
@@ -194,7 +199,8 @@ def _source(calibration: Calibration) -> str:
         f"one that the costs miss most is {name!r},\n"
         f"which they put at {ratio:.2f} of the measured. The runs determine only together with\n"
         f"others, so that each by itself stays near the default: {', '.join(loose) or 'none'}.\n"
-        "storage_wait: CPU time of the operating system for a direct read of the drive's probe.\n"
+        "storage_wait: CPU time of a direct read of the drive's probe, some being in flight; what\n"
+        "reads take by how many are is the device's read_cpu_us_in_flight.\n"
         "round_trip: CPU time of a server's clients per statement, the least of its loads.\n"
         "statement_wait_us: what a statement of a single client takes beyond CPU time of both.\n"
         "Absent kinds did not occur in the runs and take the defaults.\n"

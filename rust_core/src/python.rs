@@ -12,12 +12,14 @@ mod _core {
     use crate::cost::Work;
     use crate::error::Error;
     use crate::options::OptionInfo;
+    use crate::storage::probe::RandomReads;
     use crate::task::panics;
     use crate::{btree, lsm, run, workload};
     use pyo3::create_exception;
     use pyo3::exceptions::{PyException, PyValueError};
     use pyo3::prelude::*;
     use serde_json::{Value, json};
+    use std::path::PathBuf;
     use std::time::{Duration, Instant};
 
     create_exception!(
@@ -90,6 +92,21 @@ mod _core {
         let kinds: Value =
             Work::ALL.into_iter().map(|work| json!({"name": work.name(), "ns": work.default_ns()})).collect();
         to_python(py, &kinds)
+    }
+
+    /// Direct random reads of `read_bytes` each by so many threads, each waiting for its own, for this long.
+    #[pyfunction]
+    fn probe_reads<'py>(
+        py: Python<'py>,
+        path: PathBuf,
+        read_bytes: u64,
+        threads: u32,
+        seconds: f64,
+        seed: u64,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let reads = RandomReads { path: &path, bytes: read_bytes, threads, seconds, seed, is_direct: true };
+        let seen = py.detach(|| reads.run()).map_err(|e| raise(&e))?;
+        to_python(py, &json!(seen))
     }
 
     /// Keeps so many bytes of loads for later runs of this process; 0 keeps none.

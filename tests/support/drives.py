@@ -16,8 +16,7 @@ def drive(
     latency_us: float = 80.0,
     most_per_s: float = 100_000.0,
     read_mb_per_s: float = 2000.0,
-    busy_ratio: float = 0.4,
-    system_ratio: float = 0.0,
+    cpu_us: float = 0.1,
     beside_us: float = 140.0,
 ) -> Drive:
     """One that serves reads of any size in the same time, as many at once as it can, until their
@@ -27,8 +26,7 @@ def drive(
             size,
             depth,
             min(depth * 1e6 / latency_us, most_per_s, read_mb_per_s * 1e6 / size),
-            busy_ratio,
-            system_ratio,
+            cpu_us,
         )
         for size in READ_SIZES
         for depth in IN_FLIGHT

@@ -13,7 +13,15 @@ from advisor.calibration.fit import Observation, fit
 from advisor.calibration.runs import FIXED, RUNS
 from advisor.core import Cancelled
 from advisor.errors import InputError
-from advisor.hardware import FIGURES_VERSION, Call, Hardware, Work, hardware, processor
+from advisor.hardware import (
+    FIGURES_VERSION,
+    Call,
+    Flash,
+    Hardware,
+    Work,
+    hardware,
+    processor,
+)
 from advisor.knobs import catalogue
 from advisor.scale import device_spec, machine_spec
 from tests.calibration.compare import Case, through_page_cache
@@ -88,7 +96,7 @@ def test_the_written_profile_is_this_machine_at_the_fitted_costs(own_config: Pat
     )
     assert own.drive == PLACE.words
     assert device_spec(own.device)["sync_us"] == drive().sync_us
-    assert device_spec(own.device)["read_latency_us"] == pytest.approx(80)
+    assert device_spec(own.device)["read_latency_us"] == pytest.approx(79.9)
 
 
 def test_the_profile_of_a_machine_whose_drive_was_not_measured_says_so(tmp_path: Path) -> None:
@@ -118,6 +126,20 @@ def test_a_profile_of_another_version_is_unfit() -> None:
     assert "another version" in own.model_copy(update=measured).unfit
     current = measured | {"figures_version": FIGURES_VERSION}
     assert own.model_copy(update=current).unfit == ""
+
+
+def test_a_machine_that_was_calibrated_before_sizes_were_told_apart_is_read_and_unfit(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "here.toml"
+    now = to_toml(calibrate(core=WorkingCore()))
+    began, ends = now.index("read_us_in_flight = ["), now.index("read_spread = ")
+    then = now[:began] + "read_us_in_flight = [[1.0, 53.5], [4.0, 108.7]]\n" + now[ends:]
+    path.write_text(then.replace(f"figures_version = {FIGURES_VERSION}", "figures_version = 7"))
+    own = hardware(path)
+    assert "another version" in own.unfit
+    assert isinstance(own.device, Flash)
+    assert own.device.read_us_in_flight == ((4096, 1, 53.5), (4096, 4, 108.7))
 
 
 def test_a_cancelled_calibration_ends_before_its_next_step() -> None:

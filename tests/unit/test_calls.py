@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from advisor.calibration import calibrate, calls, machine, to_toml
+from advisor.calibration import calibrate, calls, loads, machine, to_toml
 from advisor.hardware import hardware
 from advisor.real import Library, Server
 from advisor.scale import machine_spec
@@ -32,9 +32,17 @@ WAIT_US = 90.0
 def test_writers_of_a_library_are_measured_alone() -> None:
     clients = {
         load.workload["benchmark"]: calls._spec("lsm", load, cores=4)["clients"]
-        for load in calls.loads(Library("librocksdb.so"))
+        for load in loads.loads_of(Library("librocksdb.so"))
     }
     assert clients == {"readrandom": 8, "seekrandom": 8, "overwrite": 1, "fillrandom": 1}
+
+
+def test_loads_that_wait_for_the_drive_come_in_rounds_that_lie_apart() -> None:
+    names = [load.name for load in loads.loads_of(SERVER)]
+    waits = [load.waits for load in loads.loads_of(SERVER)]
+    assert sum(waits) == loads.ROUNDS and waits[0] and waits[-1]
+    assert waits[len(waits) // 2] or waits[len(waits) // 2 - 1]
+    assert len(set(names)) == len(names) == len(loads.OF_SERVERS) + loads.ROUNDS - 1
 
 
 @pytest.fixture(autouse=True)
@@ -72,7 +80,10 @@ def served(spec: Mapping[str, Any], **_: object) -> dict[str, Any]:
     if spec["clock"] == "simulated":
         assert spec["hardware"]["cost"]["work_ns"] == OWN
         units = {name: 1000 * n for name, n in (work | made | {"round_trip": trips}).items()}
-        return {"work": units, "operations": 1000}
+        prices = OWN | spec["hardware"]["cost"]["calls"]["innodb"]
+        cpu_us = sum(prices[name] * n for name, n in (work | made).items()) / 1e3
+        metrics = {"cpu_us_per_op": cpu_us}
+        return {"work": units, "operations": 1000, "metrics": metrics}
     assert spec["engine"] == "innodb"
     own_ns = sum(OWN[name] * n for name, n in work.items())
     real_ns = own_ns + sum(TRUE[name] * n for name, n in made.items())
@@ -95,7 +106,7 @@ def test_known_costs_of_calls_are_found_again(monkeypatch: pytest.MonkeyPatch) -
     heard: list[str] = []
     found = calls.measure(SERVER, OWN, cores=2, on_run=heard.append, core=WorkingCore())
     assert (found.product, found.version) == ("innodb", "InnoDB of MariaDB 10.11")
-    assert len(heard) == calls.runs_of(SERVER) == len(calls.loads(SERVER)) + 1
+    assert len(heard) == calls.runs_of(SERVER) == len(loads.loads_of(SERVER)) + 1
     alone = {name: TRUE[name] for name in ("statement", "range_step", "row_insert", "key_change")}
     assert {name: found.fit.work_ns[name] for name in alone} == pytest.approx(alone, rel=0.1)
     updated = ("row_change", "commit")
@@ -110,8 +121,8 @@ def test_a_row_is_told_from_its_statement_by_loads_of_many_rows(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     row_ns = measured(monkeypatch).fit.work_ns["row_insert"]
-    of_one_row = [load for load in calls.OF_SERVERS if load.workload["kind"] == "sysbench"]
-    monkeypatch.setattr(calls, "OF_SERVERS", of_one_row)
+    of_one_row = [load for load in loads.OF_SERVERS if load.workload["kind"] == "sysbench"]
+    monkeypatch.setattr(loads, "OF_SERVERS", of_one_row)
     lone_ns = measured(monkeypatch).fit.work_ns["row_insert"]
     assert row_ns == pytest.approx(TRUE["row_insert"], rel=0.1)
     assert lone_ns != pytest.approx(TRUE["row_insert"], rel=0.3)
@@ -121,7 +132,7 @@ def test_a_row_is_told_from_its_statement_by_loads_of_many_rows(
     "server", [SERVER, Server("/usr/sbin/mariadbd", "myrocks", "myrocks-mariadb-10.11")]
 )
 def test_a_server_syncs_no_commit_that_its_simulation_does_not(server: Server) -> None:
-    load = calls.OF_SERVERS[0]
+    load = loads.OF_SERVERS[0]
     file = calls._measured(server, load, "/tmp", 2)["options"]["options_file"]
     assert "flush_log_at_trx_commit=2" in file
     own = calls._spec(server.engine, load, 2)["options"]

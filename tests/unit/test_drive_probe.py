@@ -20,6 +20,7 @@ from advisor.errors import InputError
 from advisor.hardware import Flash, Hardware
 from advisor.scale import machine_spec
 from tests.support.drives import PLACE, drive, storage
+from tests.support.fake_core import FakeCore
 
 TINY = Effort(file_bytes=4 * MIB, fill_s=1.0, turn_s=0.005, rounds=1, syncs=2)
 
@@ -43,6 +44,13 @@ def test_a_real_file_is_read_at_every_size_and_depth_and_is_gone(tmp_path: Path)
     assert found.drive.file_bytes == TINY.file_bytes
     assert min(found.drive.read_mb_per_s, found.drive.write_mb_per_s, found.drive.write_us) > 0
     assert min(found.drive.sync_us, found.drive.grown_sync_us) > 0
+
+
+class Reading(FakeCore):
+    """A core whose reads are all alike."""
+
+    def probe_reads(self, *_: object) -> dict[str, float]:
+        return {"per_s": 10_000.0, "cpu_us": 20.0, "p50_us": 90.0, "p99_us": 180.0}
 
 
 class _Given(NamedTuple):
@@ -70,6 +78,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> _Given:
             given.past_end.append(offset - TINY.file_bytes)
         return written(file, buffers, offset)
 
+    monkeypatch.setattr(device.bridge, "load", Reading)
     monkeypatch.setattr(fcntl, "fcntl", set_flags)
     monkeypatch.setattr(os, "pwritev", write)
     monkeypatch.setattr(device, "place_of", lambda _: PLACE)
@@ -167,10 +176,13 @@ def test_a_file_system_with_little_room_is_left_alone(
 
 def test_channels_and_times_in_flight_follow_from_how_many_reads_a_drive_serves() -> None:
     found = as_device(storage(drive(latency_us=80, most_per_s=100_000, read_mb_per_s=2000)))
-    assert (found.channels, found.read_latency_us) == (8, 80)
+    assert (found.channels, found.read_latency_us) == (8, 79.9)
     assert (found.read_mb_per_s, found.write_mb_per_s, found.link_mb_per_s) == (2000, 1500, 2000)
-    assert found.read_us_in_flight == ((1, 80), (4, 80), (16, 160))
-    assert (found.write_latency_us, found.sync_us) == (20, 400)
+    # 100,000 a second of 4 KiB, and of 64 KiB what 2,000 MB/s are.
+    assert found.read_us_in_flight[:3] == ((4096, 1, 79.9), (4096, 4.0, 79.9), (4096, 15.99, 159.9))
+    assert found.read_us_in_flight[-1] == (65536, 4.0, 131.0)
+    assert found.read_cpu_us_in_flight[0] == (4096, 1, 0.1)
+    assert (found.write_latency_us, found.sync_us) == (19.9, 400)
 
 
 @pytest.mark.parametrize(
@@ -182,23 +194,31 @@ def test_what_passes_while_a_small_read_waits_is_a_turn(beside_us: float, kib: i
     assert as_device(storage(drive(beside_us=beside_us))).turn_bytes == kib << 10
 
 
-def test_a_rate_that_the_probe_ended_is_said_to_be_the_least() -> None:
-    found = as_device(storage(drive(busy_ratio=1.0)))
+def test_a_rate_that_the_processors_ended_is_said_to_be_the_least(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    # 100,000 a second of 18 us each.
+    found = as_device(storage(drive(cpu_us=18.0)))
     assert found.link_command_us == 0
-    assert "what the drive does at least" in found.source
+    assert "what the drive does at least" in " ".join(found.source.split())
     assert "at least" not in as_device(storage(drive())).source.split("link_mb_per_s")[0]
 
 
 def test_what_the_operating_system_computes_for_a_read_is_no_part_of_the_drives_time() -> None:
-    found = as_device(storage(drive(latency_us=80, system_ratio=1.0)))
-    # 4 in flight are 50,000 a second, of 20 us each.
-    assert (found.read_latency_us, found.read_us_in_flight[1]) == (60, (4, 60))
+    found = as_device(storage(drive(latency_us=80, cpu_us=20.0)))
+    # Each of three others is at the drive for 60 of 80 us.
+    assert (found.read_latency_us, found.read_us_in_flight[1]) == (60, (4096, 3.25, 60))
+    assert found.read_cpu_us_in_flight[:2] == ((4096, 1, 20), (4096, 3.25, 20))
 
 
-def test_threads_that_take_time_for_one_another_do_not_blame_the_probe() -> None:
-    many = drive(busy_ratio=0.6)
+def test_threads_that_take_time_for_one_another_do_not_blame_the_processors(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    many = drive(cpu_us=6.0)
     busy = tuple(
-        device.Reads(r.bytes, r.in_flight, r.per_s, 1.2) if r.in_flight == 64 else r
+        device.Reads(r.bytes, r.in_flight, r.per_s, 19.0) if r.in_flight == 64 else r
         for r in many.reads
     )
     assert not replace(many, reads=busy).ended_by_probe

@@ -119,6 +119,7 @@ def _storage_document(storage: "Storage") -> dict[str, Any]:
                     "in_flight": reads.in_flight,
                     "per_s": reads.per_s,
                     "mean_us": reads.mean_us,
+                    "cpu_us": reads.cpu_us,
                 }
                 for reads in drive.reads
             ],
@@ -212,9 +213,11 @@ def _print_reads(drive: "Drive") -> None:
         found = [drive.read(size, depth) for depth in IN_FLIGHT]
         cells = [f"{reads.per_s:,.0f}/s, {fmt.latency(reads.mean_us)}" for reads in found]
         rows.append([format_size(size), *cells])
+    small = [drive.read(READ_SIZES[0], depth) for depth in IN_FLIGHT]
+    rows.append(["CPU time of 4KiB", *(fmt.latency(reads.cpu_us) for reads in small)])
     print_table(columns, rows)
     if drive.ended_by_probe:
-        typer.echo("the probe took a whole processor: the drive may serve more reads than that")
+        typer.echo("these reads kept all processors busy: the drive may serve more than that")
 
 
 def _print_rest(drive: "Drive") -> None:

@@ -1,6 +1,7 @@
 //! A flash device: channels that reads and programs share, a write buffer, and the translation layer beneath.
 
 use super::alone::AloneSyncs;
+use super::seen::{Between, Seen};
 use super::translation::{MovedPages, Translation, Victim};
 use super::{Device, DeviceStats, Request, transfer_ns};
 use crate::error::{Error, Result};
@@ -24,11 +25,15 @@ pub struct FlashSpec {
     pub channels: usize,
     /// A random page read, in microseconds.
     pub read_latency_us: f64,
-    /// How long reads of 4 KiB were seen to take, in microseconds, by how many were in flight, the fewest first: in
-    /// between as much as in proportion, beyond the last as many per second as there. Empty for a drive of which only
+    /// How long reads were seen to take, by their bytes and how many were in flight. Empty for a drive of which only
     /// the channels hold reads back.
     #[serde(default)]
-    pub read_us_in_flight: Vec<(f64, f64)>,
+    pub read_us_in_flight: Seen,
+    /// CPU time of a core that such a read takes: the way through the operating system and back. To tell a virtual
+    /// drive of a read takes an exit from the virtual machine, but not while it is at work on others. Empty for a drive
+    /// of which one figure says it (`storage_wait` of the cost of work).
+    #[serde(default)]
+    pub read_cpu_us_in_flight: Seen,
     /// Standard deviation of the logarithm of what reads take, about those means; 0 for a drive of which that is not
     /// known, whose reads all take the same.
     #[serde(default)]
@@ -71,30 +76,18 @@ pub struct FlashSpec {
 }
 
 impl FlashSpec {
-    /// Refuses times of reads in flight that no drive has.
+    /// Refuses figures of reads in flight that no drive has.
     pub(super) fn check_reads_in_flight(&self) -> Result<()> {
-        let seen = &self.read_us_in_flight;
-        let grows = seen.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 <= pair[1].1);
-        if seen.iter().all(|&(depth, us)| depth >= 1.0 && us > 0.0 && us.is_finite()) && grows {
-            return Ok(());
-        }
-        let found = format!("{seen:?}");
-        Err(Error::invalid("hardware.device.read_us_in_flight", found, "pairs of depth and time, both growing"))
+        self.read_us_in_flight.check("read_us_in_flight", Between::Depths)?;
+        self.read_cpu_us_in_flight.check("read_cpu_us_in_flight", Between::Doublings)
     }
 
-    /// How much longer a read takes beside others, so many being in flight with it, than alone.
-    fn crowding(&self, in_flight: f64) -> f64 {
-        let seen = &self.read_us_in_flight;
-        let Some(&(most, last_us)) = seen.last() else { return 1.0 };
-        let us = match seen.iter().position(|&(depth, _)| depth >= in_flight) {
-            Some(0) => seen[0].1,
-            Some(next) => {
-                let ((low, low_us), (high, high_us)) = (seen[next - 1], seen[next]);
-                low_us + (high_us - low_us) * (in_flight - low) / (high - low)
-            }
-            None => last_us * in_flight / most,
-        };
-        us / seen[0].1
+    /// What a read takes where that was seen: of one that is larger than those that were, the rest follows at the read
+    /// rate.
+    fn seen_us(&self, bytes: u64, in_flight: f64) -> Option<f64> {
+        let us = self.read_us_in_flight.us(bytes, in_flight, Between::Depths)?;
+        let rest = bytes.saturating_sub(self.read_us_in_flight.most_bytes());
+        Some(us + transfer_ns(rest, self.read_mb_per_s) as f64 / 1e3)
     }
 
     /// What one read takes over the mean of all.
@@ -259,17 +252,26 @@ impl Flash {
     fn read_now(&mut self, now_ns: u64, request: Request) -> u64 {
         let (piece, bytes) = (self.spec.piece_bytes(), request.bytes);
         self.stats.read_bytes += bytes;
-        let mean_us = self.spec.read_latency_us * self.crowding(now_ns);
+        let in_flight = self.in_flight(now_ns);
+        let seen_us = self.spec.seen_us(bytes, in_flight);
+        let mean_us = seen_us.unwrap_or(self.spec.read_latency_us);
         let latency_ns = request.latency_ns(mean_us * self.spec.varied(&mut self.random));
         let now_ns = now_ns + self.dies.read_wait_ns(now_ns, request);
+        if seen_us.is_some() {
+            // What was seen has in it what they wait for within the drive, but for its rate.
+            let moved_ns = transfer_ns(bytes, self.spec.read_mb_per_s);
+            let begin_ns = now_ns + latency_ns.saturating_sub(moved_ns);
+            let read_ns = self.outlet.fill(begin_ns, moved_ns);
+            let end_ns = read_ns.max(now_ns + latency_ns).max(self.on_link(begin_ns, request));
+            self.reads_end.push(Reverse(end_ns));
+            return end_ns;
+        }
         let full_ns = (self.spec.read_latency_us * 1e3) as u64;
         let channel_mb_per_s = self.spec.read_mb_per_s / self.channels.len() as f64;
         let busy_ns = full_ns.min(transfer_ns(bytes.min(piece), channel_mb_per_s));
         let (first_ns, last_ns) = if bytes <= piece {
             let needed_ns = latency_ns.max(busy_ns);
-            // What was seen of many in flight has their waiting for channels in it.
-            let was_seen = !self.spec.read_us_in_flight.is_empty();
-            let sensed_ns = if was_seen { now_ns + needed_ns } else { self.channels.serve(now_ns, needed_ns) };
+            let sensed_ns = self.channels.serve(now_ns, needed_ns);
             (sensed_ns, sensed_ns)
         } else {
             let (first_ns, last_ns) = self.on_channels(now_ns, bytes.div_ceil(piece), busy_ns);
@@ -279,18 +281,18 @@ impl Flash {
         let begin_ns = first_ns.saturating_sub(self.transferred_ns(bytes.min(SHORT_READ_BYTES), request)).max(now_ns);
         let read_ns = self.outlet.fill(begin_ns, transfer_ns(bytes, self.spec.read_mb_per_s));
         let end_ns = first_ns.max(last_ns).max(read_ns).max(self.on_link(begin_ns, request));
-        if !self.spec.read_us_in_flight.is_empty() {
+        if !self.spec.read_cpu_us_in_flight.is_empty() {
             self.reads_end.push(Reverse(end_ns));
         }
         end_ns
     }
 
-    /// How much longer a read takes that is given now than one alone.
-    fn crowding(&mut self, now_ns: u64) -> f64 {
+    /// How many reads are in flight with one that is given now.
+    fn in_flight(&mut self, now_ns: u64) -> f64 {
         while self.reads_end.peek().is_some_and(|&Reverse(end_ns)| end_ns <= now_ns) {
             self.reads_end.pop();
         }
-        self.spec.crowding(1.0 + self.reads_end.len() as f64)
+        1.0 + self.reads_end.len() as f64
     }
 
     /// How long so many bytes of a request leave an idle drive.
@@ -335,6 +337,15 @@ fn usual_turn_bytes() -> u64 {
 }
 
 impl Device for Flash {
+    fn read_cpu_ns(&mut self, now_ns: u64, bytes: u64) -> Option<u64> {
+        if self.spec.read_cpu_us_in_flight.is_empty() {
+            return None;
+        }
+        let in_flight = self.in_flight(now_ns);
+        let us = self.spec.read_cpu_us_in_flight.us(bytes, in_flight, Between::Doublings)?;
+        Some((us * 1e3) as u64)
+    }
+
     fn turn_bytes(&self) -> u64 {
         self.spec.turn_bytes
     }
@@ -394,7 +405,8 @@ mod tests {
             fullness: 0.0,
             channels: 32,
             read_latency_us: 100.0,
-            read_us_in_flight: Vec::new(),
+            read_us_in_flight: Seen::default(),
+            read_cpu_us_in_flight: Seen::default(),
             read_spread: 0.0,
             turn_bytes: usual_turn_bytes(),
             program_us: 0.0,
@@ -423,7 +435,7 @@ mod tests {
 
     #[test]
     fn reads_take_as_long_as_they_were_seen_to_by_how_many_are_in_flight() {
-        let read_us_in_flight = vec![(1.0, 100.0), (4.0, 160.0), (16.0, 320.0)];
+        let read_us_in_flight = Seen(vec![(4096.0, 1.0, 100.0), (4096.0, 4.0, 160.0), (4096.0, 16.0, 320.0)]);
         let drive = FlashSpec { channels: 64, read_us_in_flight, read_mb_per_s: 1e6, link_mb_per_s: 1e6, ..spec() };
         for (clients, us) in [(1, 100.0), (2, 120.0), (4, 160.0), (16, 320.0), (32, 640.0)] {
             let mut flash = Flash::new(drive.clone()).unwrap();
@@ -436,6 +448,32 @@ mod tests {
             let mean_us = last_us * clients as f64 / 2_000.0;
             assert!((mean_us / us - 1.0).abs() < 0.05, "{clients} in flight: {mean_us} us, not {us}");
         }
+    }
+
+    #[test]
+    fn a_read_takes_less_of_a_core_the_more_are_in_flight() {
+        let read_cpu_us_in_flight = Seen(vec![(4096.0, 1.0, 40.0), (4096.0, 4.0, 20.0), (4096.0, 16.0, 8.0)]);
+        let drive = FlashSpec { read_cpu_us_in_flight, channels: 64, ..spec() };
+        for (others, us) in [(0, 40.0), (1, 30.0), (3, 20.0), (7, 14.0), (31, 8.0)] {
+            let mut flash = Flash::new(drive.clone()).unwrap();
+            (0..others).for_each(|_| _ = flash.read(0, Request::new(0, 4096)));
+            let cpu_us = flash.read_cpu_ns(1, 4096).unwrap() as f64 / 1e3;
+            assert!((cpu_us - us).abs() < 0.01, "beside {others}: {cpu_us} us, not {us}");
+            assert_eq!(flash.read_cpu_ns(1 << 40, 4096), Some(40_000), "all have ended");
+        }
+        assert_eq!(Flash::new(spec()).unwrap().read_cpu_ns(0, 4096), None);
+    }
+
+    #[test]
+    fn larger_reads_take_what_those_of_their_size_were_seen_to_and_share_the_rate() {
+        let rows = vec![(4096.0, 1.0, 100.0), (65536.0, 1.0, 160.0), (65536.0, 64.0, 161.0)];
+        let drive = FlashSpec { read_us_in_flight: Seen(rows), read_mb_per_s: 1000.0, ..spec() };
+        let took_us = |bytes| Flash::new(drive.clone()).unwrap().read(0, Request::new(0, bytes)) as f64 / 1e3;
+        assert_eq!((took_us(4096), took_us(34_816), took_us(65_536)), (100.0, 130.0, 160.0));
+        assert_eq!(took_us(1_065_536), 1160.0, "a million bytes more at 1,000 MB/s");
+        let mut flash = Flash::new(drive.clone()).unwrap();
+        let last_ns = (0..1000).map(|n| flash.read(0, Request::new(n << 16, 65_536))).max().unwrap();
+        assert!((last_ns as f64 / 65_536e3 - 1.0).abs() < 0.05, "{last_ns}");
     }
 
     #[test]

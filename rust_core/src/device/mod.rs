@@ -5,6 +5,7 @@ mod alone;
 pub mod cloud_volume;
 pub mod disk_array;
 pub mod flash;
+pub mod seen;
 pub mod translation;
 
 use crate::error::{Error, Result};
@@ -86,6 +87,11 @@ pub trait Device: Send {
     fn sync(&mut self, now_ns: u64, share: f64) -> u64;
     /// A range holds no data any more.
     fn trim(&mut self, address: u64, bytes: u64);
+    /// CPU time of a core that a read of these bytes which is given now takes; `None` where the cost of work says it,
+    /// whatever is in flight.
+    fn read_cpu_ns(&mut self, _now_ns: u64, _bytes: u64) -> Option<u64> {
+        None
+    }
     /// Bytes of a long transfer after which others get their turn.
     fn turn_bytes(&self) -> u64 {
         1 << 20

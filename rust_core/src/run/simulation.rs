@@ -3,6 +3,7 @@
 //! what they ask of cores, device and lines is recorded and replayed, in the order of the times. One thread, no real
 //! time: the same inputs give the same run.
 
+use super::cores::Cores;
 use super::world::{Asker, Ticket, World, replay};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
@@ -365,7 +366,9 @@ impl Simulation {
             let now_ns = seat.task.now_ns;
             match step {
                 Step::Cpu(work) => seat.task.now_ns = self.world.lock().client_cpu(now_ns, &work),
-                Step::Io(access) => seat.task.now_ns = self.world.lock().io(now_ns, access, &mut seat.asker),
+                Step::Io(access) => {
+                    seat.task.now_ns = self.world.lock().io(now_ns, access, &mut seat.asker, Cores::serve);
+                }
                 Step::Then(then) => {
                     then.run(&mut seat.task)?;
                     seat.task.settle();

@@ -68,13 +68,7 @@ impl World {
     }
 
     /// Does `work`, which takes `service_ns` where `serve` finds a core.
-    fn cpu(
-        &mut self,
-        now_ns: u64,
-        work: &WorkCounts,
-        service_ns: u64,
-        serve: impl FnOnce(&mut Cores, u64, u64) -> u64,
-    ) -> u64 {
+    fn cpu(&mut self, now_ns: u64, work: &WorkCounts, service_ns: u64, serve: Serve) -> u64 {
         self.done.add(work);
         if service_ns == 0 { now_ns } else { serve(&mut self.cores, now_ns, service_ns) }
     }
@@ -95,12 +89,22 @@ impl World {
         (bytes as f64 / whole as f64).max(self.scale.least_latency_share()).min(1.0)
     }
 
-    /// Performs an access.
-    pub(super) fn io(&mut self, now_ns: u64, access: Access, asker: &mut Asker) -> u64 {
+    /// Does what the operating system computes for a read, of which one that stands for part of another pays its part.
+    fn read_cpu(&mut self, now_ns: u64, bytes: u64, share: f64, serve: Serve) -> u64 {
+        let known_ns = self.device.read_cpu_ns(now_ns, bytes).map(|ns| ns as f64);
+        let full_ns = known_ns.unwrap_or(self.prices.unit_ns[Work::StorageWait as usize]);
+        let service_ns = (full_ns * share) as u64;
+        self.done.count(Work::StorageWait, 1);
+        if service_ns == 0 { now_ns } else { serve(&mut self.cores, now_ns, service_ns) }
+    }
+
+    /// Performs an access of a task that `serve` gives its cores.
+    pub(super) fn io(&mut self, now_ns: u64, access: Access, asker: &mut Asker, serve: Serve) -> u64 {
         match access {
             Access::Read { address, bytes } => {
                 let latency_share = self.latency_share(bytes, asker.stream.map(|stream| stream.read_bytes));
-                self.device.read(now_ns, Request { address, bytes, latency_share })
+                let asked_ns = self.read_cpu(now_ns, bytes, latency_share, serve);
+                self.device.read(asked_ns, Request { address, bytes, latency_share })
             }
             Access::Write { address, bytes, pace } => {
                 let whole_bytes = match pace {
@@ -149,6 +153,9 @@ impl World {
         CpuUse { ns: self.cores.busy_ns(), clients_ns: clients_ns as u64, work: self.done.clone() }
     }
 }
+
+/// How a task gets time of a core: from when, for how long, and until when that is.
+pub(super) type Serve = fn(&mut Cores, u64, u64) -> u64;
 
 /// What the operating system wrote back lately: when it began and when the device had it, in the order of the
 /// beginnings. What an operation does at its end executes whole, so some begin after the time of the task that asks.
@@ -199,7 +206,7 @@ impl Charge for Ticket {
     }
 
     fn io(&mut self, now_ns: u64, access: Access) -> u64 {
-        self.world.lock().io(now_ns, access, &mut self.asker)
+        self.world.lock().io(now_ns, access, &mut self.asker, Cores::serve)
     }
 }
 
@@ -220,17 +227,17 @@ pub(super) fn replay(world: &mut World, now_ns: u64, step: Step, asker: &mut Ask
         }
         Step::Io(Access::Read { address, bytes }) if bytes > world.turn_bytes => {
             let turn = world.turn_bytes;
-            let now_ns = world.io(now_ns, Access::Read { address, bytes: turn }, asker);
+            let now_ns = world.io(now_ns, Access::Read { address, bytes: turn }, asker, Cores::serve_slice);
             let rest = Access::Read { address: address + turn, bytes: bytes - turn };
             (now_ns, Some(Step::Io(rest)))
         }
         Step::Io(Access::Write { address, bytes, pace }) if bytes > world.turn_bytes => {
             let turn = world.turn_bytes;
-            let now_ns = world.io(now_ns, Access::Write { address, bytes: turn, pace }, asker);
+            let now_ns = world.io(now_ns, Access::Write { address, bytes: turn, pace }, asker, Cores::serve_slice);
             let rest = Access::Write { address: address + turn, bytes: bytes - turn, pace };
             (now_ns, Some(Step::Io(rest)))
         }
-        Step::Io(access) => (world.io(now_ns, access, asker), None),
+        Step::Io(access) => (world.io(now_ns, access, asker, Cores::serve_slice), None),
         Step::Enter(_) | Step::Leave(_) | Step::Then(_) => (now_ns, None),
     }
 }

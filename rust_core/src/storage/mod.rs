@@ -10,6 +10,7 @@ pub mod gated;
 pub mod memory;
 pub mod page_cache;
 mod power_cut;
+pub mod probe;
 pub mod run_directory;
 pub mod simulated;
 pub mod space;

@@ -313,7 +313,6 @@ impl SimulatedFile {
 
     /// Reads from the device.
     fn fetch(&self, task: &mut Task, offset: u64, bytes: u64) {
-        task.charge(Work::StorageWait, 1);
         task.charge(Work::ColdWait, 1);
         let placement = self.layout.placement.read();
         placement.runs(offset, bytes, |address, bytes| task.access(Access::Read { address, bytes }));
@@ -693,9 +692,9 @@ mod tests {
             let before = task.work();
             read(&*table, &mut task, 100, 50);
             let work = task.work().since(&before);
-            (work.get(Work::StorageWait), work.get(Work::ColdWait))
+            work.get(Work::ColdWait)
         };
-        assert_eq!((waits(), waits()), ((1, 1), (0, 0)));
+        assert_eq!((waits(), waits()), (1, 0));
     }
 
     #[test]

@@ -303,6 +303,19 @@ fn a_long_cpu_step_is_replayed_in_slices_that_add_up() {
     assert_eq!((now_ns, slices), (2_600_000, 6));
 }
 
+#[test]
+fn a_read_takes_a_core_before_it_takes_the_drive() {
+    let mut costs = [0.0; Work::COUNT];
+    costs[Work::StorageWait as usize] = 20_000.0;
+    let mut world = World::new(1, prices(&costs), Box::new(disks()), Scale::FULL);
+    let read = Access::Read { address: 0, bytes: 4096 };
+    let free_ns = world_of_disks(1.0).io(0, read, &mut Asker::default(), Cores::serve);
+    let asked = [0, 0].map(|now_ns| world.io(now_ns, read, &mut Asker::default(), Cores::serve));
+    assert_eq!(asked[0], 20_000 + free_ns);
+    assert!(asked[1] >= 40_000 + free_ns, "the second waits for the core of the first: {asked:?}");
+    assert_eq!((world.cpu_use().ns, world.cpu_use().work.get(Work::StorageWait)), (40_000, 2));
+}
+
 fn disks() -> DiskArray {
     DiskArray::new(DiskArraySpec {
         disks: 4,
