@@ -42,15 +42,18 @@ BUILT_IN: Mapping[str, float] = {
     "block_fetch": 500.0,
     "snapped_byte": 0.6,
     "unsnapped_byte": 0.2,
+}
+"""Where the fit of what shipped figures of RocksDB leave out begins. Of a codec with as much again
+as the core's own: whether it is optimized is the build's, and that of the Java archive is not. Of a
+block that is fetched: assumption, a few allocations."""
+ZLIB: Mapping[str, float] = {
     "zipped_byte": 7.0,
     "zipped_block": 10_000.0,
     "unzipped_byte": 1.2,
     "unzipped_block": 4000.0,
 }
-"""Where the fit of what shipped figures leave out begins. Of a codec with as much again as the
-core's own: whether it is optimized is the build's, and that of the Java archive is not; zlib itself
-takes longer than what the core has in its place. Of a block that is fetched: assumption, a few
-allocations."""
+"""The same of zlib, which takes longer than what the core has in its place."""
+LEFT_OUT: Mapping[str, Mapping[str, float]] = {"rocksdb": {**BUILT_IN, **ZLIB}, "myrocks": ZLIB}
 COLD_WAIT_NS = 5000.0
 """Where the fit of what a wait costs begins, for every product: assumption, some fifty lines that
 are not in the caches."""
@@ -144,8 +147,7 @@ def known_calls(product: str) -> dict[str, float]:
     shipped = calls(hardware_of(SHIPPED).calls).by_product[product]
     per_call = {name: max(ns, LEAST_NS) for name, ns in shipped.items() if not _is_byte(name)}
     per_byte = {name: ns for name, ns in shipped.items() if _is_byte(name)}
-    left_out = BUILT_IN if product == "rocksdb" else {}
-    return {**per_call, **per_byte, **left_out, "cold_wait": COLD_WAIT_NS}
+    return {**per_call, **per_byte, **LEFT_OUT.get(product, {}), "cold_wait": COLD_WAIT_NS}
 
 
 def _is_byte(call: str) -> bool:

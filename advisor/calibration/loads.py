@@ -110,6 +110,20 @@ def _waiting(load: Load) -> Load:
     return replace(load, name=f"{load.name}, from the drive", waits=True)
 
 
+def _stored_with(codec: str, block: int) -> Load:
+    """Rows whose blocks are in the page cache alone."""
+    options: Settings = {"block_cache": MIB, "compression": codec, "block_size": block}
+    load = _script("point_select")
+    return replace(load, name=_named(load.name, options), options=options)
+
+
+def _merged_with(codec: str, block: int) -> Load:
+    """Rows whose flushes and compactions take more than the statements."""
+    options: Settings = {"write_buffer_size": MIB, "compression": codec, "block_size": block}
+    load = _inserts(50, 200_000)
+    return replace(load, name=_named(load.name, options), options=options)
+
+
 OF_SERVERS = (
     _script("point_select"),
     # A range of one row is a point select to the optimizer.
@@ -127,6 +141,13 @@ OF_SERVERS = (
     _graph("fork2020"),
     _waiting(_script("point_select", table_size=MANY_ROWS)),
 )
+OF_MYROCKS = (
+    _stored_with("kZlibCompression", BLOCK),
+    _stored_with("kZlibCompression", LARGE_BLOCK),
+    _merged_with("kZlibCompression", BLOCK),
+    _merged_with("kZlibCompression", LARGE_BLOCK),
+)
+"""Beside those of all servers: the zlib that it is linked with."""
 ALONE = replace(_script("point_select"), name="point_select, one client", clients=1)
 """A statement at a time, which no other waits for and which waits for no other."""
 OF_LIBRARIES = (
@@ -183,7 +204,9 @@ ROUNDS = 3
 def loads_of(real: RealEngine) -> tuple[Load, ...]:
     """The loads of a product, in their order: those that wait for the drive in rounds that lie
     apart, before, between and after the others."""
-    every = OF_SERVERS if isinstance(real, Server) else OF_LIBRARIES
+    every: tuple[Load, ...] = OF_LIBRARIES
+    if isinstance(real, Server):
+        every = OF_SERVERS + (OF_MYROCKS if real.storage == "myrocks" else ())
     waiting = [load for load in every if load.waits]
     cached = [load for load in every if not load.waits]
     ordered: list[Load] = []

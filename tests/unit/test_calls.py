@@ -45,6 +45,23 @@ def test_loads_that_wait_for_the_drive_come_in_rounds_that_lie_apart() -> None:
     assert len(set(names)) == len(names) == len(loads.OF_SERVERS) + loads.ROUNDS - 1
 
 
+def test_zlib_is_measured_of_each_product_that_has_its_own() -> None:
+    servers = {name: Server("/usr/sbin/mariadbd", name, name) for name in ("innodb", "myrocks")}
+    with_zlib = {
+        name: [load for load in loads.loads_of(real) if "kZlibCompression" in load.name]
+        for name, real in ({"rocksdb": Library("librocksdb.so")} | servers).items()
+    }
+    assert {name: len(found) for name, found in with_zlib.items()} == {
+        "rocksdb": 4,
+        "innodb": 0,
+        "myrocks": 4,
+    }
+    for name, found in with_zlib.items():
+        assert ("unzipped_block" in calls.known_calls(name)) == bool(found)
+        sizes = {load.options["block_size"] for load in found}
+        assert len(sizes) in (0, 2), "a block is told from its bytes by blocks of two sizes"
+
+
 @pytest.fixture(autouse=True)
 def known_drive(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "probe", probed)
@@ -121,7 +138,7 @@ def test_a_row_is_told_from_its_statement_by_loads_of_many_rows(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     row_ns = measured(monkeypatch).fit.work_ns["row_insert"]
-    of_one_row = [load for load in loads.OF_SERVERS if load.workload["kind"] == "sysbench"]
+    of_one_row = tuple(load for load in loads.OF_SERVERS if load.workload["kind"] == "sysbench")
     monkeypatch.setattr(loads, "OF_SERVERS", of_one_row)
     lone_ns = measured(monkeypatch).fit.work_ns["row_insert"]
     assert row_ns == pytest.approx(TRUE["row_insert"], rel=0.1)
