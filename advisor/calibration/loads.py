@@ -142,12 +142,15 @@ OF_SERVERS = (
     _waiting(_script("point_select", table_size=MANY_ROWS)),
 )
 OF_MYROCKS = (
+    _stored_with("kLZ4Compression", BLOCK),
+    _merged_with("kLZ4Compression", BLOCK),
     _stored_with("kZlibCompression", BLOCK),
     _stored_with("kZlibCompression", LARGE_BLOCK),
     _merged_with("kZlibCompression", BLOCK),
     _merged_with("kZlibCompression", LARGE_BLOCK),
 )
-"""Beside those of all servers: the zlib that it is linked with."""
+"""Beside those of all servers: what comes into the block cache, what flushes and compactions take
+in, and the zlib that it is linked with."""
 ALONE = replace(_script("point_select"), name="point_select, one client", clients=1)
 """A statement at a time, which no other waits for and which waits for no other."""
 OF_LIBRARIES = (
