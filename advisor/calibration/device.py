@@ -310,6 +310,8 @@ Stream = Callable[[int], Iterator[None]]
 class _Reader(Protocol):
     """What the probe asks of `advisor._core`."""
 
+    RunError: type[Exception]
+
     def probe_reads(
         self, path: str, read_bytes: int, threads: int, seconds: float, seed: int
     ) -> dict[str, float]: ...
@@ -328,7 +330,10 @@ class _File:
         """Random reads by so many threads of the core: those of Python take processors for
         themselves and one another."""
         path, seed = f"/proc/self/fd/{self.descriptor}", Random().getrandbits(63)
-        seen = self.core.probe_reads(path, size, depth, seconds, seed)
+        try:
+            seen = self.core.probe_reads(path, size, depth, seconds, seed)
+        except self.core.RunError as error:
+            raise OSError(error.args[0]) from error
         spread = log(seen["p99_us"] / seen["p50_us"]) / P99_DEVIATIONS
         return Reads(size, depth, seen["per_s"], seen["cpu_us"], spread)
 

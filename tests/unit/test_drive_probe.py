@@ -154,6 +154,18 @@ def test_reads_faster_than_any_drive_are_not_taken_for_one(
     assert (found.drive, found.unmeasured) == (None, "direct reads are answered from memory here")
 
 
+def test_a_drive_that_fails_to_read_is_an_error_of_its_folder(
+    watched: _Given, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def fail(self: Reading, *_: object) -> dict[str, float]:
+        raise self.RunError("cannot read /proc/self/fd/5: Input/output error", False)
+
+    monkeypatch.setattr(Reading, "probe_reads", fail)
+    with pytest.raises(InputError, match="input/output error"):
+        probe(tmp_path, nothing, TINY)
+    assert list(tmp_path.iterdir()) == []
+
+
 class _Usage(NamedTuple):
     total: int
     used: int
