@@ -103,9 +103,9 @@ def host(machine: str = THIS_MACHINE) -> str:
     drive found. Machines of one name may be twice as fast as one another."""
     known = hardware(machine)
     drive = known.device.model_dump()
-    # All that a read takes which is alone: what of it a core computes says no probe alike.
-    of_a_core = drive.get("read_cpu_us_in_flight") or ((0, 1, 0.0),)
-    drive["read_latency_us"] = drive.get("read_latency_us", 0.0) + of_a_core[0][2]
+    if computed := drive.get("read_cpu_us_in_flight"):
+        # Tables name a machine by all that a read takes which is alone.
+        drive["read_latency_us"] += computed[0][2]
     probed = [f"{name} {drive[name]:.0f}" for name in _PROBED if name in drive]
     return ", ".join((processor(), f"{known.cpu_cores} cores", *probed))
 

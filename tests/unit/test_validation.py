@@ -402,6 +402,11 @@ def test_a_machine_is_known_again_by_a_probe_of_another_hour() -> None:
         assert as_in_table({table}, other) == other
 
 
+def test_a_machine_is_named_by_figures_that_its_drive_has() -> None:
+    assert "read_latency_us" in host("nvme-2024")
+    assert "read_latency_us" not in host("disk-array-2016")
+
+
 def test_predictions_are_not_made_anew_for_a_machine_that_ran_nothing(tmp_path: Path) -> None:
     path = tmp_path / "table.csv"
     add(path, [row("a", "real", 1.0)])
