@@ -91,7 +91,7 @@ Work = Literal[
 Costs = dict[Call, Annotated[float, Field(ge=0, allow_inf_nan=False)]]
 
 SHORT_READ = 4 << 10
-FIGURES_VERSION = 8
+FIGURES_VERSION = 9
 """Of a calibration. It is raised when figures measured before no longer mean the same: when the
 core charges a kind of work that was in another's cost or in none, waits once more for what was
 measured, or the device is the drive where it was the page cache; or when what was measured was
@@ -244,6 +244,9 @@ class Hardware(Table):
     statement_wait_us: Annotated[float, Field(ge=0, le=1e6)] = 0.0
     """What passes in each round trip while neither client nor server computes, because the one
     that is spoken to has to be woken first."""
+    write_handoff_us: Annotated[float, Field(ge=0, le=1e6)] = 0.0
+    """What passes until a writer of RocksDB goes on that had to wait for another's write to end: it
+    waits on no core, and what both wrote to goes from one core's caches to another's."""
     calls: str | Calls = ""
     """The products that the machine speaks for, by themselves or as a file of `profiles/calls/`;
     empty where it speaks for the core's own engines. The slowdown counts for them too."""

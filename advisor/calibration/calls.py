@@ -18,7 +18,7 @@ from typing import Any, cast
 from advisor import core as bridge
 from advisor import scratch
 from advisor.calibration.fit import Fit, Observation, fit
-from advisor.calibration.loads import ALONE, CACHED, WAITING, Load, loads_of
+from advisor.calibration.loads import ALONE, CACHED, IN_LINE, WAITING, Load, loads_of
 from advisor.core import Core
 from advisor.hardware import calls
 from advisor.hardware import hardware as hardware_of
@@ -78,11 +78,13 @@ class Calls:
     statement_wait_us: float | None
     """What a statement of a single client takes beyond CPU time of both sides; None for a
     library."""
+    write_handoff_us: float | None
+    """What a write takes longer where writers wait for one another; None for a server."""
 
 
 def runs_of(real: RealEngine) -> int:
     """How many runs of a product `measure` makes."""
-    return len(loads_of(real)) + isinstance(real, Server)
+    return len(loads_of(real)) + (1 if isinstance(real, Server) else len(IN_LINE))
 
 
 def measure(
@@ -136,14 +138,23 @@ def measure(
             of_clients.append(1e3 * report["metrics"]["client_cpu_us_per_op"] / trips)
     # A client also takes rows in, and more CPU time where it is put aside for others.
     round_trip_ns = min(of_clients, default=None)
-    wait_us = _waits_us(run(ALONE)["metrics"]) if isinstance(real, Server) else None
-    return Calls(product, version, fit(observations, known), round_trip_ns, wait_us)
+    wait_us = handoff_us = None
+    if isinstance(real, Server):
+        wait_us = _waits_us(run(ALONE)["metrics"])
+    else:
+        handoff_us = _handoff_us(*(run(load)["metrics"] for load in IN_LINE))
+    return Calls(product, version, fit(observations, known), round_trip_ns, wait_us, handoff_us)
 
 
 def _waits_us(metrics: Mapping[str, float]) -> float:
     """What an operation of a single client takes while neither it nor the server computes."""
     computes_us = metrics["cpu_us_per_op"] + metrics["client_cpu_us_per_op"]
     return max(0.0, 1e6 / metrics["ops_per_s"] - computes_us)
+
+
+def _handoff_us(alone: Mapping[str, float], in_line: Mapping[str, float]) -> float:
+    """What a write takes longer where several write, one after the other in any case."""
+    return max(0.0, 1e6 / in_line["ops_per_s"] - 1e6 / alone["ops_per_s"])
 
 
 def known_calls(product: str) -> dict[str, float]:

@@ -81,6 +81,8 @@ def _named(name: str, parameters: Parameters) -> str:
 
 NO_FLUSH: Settings = {"write_buffer_size": 512 * MIB}
 """What a load writes stays in the memtable: the calls of clients alone."""
+WRITES_IN_LINE = 500_000
+"""Some three seconds."""
 FEW_KEYS, MANY_KEYS = 40_000, 1_500_000
 """In a memtable of 8 MB and in one of 300, where most of a search misses the caches."""
 BLOCK, LARGE_BLOCK = 4 << 10, 32 << 10
@@ -153,6 +155,16 @@ OF_MYROCKS = (
 in, and the zlib that it is linked with."""
 ALONE = replace(_script("point_select"), name="point_select, one client", clients=1)
 """A statement at a time, which no other waits for and which waits for no other."""
+IN_LINE = tuple(
+    replace(
+        _benchmark("overwrite", NO_FLUSH),
+        name=f"{WRITES_IN_LINE:,} keys buffered, {name}",
+        real_operations=WRITES_IN_LINE,
+        clients=clients,
+    )
+    for name, clients in (("one writer", 1), ("as many as keep the machine busy", None))
+)
+"""The same writes by one and by several, who do them one after the other."""
 OF_LIBRARIES = (
     _benchmark("readrandom"),
     _benchmark("seekrandom", seek_nexts=0),

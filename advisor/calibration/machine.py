@@ -127,6 +127,9 @@ def to_toml(calibration: Calibration) -> str:
     waits = [wait for one in calibration.calls if (wait := one.statement_wait_us) is not None]
     if waits:
         document["statement_wait_us"] = round(min(waits), 1)
+    handoffs = [us for one in calibration.calls if (us := one.write_handoff_us) is not None]
+    if handoffs:
+        document["write_handoff_us"] = round(min(handoffs), 2)
     document["work_ns"] = _costs(calibration.fit)
     for name, cost in _of_drive(calibration.storage).items():
         document["work_ns"][name] = tomlkit.float_(f"{cost:.4g}")
@@ -203,5 +206,6 @@ def _source(calibration: Calibration) -> str:
         "reads take by how many are is the device's read_cpu_us_in_flight.\n"
         "round_trip: CPU time of a server's clients per statement, the least of its loads.\n"
         "statement_wait_us: what a statement of a single client takes beyond CPU time of both.\n"
+        "write_handoff_us: what a write of RocksDB takes longer where writers wait for one another.\n"
         "Absent kinds did not occur in the runs and take the defaults.\n"
     )

@@ -94,6 +94,7 @@ def _document(found: "Calibration", target: Path) -> dict[str, object]:
                 "not_explained": one.fit.far_off,
                 "round_trip_ns": one.round_trip_ns,
                 "statement_wait_us": one.statement_wait_us,
+                "write_handoff_us": one.write_handoff_us,
             }
             for one in found.calls
         },

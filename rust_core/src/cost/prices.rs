@@ -24,11 +24,20 @@ pub struct CostSpec {
     /// Microseconds of a round trip during which neither client nor server computes, because the one that is spoken to
     /// has to be woken first.
     pub statement_wait_us: f64,
+    /// Microseconds that pass until a writer of a library goes on whose turn comes once another's ends: it has waited
+    /// on no core, and what both wrote to goes from one core's caches to another's.
+    pub write_handoff_us: f64,
 }
 
 impl Default for CostSpec {
     fn default() -> Self {
-        Self { work_ns: ByKind::new(), slowdown: 1.0, calls: BTreeMap::new(), statement_wait_us: 0.0 }
+        Self {
+            work_ns: ByKind::new(),
+            slowdown: 1.0,
+            calls: BTreeMap::new(),
+            statement_wait_us: 0.0,
+            write_handoff_us: 0.0,
+        }
     }
 }
 
@@ -45,9 +54,10 @@ impl CostSpec {
         if !(0.01..=100.0).contains(&self.slowdown) {
             return Err(Error::invalid(format!("{field}.slowdown"), self.slowdown, "a factor from 0.01 to 100"));
         }
-        if !(0.0..=1e6).contains(&self.statement_wait_us) {
-            let accepted = "microseconds from 0 to 1e6";
-            return Err(Error::invalid(format!("{field}.statement_wait_us"), self.statement_wait_us, accepted));
+        for (name, us) in [("statement_wait_us", self.statement_wait_us), ("write_handoff_us", self.write_handoff_us)] {
+            if !(0.0..=1e6).contains(&us) {
+                return Err(Error::invalid(format!("{field}.{name}"), us, "microseconds from 0 to 1e6"));
+            }
         }
         Ok(())
     }
@@ -66,7 +76,9 @@ impl CostSpec {
             let named_ns = self.work_ns.get(work.name()).copied();
             named_ns.unwrap_or(call_ns.unwrap_or(work.default_ns()) * self.slowdown)
         });
-        Prices { unit_ns, statement_wait_ns: self.statement_wait_us * 1000.0 }
+        // A server's writers wait for more than their turns, and their statements' waits say of all of it.
+        let handoff_us = if product == Product::RocksDb { self.write_handoff_us } else { 0.0 };
+        Prices { unit_ns, statement_wait_ns: self.statement_wait_us * 1000.0, handoff_ns: (handoff_us * 1000.0) as u64 }
     }
 }
 
@@ -90,6 +102,8 @@ pub struct Prices {
     pub unit_ns: [f64; Work::COUNT],
     /// Nanoseconds that pass in each round trip while neither client nor server computes.
     pub statement_wait_ns: f64,
+    /// Nanoseconds until a client goes on whose turn in a line comes once another's ends.
+    pub handoff_ns: u64,
 }
 
 #[cfg(test)]
@@ -111,6 +125,8 @@ mod tests {
         assert_eq!(of(Product::InnoDb, Work::PointRead), 1000.0);
         assert_eq!(of(Product::RocksDb, Work::PointRead), 0.0);
         assert_eq!(of(Product::InnoDb, Work::Call), 2.0 * Work::Call.default_ns());
+        let handed = CostSpec { write_handoff_us: 1.5, ..CostSpec::default() };
+        assert_eq!([Product::RocksDb, Product::InnoDb].map(|one| handed.prices(one).handoff_ns), [1500, 0]);
         assert!(spec.speaks_for(Product::InnoDb) && !spec.speaks_for(Product::MyRocks));
     }
 
@@ -132,6 +148,7 @@ mod tests {
             (with_calls("innodb", one("call", 1.0)), "hardware.cost.calls.innodb.call: found 1"),
             (CostSpec { slowdown: 0.0, ..CostSpec::default() }, "hardware.cost.slowdown: found 0"),
             (CostSpec { statement_wait_us: -1.0, ..CostSpec::default() }, "hardware.cost.statement_wait_us: found -1"),
+            (CostSpec { write_handoff_us: -1.0, ..CostSpec::default() }, "hardware.cost.write_handoff_us: found -1"),
         ] {
             let message = told(spec);
             assert!(message.starts_with(says), "{message}");

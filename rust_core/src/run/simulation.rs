@@ -381,7 +381,8 @@ impl Simulation {
                 }
                 Step::Leave(line) => {
                     if let Some(next) = line.leave(CLIENTS_IN_LINE + n) {
-                        self.wake(next, now_ns, queue);
+                        let handoff_ns = self.world.lock().handoff_ns();
+                        self.wake(next, now_ns + handoff_ns, queue);
                     }
                 }
             }

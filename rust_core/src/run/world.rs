@@ -59,6 +59,11 @@ impl World {
         self.scale
     }
 
+    /// How long the turn of a client takes to come once another's ends.
+    pub(super) fn handoff_ns(&self) -> u64 {
+        self.prices.handoff_ns
+    }
+
     fn work_ns(&self, work: &WorkCounts) -> u64 {
         work.counted().map(|(kind, units)| units as f64 * self.prices.unit_ns[kind]).sum::<f64>() as u64
     }

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 const SLOTS: u64 = 4;
 
 fn prices(unit_ns: &[f64; Work::COUNT]) -> Prices {
-    Prices { unit_ns: *unit_ns, statement_wait_ns: 0.0 }
+    Prices { unit_ns: *unit_ns, statement_wait_ns: 0.0, handoff_ns: 0 }
 }
 
 struct Toy {
@@ -189,6 +189,10 @@ fn simulate_under(writers: &mut [Writer], until_ns: u64, observer: &mut dyn Obse
 }
 
 fn toy() -> (Simulation, Arc<dyn Engine>) {
+    toy_that_hands_over_in(0)
+}
+
+fn toy_that_hands_over_in(handoff_ns: u64) -> (Simulation, Arc<dyn Engine>) {
     let volume = CloudVolume::new(CloudVolumeSpec {
         capacity_bytes: 1 << 40,
         iops: 1e9,
@@ -199,7 +203,8 @@ fn toy() -> (Simulation, Arc<dyn Engine>) {
     });
     let mut cost_ns = [0.0; Work::COUNT];
     cost_ns[Work::Call as usize] = 1000.0;
-    let world = Arc::new(Mutex::new(World::new(1, prices(&cost_ns), Box::new(volume), Scale::FULL)));
+    let prices = Prices { handoff_ns, ..prices(&cost_ns) };
+    let world = Arc::new(Mutex::new(World::new(1, prices, Box::new(volume), Scale::FULL)));
     let signal = Arc::<Signal>::default();
     let storage = Arc::new(SimulatedStorage::new(Arc::<Meters>::default(), 1 << 30, 0, Scale::FULL));
     let (used, running) = Default::default();
@@ -487,8 +492,11 @@ const MS: u64 = 1_000_000;
 
 /// Milliseconds at which the operations end, on the volume that takes 10 ms for a read.
 fn ends(readers: &mut [Reader]) -> Vec<u64> {
+    ends_in(toy().0, readers)
+}
+
+fn ends_in(mut simulation: Simulation, readers: &mut [Reader]) -> Vec<u64> {
     let mut clients: Vec<&mut dyn Process> = readers.iter_mut().map(|one| one as &mut dyn Process).collect();
-    let (mut simulation, _) = toy();
     simulation.run(&mut clients, u64::MAX, MS, &mut Ticks::default()).unwrap();
     readers.iter().map(|reader| (reader.ended_ns + MS / 2) / MS).collect()
 }
@@ -510,6 +518,13 @@ fn clients_have_their_turns_in_the_order_in_which_they_come() {
     let line = Arc::<Serial<()>>::default();
     let mut readers = [Reader::new(2 * MS, 1), Reader::new(0, 2), Reader::new(3 * MS, 1)].map(|one| one.in_line(&line));
     assert_eq!(ends(&mut readers), [30, 20, 40]);
+}
+
+#[test]
+fn a_turn_that_another_ended_comes_later_by_the_handoff() {
+    let line = Arc::<Serial<()>>::default();
+    let mut readers = [0, 0, 50].map(|at| Reader::new(at * MS, 1).in_line(&line));
+    assert_eq!(ends_in(toy_that_hands_over_in(3 * MS).0, &mut readers), [10, 23, 60], "the last waited for nobody");
 }
 
 #[test]
