@@ -10,6 +10,9 @@ use zstd::bulk::{Compressor, Decompressor};
 thread_local! {
     /// What zstd works with, for all blocks of a thread: to make it anew takes longer than a block of a few KiB.
     static ZSTD: RefCell<(Compressor<'static>, Decompressor<'static>)> = RefCell::default();
+    /// The same for snappy, with room for the output of it or LZ4: both write into bytes that are there, and to fill
+    /// these with zeros for each block takes a while too.
+    static FAST: RefCell<(snap::raw::Encoder, Vec<u8>)> = RefCell::new((snap::raw::Encoder::new(), Vec::new()));
 }
 
 /// A compression algorithm.
@@ -49,18 +52,24 @@ impl Compression {
                 out.extend_from_slice(input);
             }
             Self::Snappy => {
-                out.resize(snap::raw::max_compress_len(input.len()), 0);
-                let len = snap::raw::Encoder::new().compress(input, out).map_err(|e| broken("snappy", e))?;
-                out.truncate(len);
+                FAST.with_borrow_mut(|(encoder, room)| {
+                    let room = at_least(room, snap::raw::max_compress_len(input.len()));
+                    let len = encoder.compress(input, room).map_err(|e| broken("snappy", e))?;
+                    out.extend_from_slice(&room[..len]);
+                    Ok(())
+                })?;
                 let bytes = filled_bytes(input);
                 task.charge(Work::CompressFastByte, bytes);
                 task.charge(Work::CompressFastMatch, snappy_matches(out));
                 task.charge(Work::SnappedByte, bytes);
             }
             Self::Lz4 => {
-                out.resize(lz4_flex::block::get_maximum_output_size(input.len()), 0);
-                let len = lz4_flex::block::compress_into(input, out).map_err(|e| broken("lz4", e))?;
-                out.truncate(len);
+                FAST.with_borrow_mut(|(_, room)| {
+                    let room = at_least(room, lz4_flex::block::get_maximum_output_size(input.len()));
+                    let len = lz4_flex::block::compress_into(input, room).map_err(|e| broken("lz4", e))?;
+                    out.extend_from_slice(&room[..len]);
+                    Ok(())
+                })?;
                 task.charge(Work::CompressFastByte, filled_bytes(input));
                 task.charge(Work::CompressFastMatch, lz4_matches(out));
             }
@@ -154,6 +163,14 @@ impl Compression {
             _ => {}
         }
     }
+}
+
+/// So many bytes at least, whatever they are.
+fn at_least(room: &mut Vec<u8>, bytes: usize) -> &mut [u8] {
+    if room.len() < bytes {
+        room.resize(bytes, 0);
+    }
+    room
 }
 
 /// The level of zlib-rs that packs like this one of zlib, which the products use. Level 1 of zlib-rs has fixed Huffman

@@ -67,9 +67,14 @@ pub trait StorageFile: Send + Sync {
         self.read_at(task, purpose, offset, &mut vec![0; bytes])
     }
 
-    /// What was made of the bytes at `offset` when they were read before, where the file keeps that.
+    /// What was made of the bytes at `offset` when they were read or written before, where the file keeps that.
     fn decoded(&self, _offset: u64) -> Option<Decoded> {
         None
+    }
+
+    /// Whether what is offered now is kept.
+    fn keeps_decoded(&self) -> bool {
+        false
     }
 
     /// Offers what was made of the bytes at `offset`, which takes so many bytes, to be found until the file changes.

@@ -1,5 +1,5 @@
-//! What readers made of the bytes of simulated files, kept beside them: a block that was decompressed once need not be
-//! again, as long as there is memory for it. Only the time that a simulation takes depends on it; whoever finds
+//! What readers and writers made of the bytes of simulated files, kept beside them: a block that was decompressed once,
+//! or compressed, need not be decompressed again, as long as there is memory for it. Only the time that a simulation takes depends on it; whoever finds
 //! something here is charged for the reading and decoding all the same.
 
 use super::contract::Decoded;
@@ -14,6 +14,11 @@ const MOST_BYTES: u64 = 512 << 20;
 
 /// Bytes that are kept beside all files of a storage.
 pub type KeptBytes = Arc<AtomicU64>;
+
+/// Whether more can be kept.
+pub fn has_room(of_all: &KeptBytes) -> bool {
+    of_all.load(Ordering::Relaxed) < MOST_BYTES
+}
 
 /// Offsets of blocks are far apart and nobody chooses them: one multiplication spreads them.
 #[derive(Debug, Clone, Copy, Default)]

@@ -157,6 +157,10 @@ impl<G: Gate> StorageFile for GatedFile<G> {
         self.inner.decoded(offset)
     }
 
+    fn keeps_decoded(&self) -> bool {
+        self.inner.keeps_decoded()
+    }
+
     fn keep_decoded(&self, offset: u64, bytes: u64, make: &dyn Fn() -> Decoded) {
         self.inner.keep_decoded(offset, bytes, make);
     }

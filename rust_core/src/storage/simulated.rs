@@ -3,7 +3,7 @@
 //! journal. Writers of tables and pages wait for the device, whether the page cache keeps a copy or not.
 
 use super::contract::{Decoded, Storage, StorageFile};
-use super::decoded::KeptBytes;
+use super::decoded::{self, KeptBytes};
 use super::file_options::{FileOptions, Writes};
 use super::memory::{MemoryFile, MemoryStorage};
 use super::page_cache::{FileId, PAGE_BYTES, PageCache, PageCounts};
@@ -415,6 +415,10 @@ impl StorageFile for SimulatedFile {
 
     fn decoded(&self, offset: u64) -> Option<Decoded> {
         self.inner.decoded(offset)
+    }
+
+    fn keeps_decoded(&self) -> bool {
+        decoded::has_room(&self.volume.decoded_bytes)
     }
 
     fn keep_decoded(&self, offset: u64, bytes: u64, make: &dyn Fn() -> Decoded) {

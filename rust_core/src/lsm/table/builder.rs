@@ -4,6 +4,7 @@ use super::block_builder::BlockBuilder;
 use super::bloom::{self, Filter, FilterBuilder};
 use super::format::{Handle, encode_footer, push_block};
 use super::index::{Index, IndexBuilder};
+use super::kept_block::KeptBlock;
 use super::properties::{Layout, Properties};
 use crate::codec::Compression;
 use crate::cost::Work;
@@ -85,6 +86,8 @@ pub struct TableBuilder {
     pending: Vec<u8>,
     written: u64,
     scratch: Vec<u8>,
+    /// Data blocks as they were before they were stored, where the file keeps them.
+    unstored: Vec<(Handle, Vec<u8>)>,
 }
 
 impl TableBuilder {
@@ -108,6 +111,7 @@ impl TableBuilder {
             pending: Vec::new(),
             written: 0,
             scratch: Vec::new(),
+            unstored: Vec::new(),
             options,
             file,
             name,
@@ -165,8 +169,13 @@ impl TableBuilder {
     fn cut_block(&mut self, task: &mut Task) -> Result<()> {
         let (compression, level) = (self.options.compression, self.options.compression_level);
         let (scratch, pending) = (&mut self.scratch, &mut self.pending);
-        let mut handle = self.block.finish(|raw| push_block(task, compression, level, raw, scratch, pending))?;
+        let (keeps, mut kept) = (self.file.keeps_decoded(), None);
+        let mut handle = self.block.finish(|raw| {
+            kept = keeps.then(|| raw.to_vec());
+            push_block(task, compression, level, raw, scratch, pending)
+        })?;
         handle.offset += self.written;
+        self.unstored.extend(kept.map(|raw| (handle, raw)));
         self.properties.data_blocks += 1;
         self.properties.data_bytes = handle.end();
         self.waiting = Some(handle);
@@ -214,6 +223,9 @@ impl TableBuilder {
         self.pending.extend_from_slice(&encode_footer(metaindex, layout.index));
         self.write_pending(task)?;
         self.file.sync(task, self.purpose)?;
+        for (handle, raw) in self.unstored {
+            KeptBlock::keep_unstored(&*self.file, handle, self.options.compression, raw);
+        }
         Ok(BuiltTable {
             file: self.file,
             bytes: self.written,

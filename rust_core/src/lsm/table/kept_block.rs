@@ -30,10 +30,63 @@ impl KeptBlock {
         });
     }
 
+    /// The same of a block that was just written, of which `raw` are the bytes. Had it been compressed in vain, it would
+    /// have been stored as it is.
+    pub fn keep_unstored(file: &dyn StorageFile, handle: Handle, compression: Compression, raw: Vec<u8>) {
+        let compression = if handle.bytes < raw.len() as u64 { compression } else { Compression::None };
+        if let Some(block) = Block::decode(raw) {
+            Self::keep(file, handle, compression, &Arc::new(block));
+        }
+    }
+
     /// The block, charged for as if its stored bytes had been checked and decoded now.
     pub fn charged(&self, task: &mut Task, stored_bytes: usize) -> Arc<Block> {
         task.charge(Work::ChecksumByte, stored_bytes as u64);
         self.compression.charge_decompressed(task, self.filled_bytes);
         self.block.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::block_builder::BlockBuilder;
+    use super::super::format::{open_stored_block, push_block};
+    use super::*;
+    use crate::metrics::{Meters, Purpose};
+    use crate::scale::Scale;
+    use crate::storage::simulated::SimulatedStorage;
+    use crate::storage::{FileOptions, Storage};
+    use xxhash_rust::xxh3::xxh3_64;
+
+    #[test]
+    fn a_block_that_was_written_is_found_and_charged_as_if_it_were_decoded() {
+        let storage = SimulatedStorage::new(Arc::<Meters>::default(), 1 << 30, 0, Scale::FULL);
+        let mut task = Task::wall(0);
+        let noise = |n: u32| (0..10u32).flat_map(|i| xxh3_64(&(n * 10 + i).to_le_bytes()).to_le_bytes()).collect();
+        let values: [&dyn Fn(u32) -> Vec<u8>; 2] = [&|_| vec![7; 80], &noise];
+        for compression in [Compression::None, Compression::Snappy, Compression::Zlib, Compression::Zstd] {
+            for (kind, value) in values.iter().enumerate() {
+                let mut builder = BlockBuilder::new(16);
+                (0..40u32).for_each(|n| builder.add(&[&n.to_be_bytes()[..], &[0; 8]].concat(), &value(n)));
+                let raw = builder.finish(<[u8]>::to_vec);
+                let mut stored = Vec::new();
+                let handle = push_block(&mut task, compression, None, &raw, &mut Vec::new(), &mut stored).unwrap();
+                let name = format!("{compression:?}{kind}.sst");
+                let file = storage.create(&mut task, &name, FileOptions::DIRECT).unwrap();
+                file.write_at(&mut task, Purpose::Flush, 0, &stored).unwrap();
+                assert!(file.keeps_decoded() && KeptBlock::of(&*file, handle).is_none());
+                KeptBlock::keep_unstored(&*file, handle, compression, raw);
+                let bytes = stored.len();
+                let (mut asked, mut decoding) = (Task::wall(0), Task::wall(0));
+                let found = KeptBlock::of(&*file, handle).unwrap().charged(&mut asked, bytes);
+                let (decoded, _) = open_stored_block(&mut decoding, &name, 0, stored).unwrap();
+                assert_eq!(
+                    (&found.data, found.memory_bytes()),
+                    (&decoded, decoded.len() + size_of::<Block>()),
+                    "{name}"
+                );
+                assert_eq!(asked.work(), decoding.work(), "{name}");
+            }
+        }
     }
 }
