@@ -10,7 +10,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 CORE := rust_core/Cargo.toml
 CORE_SOURCES := $(shell find rust_core/src -type f) rust_core/Cargo.toml rust_core/Cargo.lock
 
-.PHONY: help setup tune test lint test-rust test-python bench soak soak-core soak-threads soak-quits soak-readers soak-fuzz fuzz-nightly calibrate-check verify stability validate scorecard recorded clean
+.PHONY: help setup tune test lint test-rust test-python bench soak soak-core soak-threads soak-quits soak-readers soak-fuzz fuzz-nightly calibrate-check scale-check verify stability validate scorecard recorded clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -101,6 +101,9 @@ fuzz-nightly:  ## libFuzzer on one decoder for FUZZ_SECONDS: make fuzz-nightly F
 
 calibrate-check: $(VENV)/.developer  ## calibrates, then puts simulated beside measured runs; takes minutes
 	$(BIN)/python -m tests.calibration.compare
+
+scale-check: $(VENV)/.developer  ## trials of a study beside 16 times their size; an hour or two, goes on where it ended
+	nice -n 19 $(BIN)/python -m tests.calibration.scale --minutes 120 --file tuned/scale.csv
 
 verify: $(VENV)/.developer  ## the exported files on the real engines, and 20,000 operations of each workload of tables on servers
 	TUNEBENCH_VERIFY=1 $(BIN)/python -m pytest tests/real

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from advisor import imports, knobs
 from advisor.core import Core
 from advisor.errors import InputError
-from advisor.evaluate import Setup, choose_scale
+from advisor.evaluate import Setup, scale_of_one
 from advisor.files import exists, expanded
 from advisor.knobs import Engine, Setting, Settings
 from advisor.profile import Profile
@@ -50,11 +50,13 @@ def run(name: str, on: On, store: Store, core: Core | None = None) -> Candidate:
     and for what the profile or an engine does not accept."""
     engine, settings = told(name, on)
     profile = on.profile
+    scale, times = (Scale(on.scale), 1.0) if on.scale else scale_of_one(profile, on.clock)
     setup = Setup(
         profile,
-        Scale(on.scale) if on.scale else choose_scale(profile, on.clock),
+        scale,
         on.seconds,
         on.clock,
+        times=times,
         core=core,
         to_the_end=on.scale is not None,
         direct_io=profile.holds_page_cache_out(on.clock),

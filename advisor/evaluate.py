@@ -31,8 +31,10 @@ from advisor.profile import Profile
 from advisor.real import ProcessCore, RealEngine, as_run, check_disk, real_spec
 from advisor.scale import (
     MIB,
+    RUNGS,
     FullRun,
     InBytes,
+    Ladder,
     Scale,
     ScaledRun,
     Simulated,
@@ -62,6 +64,8 @@ little late."""
 REAL_DATA_BYTES = 1024 * MIB
 """Data of a single run of a real engine, which keeps no other time than the wall's: a minute or two
 to load, and ten times what stands in memtables and caches of the usual budgets."""
+LARGEST_ALONE = 128 * MIB
+"""Data of a simulated run that stands alone, at most: ten seconds, loading included."""
 UNSCALED_MEMORY_BYTES = 32 * MIB
 """Buffers of compactions, iterators and clients keep their size however small the data is."""
 
@@ -113,6 +117,17 @@ def choose_scale(profile: Profile, clock: Clock = "measured") -> Scale:
         {engine: knobs.defaults(engine) for engine in profile.engines},
         profile.workload.unit_bytes,
     )
+
+
+def scale_of_one(profile: Profile, clock: Clock) -> tuple[Scale, float]:
+    """The scale of a run that stands alone, and how many times longer it lasts than one at
+    `choose_scale`. A simulated run is as large as those that decide in a study, unless its units
+    make these larger than most, and asks for each byte as often as a look does."""
+    lowest = choose_scale(profile, clock)
+    top = Ladder.above(lowest, profile.data_bytes, RUNGS).rungs[-1]
+    if clock != "simulated" or top.size(profile.data_bytes) > LARGEST_ALONE:
+        return lowest, 1.0
+    return top, top.factor / lowest.factor
 
 
 def problem_of(profile: Profile) -> Problem:

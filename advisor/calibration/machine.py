@@ -206,6 +206,6 @@ def _source(calibration: Calibration) -> str:
         "reads take by how many are is the device's read_cpu_us_in_flight.\n"
         "round_trip: CPU time of a server's clients per statement, the least of its loads.\n"
         "statement_wait_us: what a statement of a single client takes beyond CPU time of both.\n"
-        "write_handoff_us: what a write of RocksDB takes longer where writers wait for one another.\n"
+        "write_handoff_us: what a write of RocksDB takes longer where writers wait for another.\n"
         "Absent kinds did not occur in the runs and take the defaults.\n"
     )

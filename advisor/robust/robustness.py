@@ -19,10 +19,9 @@ from advisor.robust.neighbours import Neighbour, longer, neighbours
 from advisor.robust.outcome import Robustness
 from advisor.robust.rivals import fits, rivals
 from advisor.robust.stored import stored
-from advisor.scale import Ladder, Scale
+from advisor.scale import RUNGS, Ladder, Scale
 from advisor.search import Study
 from advisor.search.runner import Job, Runner
-from advisor.search.study import RUNGS
 from advisor.store import RobustPoint, RobustSession, Store
 from advisor.verify import Contender, decided
 

@@ -14,7 +14,7 @@ from advisor.scale.factor import (
     ScaledSettings,
     batch_bytes,
 )
-from advisor.scale.ladder import Ladder
+from advisor.scale.ladder import RUNGS, Ladder
 from advisor.scale.machine import carry_back, device_spec, machine_spec
 from advisor.scale.run import (
     FullRun,
@@ -29,6 +29,7 @@ from advisor.scale.run import (
 __all__ = [
     "LARGEST_DATA",
     "MIB",
+    "RUNGS",
     "SMALLEST_DATA",
     "FullRun",
     "InBytes",

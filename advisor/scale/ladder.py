@@ -13,6 +13,8 @@ from advisor.scale.factor import MIB, Scale
 
 STEP = 4
 """Data of a rung / data of the rung below."""
+RUNGS = 2
+"""Of a study: one to search on, one to prove on."""
 LONGER = 2.0
 """How many times as often each byte is asked for and overwritten on a rung as on the rung below: a
 window that is too short errs as a copy that is too small does, and two rungs tell of both."""

@@ -23,7 +23,7 @@ from advisor.errors import InputError
 from advisor.evaluate import Refused, Setup, choose_scale
 from advisor.goal import described
 from advisor.knobs import Engine, Settings
-from advisor.scale import Ladder, Scale
+from advisor.scale import RUNGS, Ladder, Scale
 from advisor.search.allocate import next_engine
 from advisor.search.contenders import Contender, Field
 from advisor.search.doubts import LONGER, Doubts
@@ -56,9 +56,6 @@ from advisor.spec import Interval
 from advisor.store import Store, default_path
 from advisor.store.lease import leased
 from advisor.trial import AGAIN, ANSWERING, PROPOSED, Key, Role, Trial, settings_key
-
-RUNGS = 2
-"""One to search on, one to prove on."""
 
 
 class Study:

@@ -1,4 +1,4 @@
-"""Trials beside 16 times their size: `python -m tests.calibration.scale [--minutes N] [--only NAME]`.
+"""Trials beside 16 times their size: `python -m tests.calibration.scale [--minutes N]`.
 
 Every case is a workload, an engine, a size of memory and settings. Each runs on the copy that a
 study looks at first, on the copy that decides, and on one 16 times as large as the first, with as
@@ -189,6 +189,7 @@ def main() -> None:
     parser.add_argument("--only", action="append", default=[], choices=list(WORKLOADS))
     parser.add_argument("--file", type=Path, default=Path("scale.csv"))
     asked = parser.parse_args()
+    asked.file.parent.mkdir(parents=True, exist_ok=True)
     ends = time.monotonic() + 60.0 * asked.minutes
     rows = read(asked.file)
     wanted = [one for one in cases(asked.only) if one.key not in rows]

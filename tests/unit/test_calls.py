@@ -138,7 +138,7 @@ def test_known_costs_of_calls_are_found_again(monkeypatch: pytest.MonkeyPatch) -
 def lines_of(spec: Mapping[str, Any], **_: object) -> dict[str, Any]:
     """A library of which nothing costs anything but its writers' waiting for one another."""
     if spec["clock"] == "simulated":
-        work = {name: 1000.0 for name in ("point_read", "key_change")}
+        work = dict.fromkeys(("point_read", "key_change"), 1000.0)
         return {"work": work, "operations": 1000, "metrics": {"cpu_us_per_op": 1.0}}
     each_us = 5.0 + (HANDOFF_US if spec["clients"] > 1 else 0.0)
     metrics = {"cpu_us_per_op": 5.0, "ops_per_s": 1e6 / each_us}

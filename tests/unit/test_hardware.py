@@ -126,7 +126,13 @@ def test_a_volume_keeps_its_limits_for_any_data() -> None:
 def test_the_spec_of_the_core_says_what_the_machine_has_and_nothing_else() -> None:
     spec = machine_spec(FLASH)
     assert set(spec) == {"cores", "page_cache_bytes", "device", "cost"}
-    assert set(spec["cost"]) == {"work_ns", "slowdown", "calls", "statement_wait_us", "write_handoff_us"}
+    assert set(spec["cost"]) == {
+        "work_ns",
+        "slowdown",
+        "calls",
+        "statement_wait_us",
+        "write_handoff_us",
+    }
     assert spec["cores"] == 40
     assert set(spec["device"]) == set(Flash.model_fields) - {"source"}
 

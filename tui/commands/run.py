@@ -50,7 +50,7 @@ def run(
 ) -> None:
     """Run one workload on one engine and report it."""
     from advisor.errors import InputError
-    from advisor.evaluate import Setup, choose_scale
+    from advisor.evaluate import Setup, scale_of_one
     from advisor.real import engine_of
     from advisor.scale import Scale
     from advisor.store import Store
@@ -69,12 +69,13 @@ def run(
     store.check()
     if engine is None and len(chosen.engines) > 1:
         narrate(f"running the {one} engine; --engine chooses another")
-    factor = Scale(scale) if scale else choose_scale(chosen, clock)
+    factor, times = (Scale(scale), 1.0) if scale else scale_of_one(chosen, clock)
     setup = Setup(
         chosen,
         factor,
-        seconds,
+        seconds / times,
         clock,
+        times=times,
         real=real,
         to_the_end=scale is not None,
         direct_io=chosen.holds_page_cache_out(clock),

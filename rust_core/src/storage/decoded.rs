@@ -1,6 +1,6 @@
-//! What readers and writers made of the bytes of simulated files, kept beside them: a block that was decompressed once,
-//! or compressed, need not be decompressed again, as long as there is memory for it. Only the time that a simulation takes depends on it; whoever finds
-//! something here is charged for the reading and decoding all the same.
+//! What readers and writers made of the bytes of simulated files, kept beside them: a block that was decompressed or
+//! compressed before need not be decompressed, as long as there is memory for it. Only the time that a simulation takes
+//! depends on it; whoever finds something here is charged for the reading and decoding all the same.
 
 use super::contract::Decoded;
 use parking_lot::RwLock;

@@ -30,8 +30,8 @@ impl KeptBlock {
         });
     }
 
-    /// The same of a block that was just written, of which `raw` are the bytes. Had it been compressed in vain, it would
-    /// have been stored as it is.
+    /// The same of a block that was just written, of which `raw` are the bytes. One that was compressed in vain is
+    /// stored as it is.
     pub fn keep_unstored(file: &dyn StorageFile, handle: Handle, compression: Compression, raw: Vec<u8>) {
         let compression = if handle.bytes < raw.len() as u64 { compression } else { Compression::None };
         if let Some(block) = Block::decode(raw) {
