@@ -10,9 +10,10 @@ different proportions (`fit`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any, cast
 
 from advisor import core as bridge
@@ -84,7 +85,7 @@ class Calls:
 
 def runs_of(real: RealEngine) -> int:
     """How many runs of a product `measure` makes."""
-    return len(loads_of(real)) + (1 if isinstance(real, Server) else len(IN_LINE))
+    return len(loads_of(real)) + (1 if isinstance(real, Server) else sum(map(len, IN_LINE)))
 
 
 def measure(
@@ -142,7 +143,8 @@ def measure(
     if isinstance(real, Server):
         wait_us = _waits_us(run(ALONE)["metrics"])
     else:
-        handoff_us = _handoff_us(*(run(load)["metrics"] for load in IN_LINE))
+        made = [[run(load)["metrics"]["ops_per_s"] for load in of_round] for of_round in IN_LINE]
+        handoff_us = _handoff_us(made)
     return Calls(product, version, fit(observations, known), round_trip_ns, wait_us, handoff_us)
 
 
@@ -152,9 +154,10 @@ def _waits_us(metrics: Mapping[str, float]) -> float:
     return max(0.0, 1e6 / metrics["ops_per_s"] - computes_us)
 
 
-def _handoff_us(alone: Mapping[str, float], in_line: Mapping[str, float]) -> float:
-    """What a write takes longer where several write, one after the other in any case."""
-    return max(0.0, 1e6 / in_line["ops_per_s"] - 1e6 / alone["ops_per_s"])
+def _handoff_us(rates: Sequence[Sequence[float]]) -> float:
+    """What a write takes longer where several write, one after the other in any case: the median of
+    rounds, of which each says how many a second one writer made and how many several did."""
+    return max(0.0, median(1e6 / several - 1e6 / alone for alone, several in rates))
 
 
 def known_calls(product: str) -> dict[str, float]:

@@ -35,9 +35,10 @@ CONTENDERS = 3
 RESERVE_PART, RESERVE = 4, (3, 14)
 """One part in so many of the runs that are left, within these bounds, is kept for the final runs of
 the answer."""
-RESERVE_PART_OF_LONG, RESERVE_OF_LONG = 2, (5, 18)
+RESERVE_PART_OF_LONG, RESERVE_OF_LONG = 2, (4, 18)
 """The same where lines are looked at in short runs. A round of final runs is of the file, the
-result, the winner, the base, the best rule and the best of the other engine."""
+result, the winner, the base, the best rule and the best of the other engine; four runs are the
+fewest of which a verdict is made, on the result and its base."""
 
 RESERVE_OF_RESULT = 3
 """Kept for the final runs of another result, when all others have had theirs."""
