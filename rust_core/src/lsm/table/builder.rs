@@ -171,8 +171,9 @@ impl TableBuilder {
         let (scratch, pending) = (&mut self.scratch, &mut self.pending);
         let (keeps, mut kept) = (self.file.keeps_decoded(), None);
         let mut handle = self.block.finish(|raw| {
-            kept = keeps.then(|| raw.to_vec());
-            push_block(task, compression, level, raw, scratch, pending)
+            let handle = push_block(task, compression, level, raw, scratch, pending)?;
+            kept = keeps.then(|| KeptBlock::unstored(raw, handle));
+            Ok::<_, Error>(handle)
         })?;
         handle.offset += self.written;
         self.unstored.extend(kept.map(|raw| (handle, raw)));
