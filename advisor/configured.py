@@ -13,7 +13,6 @@ from advisor.evaluate import Setup, scale_of_one
 from advisor.files import exists, expanded
 from advisor.knobs import Engine, Setting, Settings
 from advisor.profile import Profile
-from advisor.scale import Scale
 from advisor.search import Candidate
 from advisor.search.runner import Job, Runner
 from advisor.store import Store
@@ -50,7 +49,7 @@ def run(name: str, on: On, store: Store, core: Core | None = None) -> Candidate:
     and for what the profile or an engine does not accept."""
     engine, settings = told(name, on)
     profile = on.profile
-    scale, times = (Scale(on.scale), 1.0) if on.scale else scale_of_one(profile, on.clock)
+    scale, times = scale_of_one(profile, on.clock, on.scale)
     setup = Setup(
         profile,
         scale,

@@ -119,10 +119,13 @@ def choose_scale(profile: Profile, clock: Clock = "measured") -> Scale:
     )
 
 
-def scale_of_one(profile: Profile, clock: Clock) -> tuple[Scale, float]:
+def scale_of_one(profile: Profile, clock: Clock, asked: float | None) -> tuple[Scale, float]:
     """The scale of a run that stands alone, and how many times longer it lasts than one at
-    `choose_scale`. A simulated run is as large as those that decide in a study, unless its units
-    make these larger than most, and asks for each byte as often as a look does."""
+    `choose_scale`: the factor that was `asked` for, if one was. Else a simulated run is as large as
+    those that decide in a study, unless its units make these larger than most, and asks for each
+    byte as often as a look does."""
+    if asked is not None:
+        return Scale(asked), 1.0
     lowest = choose_scale(profile, clock)
     top = Ladder.above(lowest, profile.data_bytes, RUNGS).rungs[-1]
     if clock != "simulated" or top.size(profile.data_bytes) > LARGEST_ALONE:

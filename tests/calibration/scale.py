@@ -25,8 +25,8 @@ from advisor.documents import validated
 from advisor.evaluate import Setup, choose_scale, evaluate
 from advisor.knobs import ENGINES, Engine, Setting
 from advisor.profile import Profile
-from advisor.scale import MIB, Scale
-from advisor.scale.ladder import LONGER, STEP
+from advisor.scale import MIB, RUNGS, Ladder, Scale
+from advisor.scale.ladder import STEP
 from advisor.search.rules import rules
 from advisor.search.squeeze import squeezed
 
@@ -48,7 +48,7 @@ WORKLOADS: Mapping[str, Mapping[str, Any]] = {
     "overwrite": {"kind": "key_value", "reads": 0, "overwrites": 1},
     "insert_benchmark": {"kind": "insert_benchmark"},
 }
-DATA = "20GiB"
+DATA_BYTES = 20 << 30
 COLUMNS = ("workload", "engine", "memory", "settings", "step")
 Key = tuple[str, str, float, str, int]
 
@@ -74,9 +74,10 @@ class Case:
         if settings is None:
             return None
         lowest = choose_scale(profile, "simulated")
-        # A rung that decides looks twice as long as its size makes it; the largest runs for as
-        # many operations per byte as the smallest.
-        times = LONGER * STEP if self.step == STEP else float(self.step)
+        # The largest runs for as many operations per byte as the smallest, the rung that decides
+        # for more.
+        ladder = Ladder.above(lowest, profile.data_bytes, RUNGS)
+        times = ladder.work(ladder.top) if self.step == STEP else float(self.step)
         factor = min(1.0, lowest.factor * self.step)
         setup = Setup(profile, Scale(factor), SECONDS, "simulated", times=times)
         began = time.monotonic()
@@ -91,8 +92,8 @@ def profile_of(workload: str, memory: float) -> Profile:
     given = {
         "name": workload,
         "text": workload,
-        "data": DATA,
-        "memory": int(memory * 20 * 1024) * MIB,
+        "data": DATA_BYTES,
+        "memory": int(memory * DATA_BYTES / MIB) * MIB,
         "clients": 16,
         "hardware": "nvme-2024",
         "goal": "maximize ops_per_s",

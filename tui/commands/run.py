@@ -52,7 +52,6 @@ def run(
     from advisor.errors import InputError
     from advisor.evaluate import Setup, scale_of_one
     from advisor.real import engine_of
-    from advisor.scale import Scale
     from advisor.store import Store
     from tui import problem
     from tui.output import narrate
@@ -69,7 +68,7 @@ def run(
     store.check()
     if engine is None and len(chosen.engines) > 1:
         narrate(f"running the {one} engine; --engine chooses another")
-    factor, times = (Scale(scale), 1.0) if scale else scale_of_one(chosen, clock)
+    factor, times = scale_of_one(chosen, clock, scale)
     setup = Setup(
         chosen,
         factor,

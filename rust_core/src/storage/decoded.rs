@@ -15,9 +15,9 @@ const MOST_BYTES: u64 = 512 << 20;
 /// Bytes that are kept beside all files of a storage.
 pub type KeptBytes = Arc<AtomicU64>;
 
-/// Whether more can be kept.
-pub fn has_room(of_all: &KeptBytes) -> bool {
-    of_all.load(Ordering::Relaxed) < MOST_BYTES
+/// Whether so many bytes more can be kept.
+pub fn has_room(of_all: &KeptBytes, bytes: u64) -> bool {
+    of_all.load(Ordering::Relaxed) + bytes <= MOST_BYTES
 }
 
 /// Offsets of blocks are far apart and nobody chooses them: one multiplication spreads them.
@@ -62,7 +62,7 @@ impl DecodedParts {
 
     /// Keeps what was made of the bytes at `offset`, which takes so many bytes, unless all files have enough.
     pub fn keep(&self, offset: u64, bytes: u64, decoded: Decoded) {
-        if self.of_all.load(Ordering::Relaxed) + bytes > MOST_BYTES {
+        if !has_room(&self.of_all, bytes) {
             return;
         }
         if self.parts.write().insert(offset, decoded).is_none() {

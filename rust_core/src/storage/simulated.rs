@@ -418,7 +418,7 @@ impl StorageFile for SimulatedFile {
     }
 
     fn keeps_decoded(&self) -> bool {
-        decoded::has_room(&self.volume.decoded_bytes)
+        decoded::has_room(&self.volume.decoded_bytes, 1)
     }
 
     fn keep_decoded(&self, offset: u64, bytes: u64, make: &dyn Fn() -> Decoded) {

@@ -69,19 +69,15 @@ impl BlockBuilder {
 
     /// Completes the block and gives its bytes to `use_bytes`; the builder is empty afterwards.
     pub fn finish<R>(&mut self, use_bytes: impl FnOnce(&[u8]) -> R) -> R {
-        self.complete();
-        let result = use_bytes(&self.buffer);
-        self.buffer.clear();
-        result
-    }
-
-    fn complete(&mut self) {
         for restart in &self.restarts {
             self.buffer.extend_from_slice(&restart.to_le_bytes());
         }
         self.buffer.extend_from_slice(&(self.restarts.len() as u32).to_le_bytes());
+        let result = use_bytes(&self.buffer);
+        self.buffer.clear();
         self.restarts.truncate(1);
         self.since_restart = 0;
+        result
     }
 }
 

@@ -86,8 +86,8 @@ pub struct TableBuilder {
     pending: Vec<u8>,
     written: u64,
     scratch: Vec<u8>,
-    /// Data blocks as they were before they were stored, where the file keeps them.
-    unstored: Vec<(Handle, Vec<u8>)>,
+    /// Data blocks as they will be found, where the file keeps them.
+    kept: Vec<(Handle, Arc<KeptBlock>)>,
 }
 
 impl TableBuilder {
@@ -111,7 +111,7 @@ impl TableBuilder {
             pending: Vec::new(),
             written: 0,
             scratch: Vec::new(),
-            unstored: Vec::new(),
+            kept: Vec::new(),
             options,
             file,
             name,
@@ -172,11 +172,11 @@ impl TableBuilder {
         let (keeps, mut kept) = (self.file.keeps_decoded(), None);
         let mut handle = self.block.finish(|raw| {
             let handle = push_block(task, compression, level, raw, scratch, pending)?;
-            kept = keeps.then(|| KeptBlock::unstored(raw, handle));
+            kept = if keeps { KeptBlock::written(raw, handle, compression) } else { None };
             Ok::<_, Error>(handle)
         })?;
         handle.offset += self.written;
-        self.unstored.extend(kept.map(|raw| (handle, raw)));
+        self.kept.extend(kept.map(|block| (handle, block)));
         self.properties.data_blocks += 1;
         self.properties.data_bytes = handle.end();
         self.waiting = Some(handle);
@@ -224,8 +224,8 @@ impl TableBuilder {
         self.pending.extend_from_slice(&encode_footer(metaindex, layout.index));
         self.write_pending(task)?;
         self.file.sync(task, self.purpose)?;
-        for (handle, raw) in self.unstored {
-            KeptBlock::keep_unstored(&*self.file, handle, self.options.compression, raw);
+        for (handle, block) in &self.kept {
+            block.keep_written(&*self.file, *handle);
         }
         Ok(BuiltTable {
             file: self.file,

@@ -30,22 +30,21 @@ impl KeptBlock {
         });
     }
 
-    /// A copy of the bytes of a block that was just stored, in as much memory as reading them takes: one that is stored
-    /// as it is comes with its trailer.
-    pub fn unstored(raw: &[u8], handle: Handle) -> Vec<u8> {
-        let trailer_bytes = if is_as_it_was(raw, handle) { BLOCK_TRAILER_BYTES as usize } else { 0 };
-        let mut copy = Vec::with_capacity(raw.len() + trailer_bytes);
-        copy.extend_from_slice(raw);
-        copy
+    /// A block of which `raw` are the bytes, that was just stored, as it would be found: one that was compressed in
+    /// vain is stored as it is, and is read with its trailer, which caches count. `None` if it is no data block.
+    pub fn written(raw: &[u8], handle: Handle, compression: Compression) -> Option<Arc<Self>> {
+        let is_compressed = handle.bytes < raw.len() as u64;
+        let (compression, trailer_bytes) =
+            if is_compressed { (compression, 0) } else { (Compression::None, BLOCK_TRAILER_BYTES as usize) };
+        let mut data = Vec::with_capacity(raw.len() + trailer_bytes);
+        data.extend_from_slice(raw);
+        let block = Arc::new(Block::decode(data)?);
+        Some(Arc::new(Self { block, compression, filled_bytes: filled_bytes(raw) }))
     }
 
-    /// The same of a block that was just written, of which `raw` are the bytes. One that was compressed in vain is
-    /// stored as it is.
-    pub fn keep_unstored(file: &dyn StorageFile, handle: Handle, compression: Compression, raw: Vec<u8>) {
-        let compression = if is_as_it_was(&raw, handle) { Compression::None } else { compression };
-        if let Some(block) = Block::decode(raw) {
-            Self::keep(file, handle, compression, &Arc::new(block));
-        }
+    /// Has the file keep a block that was written to it.
+    pub fn keep_written(self: &Arc<Self>, file: &dyn StorageFile, handle: Handle) {
+        file.keep_decoded(handle.offset, self.block.memory_bytes() as u64, &|| self.clone());
     }
 
     /// The block, charged for as if its stored bytes had been checked and decoded now.
@@ -54,11 +53,6 @@ impl KeptBlock {
         self.compression.charge_decompressed(task, self.filled_bytes);
         self.block.clone()
     }
-}
-
-/// Whether a block is stored uncompressed: a compressed one is smaller.
-fn is_as_it_was(raw: &[u8], handle: Handle) -> bool {
-    handle.bytes == raw.len() as u64
 }
 
 #[cfg(test)]
@@ -89,7 +83,7 @@ mod tests {
                 let file = storage.create(&mut task, &name, FileOptions::DIRECT).unwrap();
                 file.write_at(&mut task, Purpose::Flush, 0, &stored).unwrap();
                 assert!(file.keeps_decoded() && KeptBlock::of(&*file, handle).is_none());
-                KeptBlock::keep_unstored(&*file, handle, compression, KeptBlock::unstored(&raw, handle));
+                KeptBlock::written(&raw, handle, compression).unwrap().keep_written(&*file, handle);
                 let bytes = stored.len();
                 let (mut asked, mut decoding) = (Task::wall(0), Task::wall(0));
                 let found = KeptBlock::of(&*file, handle).unwrap().charged(&mut asked, bytes);
