@@ -17,6 +17,7 @@ from advisor.goal import Goal
 from advisor.knobs import Engine, Settings
 from advisor.noise import Noise
 from advisor.recommend.limits import Noises
+from advisor.recommend.verdict import VERDICT_LEVEL, compare
 from advisor.search import VERDICT_RUNS, Candidate, Study
 from advisor.search.ranking import candidates, noise_of
 from advisor.search.squeeze import with_full_cache
@@ -123,14 +124,27 @@ class StudyBench:
 
     def side_by_side(self, one: Settings, base: Settings) -> tuple[Candidate, Candidate] | None:
         """Runs of settings and of their base that were made after the settings were chosen, of the
-        same kind: final ones, or others where these alone are enough for a verdict."""
+        same kind: final ones, or others where these alone are enough for a verdict; all of them
+        where it takes these to tell the two apart."""
         again, before = self.all_runs(one), self.all_runs(base)
         if again is not None:
             again = self._scored([t for t in again.trials if t.role in AGAIN])
         pairs = [(self.finals(one), self.finals(base)), (again, before)]
         whole = [(mine, other) for mine, other in pairs if mine is not None and other is not None]
         enough = (pair for pair in whole if min(len(c.trials) for c in pair) >= VERDICT_RUNS)
-        return next(enough, whole[0] if whole else None)
+        found = next(enough, whole[0] if whole else None)
+        if found is not None and self._is_told(found):
+            return found
+        return self.all_later(one, base) or found
+
+    def all_later(self, one: Settings, base: Settings) -> tuple[Candidate, Candidate] | None:
+        """All runs of settings and of their base that were made after the settings were chosen,
+        final ones and others, where these tell the two apart as surely as a verdict is."""
+        later = [t for t in self._study.evidence if t.role in AGAIN]
+        mine, other = self._of(later, one), self._of(later, base)
+        if mine is None or other is None or not self._is_told((mine, other)):
+            return None
+        return mine, other
 
     def measure_finals(self, wanted: Sequence[Settings], number: int) -> None:
         """One final run of each of these settings, as far as the bounds allow; all have the same
@@ -148,6 +162,10 @@ class StudyBench:
             seeds.append((settings, seed))
         made = self._study.measure
         return made(self._engine, seeds, "ablation", self._rung) if seeds else []
+
+    def _is_told(self, pair: tuple[Candidate, Candidate]) -> bool:
+        found = compare(self._goal, self.noise_of_finals(), *pair, level=VERDICT_LEVEL)
+        return found is not None and not found.within_noise
 
     def _noise(self, metric: str) -> Noise:
         return noise_of(self._repeated(), metric)

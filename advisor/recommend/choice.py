@@ -142,8 +142,8 @@ def _unless_too_short(chosen: Choice, lines: _Lines) -> Choice:
 
 def _unless_denied(chosen: Choice) -> Choice:
     """The choice, or none of its changes, where what was told of them together was told in fewer
-    runs than that takes, and final runs of them, or of the most of them that a file carries, do not
-    bear it out."""
+    runs than that takes, and neither final runs of them, or of the most of them that a file
+    carries, nor these with those before bear it out."""
     goal, bench, selected = chosen.goal, chosen.bench, chosen.selected
     mine, base = _finals_of_most(chosen), bench.finals(chosen.base)
     if selected.is_proven or mine is None or base is None or selected.settings == chosen.base:
@@ -153,6 +153,9 @@ def _unless_denied(chosen: Choice) -> Choice:
     if found is None or not found.decides or found.gain > found.bound:
         return chosen
     if farther(goal, {**bench.noises(), goal.metric: noise}, base, mine):
+        return chosen
+    later = bench.all_later(mine.settings, chosen.base)
+    if later is not None and ranked([*later], goal)[0] is later[0]:
         return chosen
     gone = tuple(
         replace(one, fate="dropped", company=None, together=len(selected.findings))

@@ -23,6 +23,7 @@ from typing import Protocol
 from advisor.goal import Goal
 from advisor.knobs import Setting, Settings
 from advisor.noise import ASSUMED_RELATIVE_SD, Noise
+from advisor.recommend import told
 from advisor.recommend.evidence import Effect, Finding
 from advisor.recommend.limits import Noises, farther
 from advisor.recommend.verdict import Comparison
@@ -392,9 +393,7 @@ class _Selection:
             return None
         gain = -loss(self._goal, self._level(second), self._level(first))
         noise = self._bench.noises()[self._goal.metric]
-        runs = (len(first.judged), len(second.judged))
-        chances = noise.chance(gain, *runs), noise.chance_of_looks(gain, *runs, LOOKS)
-        return Effect(gain, noise.bound_of_means(*runs), *chances, min(runs))
+        return told.effect(self._goal, gain, noise, first, second, LOOKS)
 
     def _level(self, candidate: Candidate) -> float:
         """The mean of the goal's metric: noise is that of means."""

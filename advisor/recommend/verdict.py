@@ -10,7 +10,7 @@ from advisor.goal import Goal
 from advisor.hardware import Hardware
 from advisor.knobs import Engine
 from advisor.noise import LEVEL, Noise
-from advisor.recommend import wording
+from advisor.recommend import told, wording
 from advisor.recommend.floors import enlarged
 from advisor.recommend.known_errors import NOTHING_KNOWN, KnownErrors, Misses
 from advisor.search import VERDICT_RUNS
@@ -106,11 +106,15 @@ def compare(
     new, old = one.score(goal), other.score(goal)
     if new is None or old is None:
         return None
-    bound = noise.bound(len(one.judged), len(other.judged), level)
+    gain = -loss(goal, old, new)
+    by_ranks = told.bound_of_ranks(goal, gain, one, other, level)
+    runs = (len(one.judged), len(other.judged))
+    # Either may err: where both are asked, each may do so half as often.
+    bound = noise.bound(*runs, level if by_ranks is None else level / 2.0)
     below = [found.score(goal) if (found := smaller(c)) else None for c in (one, other)]
     return Comparison(
-        -loss(goal, old, new),
-        bound,
+        gain,
+        bound if by_ranks is None else min(bound, by_ranks),
         min(len(one.trials), len(other.trials)),
         None if below[0] is None or below[1] is None else -loss(goal, below[1], below[0]),
         enlarged(one, other),

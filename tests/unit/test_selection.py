@@ -279,3 +279,17 @@ def test_three_changes_of_eight_percent_are_told_from_noise_of_three() -> None:
     found = studies(dict.fromkeys("abc", 0.08), 15)
     assert sum(set("abc") <= set(one) for one in found) >= 14
     assert sum(len(set(one) - set("abc")) for one in found) <= 1
+
+
+@dataclass
+class OddBench(TableBench):
+    """One in five runs of settings without `a` found another state, in which they do half."""
+
+    def factor(self, settings: Settings) -> float:
+        is_odd = not settings["a"] and self.draw.random() < 0.2
+        return super().factor(settings) * (0.5 if is_odd else 1.0)
+
+
+def test_odd_runs_of_the_base_do_not_hide_what_all_runs_agree_about() -> None:
+    benches = [OddBench({"a": 0.08}, draw=random.Random(seed)) for seed in range(20)]
+    assert sum(kept(run(bench, "abc")) == "a" for bench in benches) >= 19

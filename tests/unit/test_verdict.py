@@ -7,7 +7,7 @@ import pytest
 from advisor.goal import Goal
 from advisor.knobs import Engine
 from advisor.noise import Noise
-from advisor.recommend.verdict import EngineVerdict, engine_verdict
+from advisor.recommend.verdict import VERDICT_LEVEL, EngineVerdict, compare, engine_verdict
 from advisor.search import Candidate
 from tests.support.problems import trial
 
@@ -15,7 +15,8 @@ GOAL = Goal("ops_per_s")
 
 
 def best(engine: Engine, scores: Sequence[float]) -> Candidate:
-    runs = (trial(engine=engine, role="final", metrics={"ops_per_s": one}) for one in scores)
+    measured = ({"ops_per_s": one, "p99_us": one} for one in scores)
+    runs = (trial(engine=engine, role="final", metrics=one) for one in measured)
     return Candidate(engine, {}, tuple(runs))
 
 
@@ -50,3 +51,17 @@ def test_a_verdict_is_surer_than_what_is_said_of_one_file() -> None:
     # 6% is beyond what noise explains in one of twenty comparisons.
     assert Noise(0.025, 20).bound(3, 3) < 0.06
     assert verdict(106.0, 100.0, 0.025).winner is None
+
+
+def test_ranks_of_many_runs_tell_what_a_few_odd_ones_hide() -> None:
+    mine = best("lsm", [48.7, 48.8, 48.9] * 3)
+    its = best("lsm", [40.4, 40.5, 40.6, 40.5, 40.5, 40.4, 40.6, 24.9, 21.8])
+    noise = Noise.pooled([[t.metrics["ops_per_s"] for t in one.trials] for one in (mine, its)])
+    assert noise.bound(9, 9, VERDICT_LEVEL) > 0.2
+    found = compare(GOAL, noise, mine, its, level=VERDICT_LEVEL)
+    assert found is not None and not found.within_noise
+    assert found.gain == pytest.approx(48.8 / 40.4 - 1, abs=0.01) and found.bound < 0.03
+    back = compare(GOAL, noise, its, mine, level=VERDICT_LEVEL)
+    assert back is not None and not back.within_noise and back.gain < 0
+    turned = compare(Goal("p99_us"), noise, its, mine, level=VERDICT_LEVEL)
+    assert turned is not None and not turned.within_noise and turned.gain > 0

@@ -47,10 +47,7 @@ impl Compression {
     pub fn compress(self, task: &mut Task, level: Option<i32>, input: &[u8], out: &mut Vec<u8>) -> Result<()> {
         out.clear();
         match self {
-            Self::None => {
-                task.charge(Work::CopyByte, input.len() as u64);
-                out.extend_from_slice(input);
-            }
+            Self::None => out.extend_from_slice(input),
             Self::Snappy => {
                 FAST.with_borrow_mut(|(encoder, room)| {
                     let room = at_least(room, snap::raw::max_compress_len(input.len()));
@@ -58,10 +55,6 @@ impl Compression {
                     out.extend_from_slice(&room[..len]);
                     Ok(())
                 })?;
-                let bytes = filled_bytes(input);
-                task.charge(Work::CompressFastByte, bytes);
-                task.charge(Work::CompressFastMatch, snappy_matches(out));
-                task.charge(Work::SnappedByte, bytes);
             }
             Self::Lz4 => {
                 FAST.with_borrow_mut(|(_, room)| {
@@ -70,15 +63,8 @@ impl Compression {
                     out.extend_from_slice(&room[..len]);
                     Ok(())
                 })?;
-                task.charge(Work::CompressFastByte, filled_bytes(input));
-                task.charge(Work::CompressFastMatch, lz4_matches(out));
             }
             Self::Zlib => {
-                let bytes = filled_bytes(input);
-                task.charge(Work::CompressZlibByte, bytes);
-                task.charge(Work::CompressZlibBlock, 1);
-                task.charge(Work::ZippedByte, bytes);
-                task.charge(Work::ZippedBlock, 1);
                 out.reserve(input.len() + input.len() / 8 + 64);
                 let mut stream = Compress::new(zlib_level(level.unwrap_or(6)), false);
                 match stream.compress_vec(input, out, FlushCompress::Finish) {
@@ -88,8 +74,6 @@ impl Compression {
                 }
             }
             Self::Zstd => {
-                task.charge(Work::CompressZstdByte, filled_bytes(input));
-                task.charge(Work::CompressZstdBlock, 1);
                 out.reserve(zstd::zstd_safe::compress_bound(input.len()));
                 ZSTD.with_borrow_mut(|(compressor, _)| {
                     compressor.set_compression_level(level.unwrap_or(zstd::DEFAULT_COMPRESSION_LEVEL))?;
@@ -98,7 +82,45 @@ impl Compression {
                 .map_err(|e| broken("zstd", e))?;
             }
         }
+        self.charge_compressed(task, input, self.matches(out));
         Ok(())
+    }
+
+    /// Matches in a block that was compressed, where they are what takes the time.
+    pub(super) fn matches(self, packed: &[u8]) -> u64 {
+        match self {
+            Self::Snappy => snappy_matches(packed),
+            Self::Lz4 => lz4_matches(packed),
+            Self::None | Self::Zlib | Self::Zstd => 0,
+        }
+    }
+
+    /// Charges for the compression of `input` into a block with so many matches.
+    pub(super) fn charge_compressed(self, task: &mut Task, input: &[u8], matches: u64) {
+        let bytes = if self == Self::None { input.len() as u64 } else { filled_bytes(input) };
+        match self {
+            Self::None => task.charge(Work::CopyByte, bytes),
+            Self::Snappy | Self::Lz4 => {
+                task.charge(Work::CompressFastByte, bytes);
+                task.charge(Work::CompressFastMatch, matches);
+            }
+            Self::Zlib => {
+                task.charge(Work::CompressZlibByte, bytes);
+                task.charge(Work::CompressZlibBlock, 1);
+            }
+            Self::Zstd => {
+                task.charge(Work::CompressZstdByte, bytes);
+                task.charge(Work::CompressZstdBlock, 1);
+            }
+        }
+        match self {
+            Self::Snappy => task.charge(Work::SnappedByte, bytes),
+            Self::Zlib => {
+                task.charge(Work::ZippedByte, bytes);
+                task.charge(Work::ZippedBlock, 1);
+            }
+            _ => {}
+        }
     }
 
     /// Whether `input` can be so many bytes compressed: a length that was stored is not allocated before. Snappy and

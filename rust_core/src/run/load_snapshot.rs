@@ -18,8 +18,6 @@ pub struct LoadSnapshot {
     pub load: Load,
     workload: Arc<dyn Workload>,
     machine: Mutex<Resting>,
-    /// Bytes of the files. The maps of a device come to some percent of that.
-    pub bytes: u64,
 }
 
 impl LoadSnapshot {
@@ -29,8 +27,12 @@ impl LoadSnapshot {
             return Err(Error::invalid("load", "a value", "nothing: it is for the simulated clock"));
         };
         let (machine, load) = simulated::load(run, hardware, halt, on_interval)?;
-        let (workload, bytes) = (run.workload.clone(), machine.bytes()?);
-        Ok(Self { load, workload, machine: Mutex::new(machine), bytes })
+        Ok(Self { load, workload: run.workload.clone(), machine: Mutex::new(machine) })
+    }
+
+    /// [`Resting::memory_bytes`]: runs that start here decode what they read of its files for all of them.
+    pub fn bytes(&self) -> u64 {
+        self.machine.lock().memory_bytes()
     }
 
     /// The machine, for a run of its own, with so much memory for a page cache.

@@ -67,7 +67,7 @@ pub struct LoadSnapshots {
 pub struct LoadCounts {
     /// Loads that are kept.
     pub loads: u64,
-    /// Bytes of their files.
+    /// Bytes of their files, and of what runs decoded of these.
     pub bytes: u64,
     /// Bytes that may be kept.
     pub limit_bytes: u64,
@@ -97,7 +97,7 @@ impl Kept {
     }
 
     fn bytes(&self) -> u64 {
-        self.entries.iter().filter_map(|entry| entry.snapshot.as_ref()).map(|snapshot| snapshot.bytes).sum()
+        self.entries.iter().filter_map(|entry| entry.snapshot.as_ref()).map(|snapshot| snapshot.bytes()).sum()
     }
 
     /// Gives the oldest up until the others fit.
@@ -143,6 +143,8 @@ impl LoadSnapshots {
                 let entry = kept.entries.remove(at);
                 kept.entries.push(entry);
                 kept.hits += 1;
+                // Others have grown by what their runs decoded.
+                kept.shrink();
                 return Ok(found);
             }
             self.wait(&mut kept);

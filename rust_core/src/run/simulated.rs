@@ -66,9 +66,10 @@ impl Resting {
         Self { world: world.fork(), files: files.fork(page_cache_bytes), now_ns: *now_ns }
     }
 
-    /// Bytes of the files.
-    pub fn bytes(&self) -> Result<u64> {
-        self.files.used_bytes()
+    /// Bytes of memory that the files take, with what is kept decoded of them. The maps of a device come to some
+    /// percent of that.
+    pub fn memory_bytes(&self) -> u64 {
+        self.files.memory_bytes()
     }
 }
 

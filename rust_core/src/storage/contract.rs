@@ -72,12 +72,13 @@ pub trait StorageFile: Send + Sync {
         None
     }
 
-    /// Whether what is offered now is kept.
+    /// Whether what is made of bytes now shall be offered.
     fn keeps_decoded(&self) -> bool {
         false
     }
 
-    /// Offers what was made of the bytes at `offset`, which takes so many bytes, to be found until the file changes.
+    /// Offers what was made of the bytes at `offset`, which takes so many bytes, to be found until the file changes. A
+    /// file that said that it shall be keeps it.
     fn keep_decoded(&self, _offset: u64, _bytes: u64, _make: &dyn Fn() -> Decoded) {}
 
     /// Makes all written bytes durable.

@@ -15,9 +15,9 @@ const MOST_BYTES: u64 = 512 << 20;
 /// Bytes that are kept beside all files of a storage.
 pub type KeptBytes = Arc<AtomicU64>;
 
-/// Whether so many bytes more can be kept.
-pub fn has_room(of_all: &KeptBytes, bytes: u64) -> bool {
-    of_all.load(Ordering::Relaxed) + bytes <= MOST_BYTES
+/// Whether more shall be kept.
+pub fn has_room(of_all: &KeptBytes) -> bool {
+    of_all.load(Ordering::Relaxed) < MOST_BYTES
 }
 
 /// Offsets of blocks are far apart and nobody chooses them: one multiplication spreads them.
@@ -55,16 +55,18 @@ impl DecodedParts {
         Self { parts: RwLock::default(), bytes: AtomicU64::new(0), of_all }
     }
 
+    /// Bytes that are kept of the file.
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
     /// What was made of the bytes at `offset`.
     pub fn get(&self, offset: u64) -> Option<Decoded> {
         self.parts.read().get(&offset).cloned()
     }
 
-    /// Keeps what was made of the bytes at `offset`, which takes so many bytes, unless all files have enough.
+    /// Keeps what was made of the bytes at `offset`, which takes so many bytes.
     pub fn keep(&self, offset: u64, bytes: u64, decoded: Decoded) {
-        if !has_room(&self.of_all, bytes) {
-            return;
-        }
         if self.parts.write().insert(offset, decoded).is_none() {
             self.bytes.fetch_add(bytes, Ordering::Relaxed);
             self.of_all.fetch_add(bytes, Ordering::Relaxed);
@@ -74,7 +76,7 @@ impl DecodedParts {
 
 impl Drop for DecodedParts {
     fn drop(&mut self) {
-        self.of_all.fetch_sub(self.bytes.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.of_all.fetch_sub(self.bytes(), Ordering::Relaxed);
     }
 }
 
@@ -83,14 +85,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_not_fit_is_not_kept_and_a_file_that_goes_makes_room() {
+    fn files_have_room_until_they_keep_enough_and_one_that_goes_makes_room() {
         let of_all = KeptBytes::default();
         let (one, other) = (DecodedParts::new(of_all.clone()), DecodedParts::new(of_all.clone()));
         one.keep(0, MOST_BYTES - 1, Arc::new(1));
+        assert!(has_room(&of_all));
         other.keep(0, 2, Arc::new(2));
-        assert!(one.get(0).is_some() && other.get(0).is_none());
+        assert!(!has_room(&of_all));
         drop(one);
-        other.keep(0, 2, Arc::new(2));
+        assert!(has_room(&of_all));
         assert_eq!(other.get(0).and_then(|found| found.downcast_ref().copied()), Some(2));
         assert_eq!(of_all.load(Ordering::Relaxed), 2);
     }

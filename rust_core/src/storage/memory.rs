@@ -19,6 +19,10 @@ pub use super::power_cut::{CrashKeeps, SECTOR_BYTES};
 /// Unit in which holes give space back, as common file systems do.
 const HOLE_UNIT_BYTES: u64 = 4096;
 
+fn used_bytes(content: &Content) -> u64 {
+    content.live.len() as u64 - content.holes.len() as u64 * HOLE_UNIT_BYTES
+}
+
 #[derive(Debug, Default)]
 struct Totals {
     written: AtomicU64,
@@ -94,6 +98,17 @@ impl MemoryStorage {
         };
         fork.directory.lock().live = files.iter().map(|(name, content)| (name.clone(), copy(content))).collect();
         fork
+    }
+
+    /// Bytes of memory that the files take, with what was made of them and is kept beside them.
+    #[must_use]
+    pub fn memory_bytes(&self) -> u64 {
+        self.sum_of_files(|content| used_bytes(content) + content.decoded.as_ref().map_or(0, |parts| parts.bytes()))
+    }
+
+    fn sum_of_files(&self, bytes_of: impl Fn(&Content) -> u64) -> u64 {
+        let files = self.directory.lock().live.values().cloned().collect::<Vec<_>>();
+        files.iter().map(|content| bytes_of(&content.read())).sum()
     }
 
     /// What a failed sync does to a file: its pages count as clean from then on, so that no later sync writes them.
@@ -184,14 +199,7 @@ impl Storage for MemoryStorage {
     }
 
     fn used_bytes(&self) -> Result<u64> {
-        let files = self.directory.lock().live.values().cloned().collect::<Vec<_>>();
-        Ok(files
-            .iter()
-            .map(|content| {
-                let content = content.read();
-                content.live.len() as u64 - content.holes.len() as u64 * HOLE_UNIT_BYTES
-            })
-            .sum())
+        Ok(self.sum_of_files(used_bytes))
     }
 
     fn written_bytes(&self) -> u64 {

@@ -204,6 +204,11 @@ impl SimulatedStorage {
         Self { inner: self.inner.fork(meters), volume, files: Mutex::new(files), rotates: self.rotates }
     }
 
+    /// Bytes of memory that the files take, with what is kept decoded of them.
+    pub fn memory_bytes(&self) -> u64 {
+        self.inner.memory_bytes()
+    }
+
     /// Pages that buffered reads looked for so far.
     pub fn page_counts(&self) -> PageCounts {
         self.volume.page_cache.lock().counts()
@@ -418,7 +423,7 @@ impl StorageFile for SimulatedFile {
     }
 
     fn keeps_decoded(&self) -> bool {
-        decoded::has_room(&self.volume.decoded_bytes, 1)
+        decoded::has_room(&self.volume.decoded_bytes)
     }
 
     fn keep_decoded(&self, offset: u64, bytes: u64, make: &dyn Fn() -> Decoded) {
@@ -745,8 +750,11 @@ mod tests {
         let fork = storage.fork(0);
         let same = fork.open(&mut task, "1.sst", FileOptions::DIRECT).unwrap();
         assert!(same.decoded(512).is_some());
+        file.keep_decoded(9000, 100, &|| Arc::new(6_u8));
+        assert_eq!((storage.memory_bytes(), fork.memory_bytes()), (40_101, 40_101));
         same.write_at(&mut task, Purpose::Flush, 0, &[8]).unwrap();
         assert!(same.decoded(512).is_none());
+        assert_eq!(fork.memory_bytes(), 40_000);
         assert_eq!(kept(), Some(5), "the file that was forked has not changed");
     }
 

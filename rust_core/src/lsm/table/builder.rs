@@ -2,11 +2,11 @@
 
 use super::block_builder::BlockBuilder;
 use super::bloom::{self, Filter, FilterBuilder};
-use super::format::{Handle, encode_footer, push_block};
+use super::format::{Handle, encode_footer, push_block, push_like};
 use super::index::{Index, IndexBuilder};
 use super::kept_block::KeptBlock;
 use super::properties::{Layout, Properties};
-use crate::codec::Compression;
+use crate::codec::{Compression, Packed};
 use crate::cost::Work;
 use crate::error::{Error, Result};
 use crate::lsm::keys::{PrefixExtractor, key};
@@ -18,6 +18,10 @@ use std::sync::Arc;
 
 /// Bytes collected before they are written (`writable_file_max_buffer_size`).
 pub const WRITE_BYTES: usize = 1 << 20;
+
+/// Of so many data blocks one is compressed where the file keeps them decoded, so that nobody reads what is stored: the
+/// next ones, of neighbouring keys, are taken to be as compressible. Compressing took 37% of the time of a simulation.
+const LIKE_BLOCKS: usize = 4;
 
 /// How a table is written.
 #[derive(Debug, Clone)]
@@ -88,6 +92,8 @@ pub struct TableBuilder {
     scratch: Vec<u8>,
     /// Data blocks as they will be found, where the file keeps them.
     kept: Vec<(Handle, Arc<KeptBlock>)>,
+    /// The last data block that was compressed, and how many more are taken to be like it.
+    like: Option<(Packed, usize)>,
 }
 
 impl TableBuilder {
@@ -112,6 +118,7 @@ impl TableBuilder {
             written: 0,
             scratch: Vec::new(),
             kept: Vec::new(),
+            like: None,
             options,
             file,
             name,
@@ -169,10 +176,27 @@ impl TableBuilder {
     fn cut_block(&mut self, task: &mut Task) -> Result<()> {
         let (compression, level) = (self.options.compression, self.options.compression_level);
         let (scratch, pending) = (&mut self.scratch, &mut self.pending);
-        let (keeps, mut kept) = (self.file.keeps_decoded(), None);
+        let (keeps, mut kept, like) = (self.file.keeps_decoded(), None, &mut self.like);
         let mut handle = self.block.finish(|raw| {
-            let handle = push_block(task, compression, level, raw, scratch, pending)?;
-            kept = if keeps { KeptBlock::written(raw, handle, compression) } else { None };
+            if !keeps {
+                return push_block(task, compression, level, raw, scratch, pending);
+            }
+            let handle = match like {
+                Some((like, left)) if *left > 0 => {
+                    *left -= 1;
+                    push_like(task, like, raw, pending)
+                }
+                _ => {
+                    scratch.clear();
+                    let handle = push_block(task, compression, level, raw, scratch, pending)?;
+                    // Empty where nothing was compressed at all.
+                    let packed = Packed::of(compression, raw.len(), scratch);
+                    *like = (!scratch.is_empty()).then_some((packed, LIKE_BLOCKS - 1));
+                    handle
+                }
+            };
+            kept = KeptBlock::written(raw, handle, compression);
+            debug_assert!(kept.is_some(), "what is not stored has to be kept");
             Ok::<_, Error>(handle)
         })?;
         handle.offset += self.written;
@@ -202,6 +226,8 @@ impl TableBuilder {
     /// Completes, writes and syncs the file. There is at least one entry.
     pub fn finish(mut self, task: &mut Task) -> Result<BuiltTable> {
         if !self.block.is_empty() {
+            // It is shorter than the others, and less compressible for it.
+            self.like = None;
             self.cut_block(task)?;
         }
         if let Some(handle) = self.waiting.take() {

@@ -1,6 +1,6 @@
 //! What is common to writing and reading a table file: handles, blocks with their trailers, the footer.
 
-use crate::codec::{Compression, varint};
+use crate::codec::{Compression, Packed, varint};
 use crate::cost::Work;
 use crate::error::{Error, Result};
 use crate::task::Task;
@@ -64,28 +64,49 @@ pub fn push_block(
     scratch: &mut Vec<u8>,
     out: &mut Vec<u8>,
 ) -> Result<Handle> {
-    let offset = out.len();
-    let mut kind = Compression::None;
     // RocksDB too writes blocks as they are where the codec refuses its level.
     if compression != Compression::None && compression.has_level(level) {
         compression.compress(task, level, raw, scratch)?;
         let length_bytes = varint::len_u64(raw.len() as u64);
         if is_worth_it(raw.len(), length_bytes + scratch.len()) {
+            let offset = out.len();
             varint::push_u32(out, raw.len() as u32);
             out.extend_from_slice(scratch);
-            kind = compression;
+            return Ok(close(task, compression, offset, out));
         }
     }
-    if kind == Compression::None {
-        task.charge(Work::CopyByte, raw.len() as u64);
-        out.extend_from_slice(raw);
-    }
+    Ok(push_as_it_is(task, raw, out))
+}
+
+fn push_as_it_is(task: &mut Task, raw: &[u8], out: &mut Vec<u8>) -> Handle {
+    let offset = out.len();
+    task.charge(Work::CopyByte, raw.len() as u64);
+    out.extend_from_slice(raw);
+    close(task, Compression::None, offset, out)
+}
+
+/// Appends the trailer to the block that begins at `offset`.
+fn close(task: &mut Task, kind: Compression, offset: usize, out: &mut Vec<u8>) -> Handle {
     let bytes = (out.len() - offset) as u64;
     task.charge(Work::ChecksumByte, bytes);
     let checksum = checksum(&out[offset..], kind as u8);
     out.push(kind as u8);
     out.extend_from_slice(&checksum.to_le_bytes());
-    Ok(Handle { offset: offset as u64, bytes })
+    Handle { offset: offset as u64, bytes }
+}
+
+/// Appends a block to `out` that is taken to be as compressible as `like` was. What is compressed has its size, with
+/// nothing in it, for files whose readers find the block elsewhere.
+pub fn push_like(task: &mut Task, like: &Packed, raw: &[u8], out: &mut Vec<u8>) -> Handle {
+    like.charge(task, raw);
+    let bytes = varint::len_u64(raw.len() as u64) + like.bytes_of(raw.len());
+    if !is_worth_it(raw.len(), bytes) {
+        return push_as_it_is(task, raw, out);
+    }
+    task.charge(Work::ChecksumByte, bytes as u64);
+    let offset = out.len();
+    out.resize(offset + bytes + BLOCK_TRAILER_BYTES as usize, 0);
+    Handle { offset: offset as u64, bytes: bytes as u64 }
 }
 
 /// Checks a stored block with its trailer and gives its contents.

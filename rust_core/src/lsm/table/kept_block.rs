@@ -24,6 +24,9 @@ impl KeptBlock {
 
     /// Has the file keep it, if it does such things.
     pub fn keep(file: &dyn StorageFile, handle: Handle, compression: Compression, block: &Arc<Block>) {
+        if !file.keeps_decoded() {
+            return;
+        }
         file.keep_decoded(handle.offset, block.memory_bytes() as u64, &|| {
             let filled_bytes = filled_bytes(&block.data);
             Arc::new(Self { block: block.clone(), compression, filled_bytes })
