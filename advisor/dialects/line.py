@@ -29,6 +29,8 @@ class Line:
     evidence: str = "rule"
     change: Change | None = None
     """When the value takes effect; None: as the dialect says."""
+    waits: str = ""
+    """What has to be done before it is of any use, besides what the product needs."""
 
     def __post_init__(self) -> None:
         if not _EVIDENCE.fullmatch(self.evidence):
@@ -126,7 +128,9 @@ def plan(
         if name in by_knob
     ]
     return [
-        replace(entry, waits=waits(entry)) if not entry.refusal and entry.is_change else entry
+        replace(entry, waits=waits(entry) or entry.line.waits)
+        if not entry.refusal and entry.is_change
+        else entry
         for entry in entries
     ]
 

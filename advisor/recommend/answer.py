@@ -9,7 +9,7 @@ from advisor.goal import Goal
 from advisor.imports.connections import read_connections
 from advisor.knobs import Engine, Settings
 from advisor.recommend.bench import StudyBench
-from advisor.recommend.choice import Choice, best_of_others, choose, given
+from advisor.recommend.choice import Choice, best_of_others, choose, finals_of_most, given
 from advisor.recommend.evidence import Finding, evidence, reason
 from advisor.recommend.floors import notes_of_base
 from advisor.recommend.judging import Judging, judging, judging_of
@@ -106,7 +106,7 @@ def _verdict(study: Study, best: Choice, known: KnownErrors) -> EngineVerdict | 
     order = [winner, *rivals]
     rival = best_of_others(study, goal, winner.engine)
     if rival is not None:
-        mine = benches[winner.engine].finals(best.selected.settings)
+        mine = finals_of_most(best)
         its = benches[rival.engine].finals(rival.settings)
         finals = [one for one in (mine, its) if one and len(one.trials) >= VERDICT_RUNS]
         order = [*finals, *order] if len(finals) == 2 else order
@@ -167,6 +167,12 @@ def _explain(
     files = {
         dialect: standing(dialect, found.lines(dialect), base, goal, noise, bench, known)
         for dialect in dialects.for_engine(engine)
+    }
+    # Nobody shall be handed lines that were seen to lose against what there is.
+    lost = tuple(name for name, file in files.items() if file.loses)
+    found = replace(found, withheld=lost)
+    files |= {
+        name: standing(name, found.lines(name), base, goal, noise, bench, known) for name in lost
     }
     return replace(
         found,

@@ -145,7 +145,7 @@ def _unless_denied(chosen: Choice) -> Choice:
     runs than that takes, and neither final runs of them, or of the most of them that a file
     carries, nor these with those before bear it out."""
     goal, bench, selected = chosen.goal, chosen.bench, chosen.selected
-    mine, base = _finals_of_most(chosen), bench.finals(chosen.base)
+    mine, base = finals_of_most(chosen), bench.finals(chosen.base)
     if selected.is_proven or mine is None or base is None or selected.settings == chosen.base:
         return chosen
     noise = bench.noise_of_finals()
@@ -165,9 +165,10 @@ def _unless_denied(chosen: Choice) -> Choice:
     return replace(chosen, selected=Selected(chosen.base, gone, untold=untold))
 
 
-def _finals_of_most(chosen: Choice) -> Candidate | None:
+def finals_of_most(chosen: Choice) -> Candidate | None:
     """The final runs of the settings, or of those that have the most of their changes and no
-    other, of which there are enough for a verdict."""
+    other, as a file has that leaves some to its reader; what was run often enough for a verdict
+    goes before."""
     settings, base = chosen.selected.settings, chosen.base
 
     def made(one: Candidate) -> tuple[bool, int]:
@@ -175,7 +176,9 @@ def _finals_of_most(chosen: Choice) -> Candidate | None:
         return len(one.trials) >= VERDICT_RUNS, changes
 
     def is_part(one: Candidate) -> bool:
-        return all(one.settings[name] in (base[name], settings[name]) for name in base)
+        is_base = one.settings == base
+        whole = all(one.settings[name] in (base[name], settings[name]) for name in base)
+        return whole and is_base == (settings == base)
 
     return max(filter(is_part, chosen.bench.all_finals()), key=made, default=None)
 

@@ -15,6 +15,8 @@ from noise by itself. `unmeasured`: it stays, and no run was left for it. `unlaw
 does not go with the other settings and the memory. `needed`: it went by short runs, and came back
 since final runs showed less without those that went."""
 
+_TOO_FEW = "in too few runs to be sure of one among so many lines"
+
 
 @dataclass(frozen=True)
 class Effect:
@@ -74,7 +76,8 @@ def evidence(found: Finding, goal: Goal, clock: Clock, *, is_kept: bool) -> str:
         return f"{clock}: buys {_told(found.alone, goal)} on its own"
     if found.fate == "weak":
         told = _told(found.company, goal)
-        return f"rule: with the other changes; in company {told}, which noise may explain"
+        doubt = _TOO_FEW if found.company.is_told else "which noise may explain"
+        return f"rule: with the other changes; in company {told}, {doubt}"
     if found.without == 0.0 or found.company.gain >= 1.0 or found.company.gain <= -1.0:
         return f"{clock}: buys {_told(found.company, goal)} in company"
     alone = f"{_told(found.alone, goal)} on its own, " if found.alone else ""

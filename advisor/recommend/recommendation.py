@@ -26,6 +26,7 @@ from advisor.trial import Clock, Trial
 COMPARED_METRICS = ("ops_per_s", "p99_us", "write_kb_per_op", "reads_per_op", "space_amp")
 """The columns of "default against recommended"."""
 Basis = Literal["defaults", "defaults squeezed into the memory", "current settings"]
+WITHHELD = "what else waits: without that, final runs of the file did worse than what you have"
 
 
 @dataclass(frozen=True)
@@ -136,6 +137,9 @@ class Recommendation:
     nothing is changed; absent otherwise."""
     known: KnownErrors = NOTHING_KNOWN
     """How far such predictions were off on real engines."""
+    withheld: tuple[str, ...] = ()
+    """Dialects whose file does worse than what the user has as long as some of its lines wait, so
+    that all of them do."""
     refuted: str = ""
     """Why they should not be taken, by the product itself; empty if nothing speaks against them."""
 
@@ -150,6 +154,7 @@ class Recommendation:
         default = knobs.defaults(self.engine)
         silent = has or (dialects.product_defaults(dialect) if dialect else default)
         changed = {change.knob: change for change in self.changes}
+        waits = WITHHELD if dialect in self.withheld else ""
         found = []
         for name, knob in knobs.catalogue(self.engine).items():
             value = self.settings[name]
@@ -163,7 +168,7 @@ class Recommendation:
                 evidence = "rule: as in the trials; the product's own default differs"
             else:
                 continue
-            found.append(Line(name, value, silent[name], self.current[name], evidence))
+            found.append(Line(name, value, silent[name], self.current[name], evidence, waits=waits))
         return found
 
     @property

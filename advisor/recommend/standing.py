@@ -36,6 +36,12 @@ class Standing:
     fits: bool = True
     """Whether they fit the memory without what it leaves out."""
 
+    @property
+    def loses(self) -> bool:
+        """Whether the file was seen to be worse than what the user has, in runs enough to tell."""
+        gain = self.gain
+        return gain is not None and gain.decides and gain.gain < 0 and not gain.within_noise
+
     def words(self, goal: Goal, basis: str) -> str:
         """What the file does: a measured gain, nothing, or that nobody measured it."""
         if not self.changes:

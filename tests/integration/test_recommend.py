@@ -16,6 +16,7 @@ from advisor.evidence import Evidence
 from advisor.knobs import Engine, Setting
 from advisor.recommend import Recommendation, recommend
 from advisor.recommend.bench import FINAL_SEEDS
+from advisor.recommend.recommendation import WITHHELD
 from advisor.search import VERDICT_RUNS, Question, Study
 from advisor.search.seeds import best_rule
 from advisor.store import Store
@@ -130,6 +131,26 @@ def test_the_head_of_a_file_tells_a_run_of_exactly_its_lines(tmp_path: Path) -> 
     head = found.write("mariadb-10.11").split("[mariadbd]")[0]
     assert f"As it stands: {file.gain.words(found.goal)}" in head
     assert "With what it leaves to you (innodb_page_size = 4KiB" in head
+
+
+def test_a_file_that_loses_as_it_stands_waits_as_a_whole(tmp_path: Path) -> None:
+    question = Question(problem(), engines=("btree",))
+    made, found = run(tmp_path, question=question, trials=50)
+    file = found.files["mariadb-10.11"]
+    assert file.changes and file.left_out and not file.loses
+    base = next(t for t in made.trials if t.finished and t.settings == found.current)
+    store = Store(tmp_path / "results.duckdb")
+    for factor, settings in [(0.5, file.settings), (1.0, found.current)] * 3:
+        metrics = {**base.metrics, "ops_per_s": factor * base.metrics["ops_per_s"]}
+        final = replace(base, id=str(uuid4()), role="final", settings=settings, metrics=metrics)
+        store.add_trial(final, made.name)
+    again = recommend(study(tmp_path, question=question, trials=50), measure=False)
+    assert again.settings == found.settings and again.changes
+    text = again.write("mariadb-10.11")
+    read = imports.read(write(tmp_path / "my.cnf", text))
+    assert {**found.current, **read.settings["btree"]} == dict(found.current)
+    assert "As it stands: nothing that was tried: it leaves the defaults" in text
+    assert f"waits: {WITHHELD}" in text
 
 
 @pytest.mark.parametrize("trials", [8, 12])

@@ -260,6 +260,18 @@ def test_what_is_seen_on_its_own_within_noise_is_no_evidence() -> None:
     assert told(0.1).startswith("simulated: buys +10% ops_per_s")
 
 
+def test_a_weak_line_says_whether_noise_or_the_number_of_lines_leaves_it_in_doubt() -> None:
+    def told(gain: float) -> str:
+        company = Effect(gain, 0.05, 0.01, 0.2, 2)
+        finding = Finding("a", "weak", company=company)
+        return evidence(finding, Goal("ops_per_s"), "simulated", is_kept=True)
+
+    assert told(0.01).endswith("+1.0% ops_per_s (noise ±5.0%), which noise may explain")
+    assert told(0.15).endswith(
+        "(noise ±5.0%), in too few runs to be sure of one among so many lines"
+    )
+
+
 def studies(worth: Mapping[str, float], count: int) -> list[str]:
     """What selections at 3% of noise keep, each with draws of its own and the changes in an order
     of its own."""
