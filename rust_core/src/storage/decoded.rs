@@ -1,6 +1,7 @@
 //! What readers and writers made of the bytes of simulated files, kept beside them: a block that was decompressed or
-//! compressed before need not be decompressed, as long as there is memory for it. Only the time that a simulation takes
-//! depends on it; whoever finds something here is charged for the reading and decoding all the same.
+//! compressed before need not be decompressed, as long as there is memory for it, and one that will be found here need
+//! not be compressed (`lsm/table/builder.rs`). Whoever finds something here is charged for the reading and decoding all
+//! the same.
 
 use super::contract::Decoded;
 use parking_lot::RwLock;
