@@ -397,8 +397,7 @@ class _Selection:
 
     def _level(self, candidate: Candidate) -> float:
         """The mean of the goal's metric: noise is that of means."""
-        metric = self._goal.metric
-        return statistics.fmean(t.metrics[metric] for t in candidate.judged if metric in t.metrics)
+        return statistics.fmean(candidate.values(self._goal.metric))
 
     def _run_fewer(self, one: Settings, other: Settings) -> bool:
         """Runs that of the two which has fewer runs once more, both where they have as many;

@@ -8,8 +8,6 @@ either, so that each has half of the error.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from advisor import ranks
 from advisor.goal import Goal
 from advisor.noise import LEVEL, Noise
@@ -27,7 +25,7 @@ def effect(
     """The gain of the mean of `one` over that of `other`, relatively to it, with what noise makes
     of it, where whoever looked after each run stops for a clear one, after so many of both at the
     latest."""
-    new, old = _values(goal, one), _values(goal, other)
+    new, old = one.values(goal.metric), other.values(goal.metric)
     runs = (len(new), len(old))
     chance, of_looks = noise.chance(gain, *runs), noise.chance_of_looks(gain, *runs, looks)
     bound = noise.bound_of_means(*runs)
@@ -45,7 +43,7 @@ def bound_of_ranks(
 ) -> float | None:
     """How much of a gain of `one` over `other` noise may have made, but for one case in
     `2 / level`, by the ranks of their runs; `None` where these are too few."""
-    new, old = _values(goal, one), _values(goal, other)
+    new, old = one.values(goal.metric), other.values(goal.metric)
     if ranks.least_chance(len(new), len(old)) > CLEAR:
         return None
     gains = [-loss(goal, before, after) for after in new for before in old]
@@ -53,7 +51,3 @@ def bound_of_ranks(
     if found is None:
         return None
     return max(0.0, gain - found[0] if gain > 0.0 else found[1] - gain)
-
-
-def _values(goal: Goal, candidate: Candidate) -> Sequence[float]:
-    return [t.metrics[goal.metric] for t in candidate.judged if goal.metric in t.metrics]

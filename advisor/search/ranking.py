@@ -98,9 +98,13 @@ class Candidate:
             for name in sorted(names)
         }
 
+    def values(self, metric: str) -> list[float]:
+        """One metric of every judged trial that measured it."""
+        return [trial.metrics[metric] for trial in self.judged if metric in trial.metrics]
+
     def spread(self, metric: str) -> Spread | None:
         """Median and extremes of one metric."""
-        values = [trial.metrics[metric] for trial in self.judged if metric in trial.metrics]
+        values = self.values(metric)
         return Spread.of(values) if values else None
 
     def score(self, goal: Goal) -> float | None:

@@ -250,26 +250,24 @@ def test_what_was_missed_after_all_comes_back_alone() -> None:
     assert kept(everything) == KNOBS
 
 
-def test_what_is_seen_on_its_own_within_noise_is_no_evidence() -> None:
-    def told(gain: float) -> str:
-        alone = Effect(gain, 0.05, 0.3, 0.6, 1)
-        finding = Finding("a", "unmeasured", alone=alone)
-        return evidence(finding, Goal("ops_per_s"), "simulated", is_kept=True)
+def seen(gain: float) -> Effect:
+    return Effect(gain, 0.05, 0.3, 0.6, 1)
 
-    assert told(0.01).startswith("rule: on its own +1.0% ops_per_s (noise ±5.0%), which noise may")
-    assert told(0.1).startswith("simulated: buys +10% ops_per_s")
+
+def told(finding: Finding) -> str:
+    return evidence(finding, Goal("ops_per_s"), "simulated", is_kept=True)
+
+
+def test_what_is_seen_on_its_own_within_noise_is_no_evidence() -> None:
+    little, much = (told(Finding("a", "unmeasured", alone=seen(gain))) for gain in (0.01, 0.1))
+    assert little.startswith("rule: on its own +1.0% ops_per_s (noise ±5.0%), which noise may")
+    assert much.startswith("simulated: buys +10% ops_per_s")
 
 
 def test_a_weak_line_says_whether_noise_or_the_number_of_lines_leaves_it_in_doubt() -> None:
-    def told(gain: float) -> str:
-        company = Effect(gain, 0.05, 0.01, 0.2, 2)
-        finding = Finding("a", "weak", company=company)
-        return evidence(finding, Goal("ops_per_s"), "simulated", is_kept=True)
-
-    assert told(0.01).endswith("+1.0% ops_per_s (noise ±5.0%), which noise may explain")
-    assert told(0.15).endswith(
-        "(noise ±5.0%), in too few runs to be sure of one among so many lines"
-    )
+    little, much = (told(Finding("a", "weak", company=seen(gain))) for gain in (0.01, 0.15))
+    assert little.endswith("+1.0% ops_per_s (noise ±5.0%), which noise may explain")
+    assert much.endswith("(noise ±5.0%), in too few runs to be sure of one among so many lines")
 
 
 def studies(worth: Mapping[str, float], count: int) -> list[str]:

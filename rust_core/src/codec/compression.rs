@@ -103,23 +103,20 @@ impl Compression {
             Self::Snappy | Self::Lz4 => {
                 task.charge(Work::CompressFastByte, bytes);
                 task.charge(Work::CompressFastMatch, matches);
+                if self == Self::Snappy {
+                    task.charge(Work::SnappedByte, bytes);
+                }
             }
             Self::Zlib => {
                 task.charge(Work::CompressZlibByte, bytes);
                 task.charge(Work::CompressZlibBlock, 1);
+                task.charge(Work::ZippedByte, bytes);
+                task.charge(Work::ZippedBlock, 1);
             }
             Self::Zstd => {
                 task.charge(Work::CompressZstdByte, bytes);
                 task.charge(Work::CompressZstdBlock, 1);
             }
-        }
-        match self {
-            Self::Snappy => task.charge(Work::SnappedByte, bytes),
-            Self::Zlib => {
-                task.charge(Work::ZippedByte, bytes);
-                task.charge(Work::ZippedBlock, 1);
-            }
-            _ => {}
         }
     }
 

@@ -79,7 +79,7 @@ pub trait StorageFile: Send + Sync {
 
     /// Offers what was made of the bytes at `offset`, which takes so many bytes, to be found until the file changes. A
     /// file that said that it shall be keeps it.
-    fn keep_decoded(&self, _offset: u64, _bytes: u64, _make: &dyn Fn() -> Decoded) {}
+    fn keep_decoded(&self, _offset: u64, _bytes: u64, _decoded: Decoded) {}
 
     /// Makes all written bytes durable.
     fn sync(&self, task: &mut Task, purpose: Purpose) -> Result<()>;

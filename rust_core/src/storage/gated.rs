@@ -161,8 +161,8 @@ impl<G: Gate> StorageFile for GatedFile<G> {
         self.inner.keeps_decoded()
     }
 
-    fn keep_decoded(&self, offset: u64, bytes: u64, make: &dyn Fn() -> Decoded) {
-        self.inner.keep_decoded(offset, bytes, make);
+    fn keep_decoded(&self, offset: u64, bytes: u64, decoded: Decoded) {
+        self.inner.keep_decoded(offset, bytes, decoded);
     }
 
     fn write_at(&self, task: &mut Task, purpose: Purpose, offset: u64, data: &[u8]) -> Result<()> {

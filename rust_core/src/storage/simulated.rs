@@ -426,8 +426,8 @@ impl StorageFile for SimulatedFile {
         decoded::has_room(&self.volume.decoded_bytes)
     }
 
-    fn keep_decoded(&self, offset: u64, bytes: u64, make: &dyn Fn() -> Decoded) {
-        self.inner.keep_decoded(&self.volume.decoded_bytes, offset, bytes, make());
+    fn keep_decoded(&self, offset: u64, bytes: u64, decoded: Decoded) {
+        self.inner.keep_decoded(&self.volume.decoded_bytes, offset, bytes, decoded);
     }
 
     fn write_at(&self, task: &mut Task, purpose: Purpose, offset: u64, data: &[u8]) -> Result<()> {
@@ -745,12 +745,12 @@ mod tests {
         let file = table(&storage, &mut task, PageCached::default());
         let kept = || file.decoded(512).and_then(|found| found.downcast_ref::<u8>().copied());
         assert_eq!(kept(), None);
-        file.keep_decoded(512, 1, &|| Arc::new(5_u8));
+        file.keep_decoded(512, 1, Arc::new(5_u8));
         assert_eq!(kept(), Some(5));
         let fork = storage.fork(0);
         let same = fork.open(&mut task, "1.sst", FileOptions::DIRECT).unwrap();
         assert!(same.decoded(512).is_some());
-        file.keep_decoded(9000, 100, &|| Arc::new(6_u8));
+        file.keep_decoded(9000, 100, Arc::new(6_u8));
         assert_eq!((storage.memory_bytes(), fork.memory_bytes()), (40_101, 40_101));
         same.write_at(&mut task, Purpose::Flush, 0, &[8]).unwrap();
         assert!(same.decoded(512).is_none());

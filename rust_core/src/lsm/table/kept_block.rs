@@ -27,10 +27,8 @@ impl KeptBlock {
         if !file.keeps_decoded() {
             return;
         }
-        file.keep_decoded(handle.offset, block.memory_bytes() as u64, &|| {
-            let filled_bytes = filled_bytes(&block.data);
-            Arc::new(Self { block: block.clone(), compression, filled_bytes })
-        });
+        let filled_bytes = filled_bytes(&block.data);
+        Arc::new(Self { block: block.clone(), compression, filled_bytes }).keep_written(file, handle);
     }
 
     /// A block of which `raw` are the bytes, that was just stored, as it would be found: one that was compressed in
@@ -47,7 +45,7 @@ impl KeptBlock {
 
     /// Has the file keep a block that was written to it.
     pub fn keep_written(self: &Arc<Self>, file: &dyn StorageFile, handle: Handle) {
-        file.keep_decoded(handle.offset, self.block.memory_bytes() as u64, &|| self.clone());
+        file.keep_decoded(handle.offset, self.block.memory_bytes() as u64, self.clone());
     }
 
     /// The block, charged for as if its stored bytes had been checked and decoded now.
