@@ -283,8 +283,8 @@ def _run(
     if "hardware" in scaled.spec:
         small = scaled.spec["hardware"]["device"]
         metrics = carry_back(setup.profile.hardware, metrics, small)
-    # What a product did is told as it was.
-    told_at = Scale(1.0) if setup.clock == "real" else setup.scale
+    # What a product did is told as it was, and what is held beside that.
+    told_at = Scale(1.0) if setup.real is not None else setup.scale
     by_operation = _rows(report.get("by_operation", {}))
     metrics |= percentiles(setup.profile.goal.metrics, by_operation)
     metrics = told_at.carry_back(metrics)
@@ -332,6 +332,7 @@ def _scaled(trial: Trial, setup: Setup, directory: Path | None) -> ScaledRun:
             length=_length(trial, setup),
             load_batch_rows=SCALED_LOAD_BATCH_ROWS if scale.factor < 1 else None,
             load=load,
+            beside_product=setup.real is not None,
         ),
         scale,
     )

@@ -73,9 +73,9 @@ class Noise:
         spread = math.hypot(_error_of_median(runs), _error_of_median(other_runs))
         return self._quantile(level) * self.relative_sd * spread
 
-    def bound_of_means(self, runs: int, other_runs: int) -> float:
+    def bound_of_means(self, runs: int, other_runs: int, level: float = LEVEL) -> float:
         """The same of two means."""
-        return self._quantile(LEVEL) * self.error(runs, other_runs)
+        return self._quantile(level) * self.error(runs, other_runs)
 
     def error(self, runs: int, other_runs: int) -> float:
         """Standard error of the relative difference of two means over so many runs."""

@@ -103,10 +103,10 @@ def open_workbench(
         raise InputError(
             "tunebench", None, "no terminal", "a terminal, or a command: see `tunebench --help`"
         )
+    from tui.apart import ApartSession
     from tui.app import run_workbench
-    from tui.session import LibrarySession
 
-    run_workbench(LibrarySession(results))
+    run_workbench(ApartSession(results))
 
 
 def main() -> None:

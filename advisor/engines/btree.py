@@ -87,6 +87,7 @@ DESCRIPTION = EngineDescription(
     variable_prefix="innodb_",
     traceless=TRACELESS,
     acts_by_the_second=True,
+    of_the_cache=("innodb_lru_scan_depth", "innodb_old_blocks_time"),
     unexercised=Unexercised(
         knob="innodb_log_buffer_size",
         share=128,

@@ -88,4 +88,7 @@ class EngineDescription:
     block size, needs no rebuild by the user."""
     acts_by_the_second: bool = False
     """Whether background work goes by the second, which then shrinks with the data."""
+    of_the_cache: tuple[str, ...] = ()
+    """Counts of what is in the cache and times that it stays there. A smaller copy of the core's
+    engine shrinks them by itself; a product on a smaller copy has to be told."""
     unexercised: Unexercised | None = None

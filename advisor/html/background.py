@@ -224,7 +224,6 @@ def limits(found: Evidence) -> Markup:
             "Differences smaller than the noise are none; such changes went back.",
             "A line marked `rule` was not measured.",
             "Trials last seconds: what builds up over days is not in them.",
-            "The shape of levels and the fill of pages are not stored.",
             "How far the simulation agrees with published results: `tunebench published`.",
         )
     ]

@@ -10,27 +10,25 @@ long.
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
-import signal
 import sys
 from contextlib import suppress
 from threading import Thread
 from typing import Any, BinaryIO
 
 from advisor import _core
+from advisor.processes import die_with, stdout_alone
 
 POLL_SECONDS = 0.05
-_PR_SET_PDEATHSIG = 1
 _RESET_PEAK = "5"
 """What sets the kernel's record of the most resident memory back (proc(5), `clear_refs`)."""
 
 
 def main(parent: int) -> None:
     """Carries out the run; `parent` is the process that started this one."""
-    _die_with(parent)
-    out = _stdout_alone()
+    die_with(parent)
+    out = stdout_alone()
     spec = json.loads(sys.stdin.buffer.readline() or "null")
     if spec is None:
         return
@@ -39,20 +37,6 @@ def main(parent: int) -> None:
         _tell(out, report=_carry_out(spec, out, before))
     except (_core.SpecError, _core.RunError, _core.RunCancelled) as error:
         _tell(out, error=type(error).__name__, args=error.args)
-
-
-def _die_with(parent: int) -> None:
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        os._exit(1)
-
-
-def _stdout_alone() -> BinaryIO:
-    """The only way to what was stdout: what a library prints goes to stderr."""
-    alone = os.dup(1)
-    os.dup2(2, 1)
-    return os.fdopen(alone, "wb")
 
 
 def _carry_out(spec: dict[str, Any], out: BinaryIO, before: int | None) -> dict[str, Any]:

@@ -28,12 +28,14 @@ def effect(
     new, old = one.values(goal.metric), other.values(goal.metric)
     runs = (len(new), len(old))
     chance, of_looks = noise.chance(gain, *runs), noise.chance_of_looks(gain, *runs, looks)
-    bound = noise.bound_of_means(*runs)
     if ranks.least_chance(*runs) <= CLEAR:
         ranked = ranks.chance(*([signed(goal, value) for value in values] for values in (new, old)))
         chance = min(1.0, 2.0 * min(chance, ranked))
         of_looks = min(1.0, 2.0 * min(of_looks, looks * ranked))
-    if (by_ranks := bound_of_ranks(goal, gain, one, other, LEVEL)) is not None:
+    by_ranks = bound_of_ranks(goal, gain, one, other, LEVEL)
+    # Either may err: where both are asked, each may do so half as often.
+    bound = noise.bound_of_means(*runs, LEVEL if by_ranks is None else LEVEL / 2.0)
+    if by_ranks is not None:
         bound = min(bound, by_ranks)
     return Effect(gain, bound, chance, of_looks, min(runs))
 

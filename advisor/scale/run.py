@@ -4,14 +4,15 @@ published experiments have in common. Where they differ, they say so in the piec
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
+from advisor import engines, knobs
 from advisor.hardware import Hardware
-from advisor.knobs import Engine, Settings
-from advisor.scale.factor import MIB, Scale, batch_bytes
-from advisor.scale.machine import machine_spec, scaled_cache
+from advisor.knobs import Engine, Setting, Settings
+from advisor.scale.factor import MIB, Scale, ScaledSettings, batch_bytes
+from advisor.scale.machine import FULL_SIZE, machine_spec, scaled_cache
 from advisor.spec import BinaryLogSpec, Length, Spec, Value
 from advisor.workload import Workload, kinds
 
@@ -89,6 +90,9 @@ class FullRun:
     """A server's own log, if it keeps one."""
     load: LoadedBefore | None = None
     """How the data of a simulated run was loaded; None for one that loads it itself."""
+    beside_product: bool = False
+    """Whether the run is that of a product, or is held beside one: on a smaller copy it is then as
+    a product of that size is, on the whole machine, and makes up for nothing that did not shrink."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +106,8 @@ class ScaledRun:
 def scaled_run(run: FullRun, scale: Scale) -> ScaledRun:
     """The run at scale."""
     options = scale.settings(run.engine, run.settings)
+    if run.beside_product:
+        options = _told(run.engine, options, scale)
     spec: Spec = {
         "engine": run.engine,
         "options": dict(options.values),
@@ -112,12 +118,14 @@ def scaled_run(run: FullRun, scale: Scale) -> ScaledRun:
     spec = cast(Spec, {**spec, **run.length})
     if scale.spec is not None:
         spec["scale"] = scale.spec
+        if run.beside_product:
+            spec["scale"]["only_draws"] = True
     if isinstance(run.clock, Simulated):
         spec["clock"] = "simulated"
         spec["hardware"] = machine_spec(
             run.clock.machine,
-            scale,
-            page_cache_bytes=run.clock.page_cache_bytes,
+            FULL_SIZE if run.beside_product else scale,
+            page_cache_bytes=run.clock.page_cache_bytes * (scale.factor if run.beside_product else 1),
             batch_bytes=batch_bytes(run.engine, run.settings),
         )
     else:
@@ -132,6 +140,17 @@ def scaled_run(run: FullRun, scale: Scale) -> ScaledRun:
             "page_cache_bytes": scaled_cache(scale, run.load.page_cache_bytes),
         }
     return ScaledRun(spec, options.notes)
+
+
+def _told(engine: Engine, options: ScaledSettings, scale: Scale) -> ScaledSettings:
+    """The settings of a product that does not know that it is a copy."""
+    known = knobs.catalogue(engine)
+    shrunk: dict[str, Setting] = {}
+    for name in engines.of(engine).of_the_cache:
+        full, least = options.values[name], known[name].low
+        assert isinstance(full, int) and least is not None, "counts and times are whole"
+        shrunk[name] = max(min(full, int(least)), round(full * scale.factor))
+    return replace(options, values={**options.values, **shrunk})
 
 
 def _workload(run: FullRun, scale: Scale) -> dict[str, Value]:

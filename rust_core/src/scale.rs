@@ -21,6 +21,10 @@ pub struct Scale {
     /// sees too few of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     second_us: Option<u64>,
+    /// Whether draws of keys alone stand for the full size. What runs is then held beside a product on as much data,
+    /// which makes up for nothing.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    only_draws: bool,
 }
 
 impl Default for Scale {
@@ -31,7 +35,7 @@ impl Default for Scale {
 
 impl Scale {
     /// Data of full size.
-    pub const FULL: Self = Self { stands_for: 1.0, second_us: None };
+    pub const FULL: Self = Self { stands_for: 1.0, second_us: None, only_draws: false };
 
     /// A copy that stands for data so many times as large.
     pub fn standing_for(times: f64) -> Self {
@@ -42,6 +46,17 @@ impl Scale {
     #[must_use]
     pub fn with_second_us(self, second_us: u64) -> Self {
         Self { second_us: Some(second_us), ..self }
+    }
+
+    /// The same where only draws of keys are told.
+    #[must_use]
+    pub fn of_draws_alone(self) -> Self {
+        Self { only_draws: true, ..self }
+    }
+
+    /// How what runs relates to what it stands for: engine, storage and machine, and rows that clients wait for.
+    pub fn of_what_runs(self) -> Self {
+        if self.only_draws { Self::FULL } else { self }
     }
 
     /// Refuses what is no copy.
@@ -115,7 +130,7 @@ impl Scale {
 
     /// Whether clients wait for one another's rows. In a copy, few rows would have them do it far too often.
     pub fn clients_meet_on_rows(self) -> bool {
-        self.is_full()
+        self.of_what_runs().is_full()
     }
 }
 
@@ -139,6 +154,15 @@ mod tests {
         assert_eq!([4.0, 1e3, 1e6].map(|times| Scale::standing_for(times).second_us()), [250_000, 1000, 1000]);
         assert_eq!(Scale::standing_for(4.0).per_second(2000), 500);
         assert_eq!(Scale::FULL.with_second_us(100_000).per_second(2000), 200);
+    }
+
+    #[test]
+    fn what_runs_beside_a_product_is_as_it_is_and_draws_are_those_of_the_full_size() {
+        let beside = Scale::standing_for(4.0).of_draws_alone();
+        assert_eq!((beside.of_what_runs(), beside.full_count(7)), (Scale::FULL, 28));
+        assert!(beside.clients_meet_on_rows() && !Scale::standing_for(4.0).clients_meet_on_rows());
+        let told: Scale = serde_json::from_str(r#"{"stands_for": 4.0, "only_draws": true}"#).unwrap();
+        assert_eq!(told, beside);
     }
 
     #[test]

@@ -145,6 +145,10 @@ def write(path: Path, rows: Mapping[Key, Mapping[str, float]]) -> None:
             writer.writerow((*key, *(f"{values[name]:.6g}" for name in METRICS)))
 
 
+Pair = tuple[Key, Mapping[str, float], Mapping[str, float]]
+"""A case of a smaller copy, what it says, and what the largest says."""
+
+
 def summary(rows: Mapping[Key, Mapping[str, float]]) -> Iterator[str]:
     """What the smaller copies say over what the largest says."""
     truth = STEPS[-1]
@@ -156,32 +160,40 @@ def summary(rows: Mapping[Key, Mapping[str, float]]) -> Iterator[str]:
         ]
         yield f"{step}x against {truth}x, {len(pairs)} cases"
         for metric in METRICS:
-            off = sorted(
-                (small[metric] / large[metric], key)
-                for key, small, large in pairs
-                if large[metric] > 0
-            )
-            errors = [abs(ratio - 1.0) for ratio, _ in off]
-            if errors:
-                within = sum(one <= DIFFERENT for one in errors)
-                yield (
-                    f"  {metric}: off by {median(errors):.1%} (median), {within} of {len(errors)}"
-                    f" within {DIFFERENT:.0%}, from {off[0][0]:.2f}x {off[0][1][:4]}"
-                    f" to {off[-1][0]:.2f}x {off[-1][1][:4]}"
-                )
-        same, told = 0, 0
-        verdicts = [0, 0]
-        for question in sorted({(key[0], key[2]) for key, _, _ in pairs}):
-            mine = [one for one in pairs if (one[0][0], one[0][2]) == question]
-            for (_, a, a_truth), (_, b, b_truth) in combinations(mine, 2):
-                ratio = a_truth["ops_per_s"] / b_truth["ops_per_s"]
-                if max(ratio, 1 / ratio) > 1.0 + DIFFERENT:
-                    told += 1
-                    same += (a["ops_per_s"] > b["ops_per_s"]) == (ratio > 1.0)
-            best = [max(mine, key=lambda one: one[i]["ops_per_s"])[0][1] for i in (1, 2)]
-            verdicts[0] += best[0] == best[1]
-            verdicts[1] += 1
-        yield f"  order: {same} of {told} pairs; engine: {verdicts[0]} of {verdicts[1]}"
+            yield from errors(metric, pairs)
+        yield decisions(pairs)
+
+
+def errors(metric: str, pairs: list[Pair]) -> Iterator[str]:
+    """By how much smaller copies are off in a metric."""
+    off = sorted(
+        (small[metric] / large[metric], key) for key, small, large in pairs if large[metric] > 0
+    )
+    if not off:
+        return
+    found = [abs(ratio - 1.0) for ratio, _ in off]
+    within = sum(one <= DIFFERENT for one in found)
+    yield (
+        f"  {metric}: off by {median(found):.1%} (median), {within} of {len(found)}"
+        f" within {DIFFERENT:.0%}, from {off[0][0]:.2f}x {off[0][1][:4]}"
+        f" to {off[-1][0]:.2f}x {off[-1][1][:4]}"
+    )
+
+
+def decisions(pairs: list[Pair]) -> str:
+    """How often a smaller copy orders candidates, and names the engine, as the largest does."""
+    same, told, right = 0, 0, 0
+    questions = sorted({(key[0], key[2]) for key, _, _ in pairs})
+    for question in questions:
+        mine = [one for one in pairs if (one[0][0], one[0][2]) == question]
+        for (_, a, a_truth), (_, b, b_truth) in combinations(mine, 2):
+            ratio = a_truth["ops_per_s"] / b_truth["ops_per_s"]
+            if max(ratio, 1 / ratio) > 1.0 + DIFFERENT:
+                told += 1
+                same += (a["ops_per_s"] > b["ops_per_s"]) == (ratio > 1.0)
+        best = [max(mine, key=lambda one: one[i]["ops_per_s"])[0][1] for i in (1, 2)]
+        right += best[0] == best[1]
+    return f"  order: {same} of {told} pairs; engine: {right} of {len(questions)}"
 
 
 def main() -> None:

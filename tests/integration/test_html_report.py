@@ -15,7 +15,7 @@ import pytest
 
 from advisor import html, report
 from advisor.evidence import Evidence, asked, made
-from advisor.html import plots
+from advisor.html import charts, plots
 from advisor.recommend import Recommendation, recommend
 from advisor.search import Question, Study
 from advisor.store import Store
@@ -135,6 +135,97 @@ def test_the_markdown_tells_what_the_page_tells(answered: Answered) -> None:
     assert {"Seed", "Begun", "Core", "Host"} <= {fact.title for fact in made(found)}
     for engine, shares in found.importance.items():
         assert all(f"| `{knob}` | {engine} |" in text for knob in shares)
+
+
+class Drawn(NamedTuple):
+    """What plots of the page are given, by their titles."""
+
+    lines: dict[str, list[plots.Line]]
+    bars: dict[str, tuple[list[str], dict[str, list[float]]]]
+
+
+@pytest.fixture
+def drawn(answered: Answered, monkeypatch: pytest.MonkeyPatch) -> Drawn:
+    pytest.importorskip("matplotlib", reason="the extra `report` is not installed")
+    found = Drawn({}, {})
+
+    def lines(told: list[plots.Line], **how: Any) -> plots.Plot:
+        found.lines[how["title"]] = told
+        return plots.lines(told, **how)
+
+    def bars(names: list[str], groups: dict[str, list[float]], **how: Any) -> plots.Plot:
+        found.bars[how["title"]] = (names, groups)
+        return plots.bars(names, groups, **how)
+
+    monkeypatch.setattr(charts, "lines", lines)
+    monkeypatch.setattr(charts, "bars", bars)
+    html.page(Evidence.of(answered.advice, answered.store))
+    return found
+
+
+def rows(answered: Answered, query: str) -> list[tuple[Any, ...]]:
+    return [tuple(row) for row in answered.store.sql(query).rows]
+
+
+def test_every_point_of_the_history_is_a_stored_trial(answered: Answered, drawn: Drawn) -> None:
+    stored = rows(
+        answered,
+        "SELECT number, value FROM trial JOIN trial_metric m ON m.trial = trial.id"
+        " WHERE metric = 'ops_per_s'",
+    )
+    told = drawn.lines["History of the search"]
+    points = [pair for one in told if "points" in one.look for pair in zip(one.x, one.y)]
+    assert sorted(points) == sorted((float(number), value) for number, value in stored)
+    steps = [pair for one in told if one.look == "steps" for pair in zip(one.x[:-1], one.y[:-1])]
+    assert steps and set(steps) <= set(points)
+
+
+def test_every_point_over_the_run_is_a_stored_interval(answered: Answered, drawn: Drawn) -> None:
+    titles = {column.title: column for column in answered.advice.columns}
+    assert "ops_per_s over the run" in drawn.lines
+    for metric in charts.OVER_TIME:
+        for one in drawn.lines.get(f"{metric} over the run", []):
+            ids = [str(run.id) for run in titles[one.label].trials]
+            stored = rows(
+                answered,
+                f"SELECT t_s, {metric} FROM trial_interval"
+                f" WHERE phase = 'run' AND trial::VARCHAR IN {(*ids, '')}",
+            )
+            unit = MIB if metric == "disk_bytes" else 1
+            assert set(zip(one.x, one.y)) <= {(t, value / unit) for t, value in stored}
+
+
+def test_every_bar_is_of_stored_rows(answered: Answered, drawn: Drawn) -> None:
+    def medians(table: str, keys: tuple[str, str], title: str) -> dict[str, float]:
+        column = next(one for one in answered.advice.columns if one.title == title)
+        ids = (*(str(run.id) for run in column.trials), "")
+        key, name = keys
+        return dict(
+            rows(
+                answered,
+                f"SELECT {key}, median(value) FROM {table} WHERE metric = '{name}'"
+                f" AND trial::VARCHAR IN {ids} GROUP BY 1",
+            )
+        )
+
+    names, groups = drawn.bars["Latency by operation"]
+    assert groups
+    for title, values in groups.items():
+        stored = medians("trial_operation", ("operation", "p99_us"), title)
+        assert dict(zip(names, values, strict=True)) == {n: stored.get(n, 0.0) for n in names}
+    names, groups = drawn.bars["Bytes written by purpose"]
+    for title, values in groups.items():
+        stored = medians("trial_bytes", ("purpose", "written_bytes"), title)
+        whole = sum(stored.get(name, 0.0) for name in names)
+        assert values == pytest.approx([100 * stored.get(n, 0.0) / whole for n in names])
+    names, groups = drawn.bars["Importance"]
+    shares = answered.study.importance(answered.advice.engine)
+    assert groups == {"share": [100 * shares[name] for name in names]}
+    for names, groups in filter(None, [drawn.bars.get("What each line buys")]):
+        changes = {one.knob: one for one in answered.advice.changes}
+        alone = [100 * (changes[name].alone or 0.0) for name in names]
+        company = [100 * (changes[name].company or 0.0) for name in names]
+        assert groups == {"on its own": alone, "beside the others": company}
 
 
 def test_a_number_that_is_not_the_stored_one_is_found(answered: Answered) -> None:

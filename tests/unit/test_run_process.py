@@ -146,7 +146,7 @@ def test_a_process_that_ends_without_a_word_has_failed(
 
 
 def test_what_a_library_prints_is_no_report() -> None:
-    prints = "import os; from advisor.real import child; out = child._stdout_alone(); "
+    prints = "import os; from advisor import processes; out = processes.stdout_alone(); "
     prints += "os.write(1, b'noise'); out.write(b'told'); out.flush()"
     done = subprocess.run([sys.executable, "-c", prints], capture_output=True, check=True)
     assert (done.stdout, done.stderr) == (b"told", b"noise")

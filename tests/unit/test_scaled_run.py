@@ -51,6 +51,24 @@ def test_a_measured_run_says_what_it_stands_for_too(tmp_path: Path) -> None:
     assert "hardware" not in small
 
 
+def test_beside_a_product_a_copy_makes_up_for_nothing_and_the_product_is_told_what_shrank(
+    tmp_path: Path,
+) -> None:
+    full, small = spec(1.0), spec(1 / 8, beside_product=True)
+    product = spec(1 / 8, beside_product=True, clock=tmp_path)
+    assert small["scale"] == product["scale"] == {"stands_for": 8, "only_draws": True}
+    assert small["hardware"]["device"] == full["hardware"]["device"]
+    assert small["hardware"]["page_cache_bytes"] * 8 == GIB
+    assert small["options"] == product["options"]
+    for name, least in (("innodb_lru_scan_depth", 100), ("innodb_old_blocks_time", 0)):
+        assert product["options"][name] == max(least, full["options"][name] // 8)
+        assert spec(1 / 8)["options"][name] == full["options"][name]
+    few = {**knobs.defaults("btree"), "innodb_lru_scan_depth": 100}
+    assert spec(1 / 8, settings=few, beside_product=True)["options"]["innodb_lru_scan_depth"] == 100
+    whole = spec(1.0, beside_product=True)
+    assert whole == full
+
+
 def test_units_stay_whole_and_what_starts_empty_has_none() -> None:
     whole = InUnits({"kind": "tpcc", "stock_level": "looped"}, "warehouses", 1000)
     assert spec(1 / 300, workload=whole)["workload"] == {

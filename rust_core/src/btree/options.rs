@@ -6,6 +6,12 @@ use crate::error::{Error, Result};
 use crate::options::Accepts;
 use crate::storage::FileOptions;
 
+/// `innodb_purge_batch_size` by default, in undo pages: each transaction has one of its own.
+const MARIADB_PURGE_BATCH: u64 = 127;
+const MYSQL_PURGE_BATCH: u64 = 300;
+/// `BUF_LRU_OLD_MIN_LEN`, and how short a list with an old part is in the smallest copies.
+const LRU_OLD_MIN_LEN: u64 = 512;
+const LEAST_OLD_MIN_LEN: u64 = 32;
 /// Fewest frames of a buffer pool, whatever its size in bytes.
 pub const MIN_POOL_PAGES: u64 = 64;
 
@@ -211,6 +217,18 @@ impl Options {
     /// Pages that one pass over the cold end writes at most in MariaDB, where passes follow one another.
     pub fn most_of_a_pass(&self) -> usize {
         self.scale.per_second(self.innodb_io_capacity_max).max(REGION_PAGES as u64) as usize
+    }
+
+    /// Undo logs that purge goes through at a time: `innodb_purge_batch_size`, of which as many come by while the pool
+    /// turns over once in a copy.
+    pub fn purge_batch(&self) -> usize {
+        let full = if self.is_mysql() { MYSQL_PURGE_BATCH } else { MARIADB_PURGE_BATCH };
+        self.scale.per_second(full).min(self.pool_pages() as u64 * 3 / 4).max(1) as usize
+    }
+
+    /// `BUF_LRU_OLD_MIN_LEN`: pages from which on the LRU list has an old part.
+    pub fn old_min_len(&self) -> usize {
+        self.scale.per_second(LRU_OLD_MIN_LEN).max(LEAST_OLD_MIN_LEN) as usize
     }
 
     /// `BUF_LRU_MIN_LEN`: length of the LRU list from which on pages are evicted before anybody asks.

@@ -34,7 +34,7 @@ fn specs() -> Vec<Value> {
         let mut spec = json!({"engine": engine, "options": options, "workload": workload, "clients": 2, "seed": 1,
             "seconds": 2.0, "operations": 100, "warmup": {"most_seconds": 1.0, "most_operations": 5},
             "interval_ms": 100, "keep": false, "memory_limit": 1 << 30,
-            "scale": {"stands_for": 10.0, "second_us": 50_000},
+            "scale": {"stands_for": 10.0, "second_us": 50_000, "only_draws": n % 2 == 0},
             "binary_log": {"sync_binlog": 1, "max_binlog_size": 1 << 20, "binlog_row_image": "FULL"}});
         if n % 3 == 0 {
             spec["directory"] = json!("/x");

@@ -19,7 +19,7 @@ pub struct WantedEngine<'a> {
     pub options: &'a Map<String, Value>,
     /// How its keys are laid out.
     pub layout: KeyLayout,
-    /// What its data stands for.
+    /// What it stands for.
     pub scale: Scale,
 }
 
@@ -121,7 +121,8 @@ impl CheckedSpec {
     /// Opens the engine on an empty storage, with a server's log around it if the spec says so.
     pub fn open(&self, storage: &Arc<dyn Storage>, signal: &Arc<Signal>, task: &mut Task) -> Result<Arc<dyn Engine>> {
         let Self { spec, options, workload, opener, .. } = self;
-        let wanted = WantedEngine { kind: spec.engine, options, layout: workload.layout(), scale: spec.scale };
+        let wanted =
+            WantedEngine { kind: spec.engine, options, layout: workload.layout(), scale: spec.scale.of_what_runs() };
         let engine = opener.open(&wanted, storage.clone(), signal.clone(), task)?;
         Ok(match spec.binary_log {
             None => engine,

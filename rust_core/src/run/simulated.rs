@@ -52,7 +52,7 @@ pub struct Resting {
 impl Resting {
     /// A new one, without files.
     fn new(run: &CheckedSpec, hardware: &HardwareSpec) -> Result<Self> {
-        let scale = run.spec.scale;
+        let scale = run.spec.scale.of_what_runs();
         let world = hardware.world(product_of(run.spec.engine, run.workload.layout()), scale)?;
         let (free, page_cache) = (hardware.device.free_bytes(), hardware.page_cache_bytes);
         let files = SimulatedStorage::new(Arc::default(), free, page_cache, scale).on_device(hardware.device.rotates());

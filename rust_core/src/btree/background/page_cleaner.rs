@@ -65,6 +65,7 @@ impl Background {
         state.refill_due |= pages > 0 || pool.options.is_mysql();
         state.refill_failed = false;
         state.purge_failed = false;
+        state.purge_woken = true;
         self.note_merges(state, now_ns);
     }
 

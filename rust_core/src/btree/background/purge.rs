@@ -1,9 +1,14 @@
-//! Purge: jobs that go through the undo logs which nobody needs any more, the oldest first.
+//! Purge: jobs that go through the undo logs which nobody needs any more, the oldest first and in batches, as InnoDB's
+//! threads do (`trx_purge`). A coordinator reads the undo pages of a batch (`trx_purge_attach_undo_recs`), workers go
+//! through their records, and when all have, the logs are taken off the history list (`trx_purge_truncate_history`),
+//! while the next batch begins. So a log that came first waits for the last of its batch, and pages that were in the
+//! pool when its transaction wrote them may have left it.
 
 use super::state::{Background, Slot, State, Worker};
-use crate::btree::tree::LogAt;
+use crate::btree::tree::{LogAt, ReadLog};
 use crate::error::Result;
 use crate::task::{Job, JobKind, Task};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -14,45 +19,160 @@ const JOB_PAGES: u64 = 8;
 /// or gone through so many records.
 const JOB_RECORDS: usize = 256;
 
+/// Undo logs that are purged together, by how far they have come, and those that leave the history list.
+#[derive(Debug, Default)]
+pub struct Batch {
+    /// To be read from their undo page.
+    unread: VecDeque<LogAt>,
+    /// Read, with records that are to be gone through.
+    read: VecDeque<ReadLog>,
+    /// Gone through.
+    done: Vec<LogAt>,
+    /// Of earlier batches, to be taken off the history list.
+    leaving: VecDeque<LogAt>,
+    /// Jobs that read, or go through records.
+    jobs: usize,
+    /// Whether a job takes logs off the history list.
+    truncates: bool,
+}
+
+impl Batch {
+    fn is_over(&self) -> bool {
+        self.jobs == 0 && self.unread.is_empty() && self.read.is_empty()
+    }
+
+    /// Whether nothing of it is left, and nothing runs.
+    fn is_idle(&self) -> bool {
+        self.is_over() && self.done.is_empty() && self.leaving.is_empty() && !self.truncates
+    }
+
+    fn runs(&self) -> bool {
+        self.jobs > 0 || self.truncates
+    }
+
+    /// A job has ended.
+    pub(super) fn end(&mut self, truncates: bool) {
+        if truncates {
+            self.truncates = false;
+        } else {
+            self.jobs -= 1;
+        }
+    }
+}
+
 impl Background {
     fn is_log_full(&self) -> bool {
         let redo = &self.pool.redo;
         redo.checkpoint_age() >= redo.thresholds.limit_for_free_check
     }
 
-    /// Whether there is something to purge, and purge has not given up until the next round.
-    fn can_purge(&self, state: &State) -> bool {
-        !state.purge_failed && self.forest.undo.trx_sys.has_purgeable()
+    /// Whether there is something to purge, or what is purged is still on the history list.
+    pub(super) fn has_to_purge(&self, state: &State) -> bool {
+        !state.purge.is_idle() || self.forest.undo.trx_sys.has_purgeable()
     }
 
     /// Whether purge is about to dirty pages, so that there is no end of writing them yet.
     pub(super) fn purges(&self, state: &State) -> bool {
-        state.purge_jobs > 0 || (self.can_purge(state) && !self.is_log_full())
+        state.purge.runs() || (self.has_to_purge(state) && !state.purge_failed && !self.is_log_full())
     }
 
-    /// The next undo logs to purge. It waits for frames and for room in the redo log as clients do
-    /// (`buf_LRU_get_free_block`, `log_free_check`).
+    /// The next job of purge. It waits for frames and for room in the redo log as clients do (`buf_LRU_get_free_block`,
+    /// `log_free_check`).
     pub(super) fn next_purge(self: &Arc<Self>, state: &mut State) -> Option<PurgeJob> {
-        if !self.can_purge(state) || state.purge_jobs >= self.forest.undo.tables().clamp(1, PURGE_THREADS) {
+        if state.purge_failed || (state.flush_jobs > 0 && !self.pool.has_frame_at_hand()) {
             return None;
         }
-        if state.flush_jobs > 0 && !self.pool.has_frame_at_hand() {
-            return None;
-        }
+        let sleeps = !self.pool.options.is_mysql() && !state.purge_woken && !state.settling;
+        let part = self.next_part(&mut state.purge, sleeps);
+        state.purge_woken &= part.is_some() || state.purge.runs();
+        let part = part?;
         if self.is_log_full() {
             self.writer_waits.store(true, Ordering::Release);
             return None;
         }
-        state.purge_jobs += 1;
-        Some(PurgeJob { slot: self.slot(Worker::Purge), log: None })
+        match part {
+            Part::Truncate => state.purge.truncates = true,
+            Part::Read | Part::Records => state.purge.jobs += 1,
+        }
+        let slot = self.slot(Worker::Purge { truncates: part == Part::Truncate });
+        Some(PurgeJob { slot, part, held: None })
+    }
+
+    /// What a job that begins now does; no other batch begins while the coordinator `sleeps`.
+    fn next_part(&self, batch: &mut Batch, sleeps: bool) -> Option<Part> {
+        if batch.is_over() {
+            batch.leaving.extend(batch.done.drain(..));
+        }
+        if batch.is_over() && !sleeps {
+            batch.unread = self.forest.undo.trx_sys.take_purgeable(self.pool.options.purge_batch());
+        }
+        let workers = self.forest.undo.tables().clamp(1, PURGE_THREADS);
+        if !batch.unread.is_empty() {
+            // The coordinator is one thread, and workers begin when it is through.
+            if batch.jobs == 0 {
+                return Some(Part::Read);
+            }
+        } else if !batch.read.is_empty() && batch.jobs < workers {
+            return Some(Part::Records);
+        }
+        (!batch.leaving.is_empty() && !batch.truncates).then_some(Part::Truncate)
     }
 }
 
-/// Purges some undo logs.
+/// What a job does with its logs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Read,
+    Records,
+    Truncate,
+}
+
+/// A log that a job is in the middle of: what is done of it stays done, and all of it is done again.
+#[derive(Debug)]
+enum Held {
+    Unread(LogAt),
+    Read(ReadLog),
+    Leaving(LogAt),
+}
+
+/// Takes some undo logs a part further.
 pub struct PurgeJob {
     slot: Slot,
-    /// The one that it is in the middle of.
-    log: Option<LogAt>,
+    part: Part,
+    held: Option<Held>,
+}
+
+impl PurgeJob {
+    /// Takes the next log.
+    fn take(&mut self) -> bool {
+        let batch = &mut self.slot.background.state.lock().purge;
+        self.held = match self.part {
+            Part::Read => batch.unread.pop_front().map(Held::Unread),
+            Part::Records => batch.read.pop_front().map(Held::Read),
+            Part::Truncate => batch.leaving.pop_front().map(Held::Leaving),
+        };
+        self.held.is_some()
+    }
+
+    /// Takes the log that is held a part further, and returns how many records that were; none if the redo log has no
+    /// room, and it is to be done again.
+    fn advance(&mut self, task: &mut Task) -> Result<Option<usize>> {
+        let background = &self.slot.background;
+        let forest = &background.forest;
+        let (read, done, records) = match &self.held {
+            None => return Ok(None),
+            Some(Held::Unread(log)) => (Some(forest.read_undo_log(task, *log)?), None, Some(1)),
+            Some(Held::Read(log)) => (None, Some(log.at), forest.purge_records(task, log)?),
+            Some(Held::Leaving(log)) => (None, None, forest.take_off_history(task, *log)?.then_some(1)),
+        };
+        if records.is_some() {
+            let batch = &mut background.state.lock().purge;
+            batch.read.extend(read);
+            batch.done.extend(done);
+            self.held = None;
+        }
+        Ok(records)
+    }
 }
 
 impl Job for PurgeJob {
@@ -61,18 +181,15 @@ impl Job for PurgeJob {
     }
 
     fn run(&mut self, task: &mut Task) -> Result<()> {
-        let background = &self.slot.background;
+        let background = self.slot.background.clone();
         let misses = || background.pool.counters.misses.load(Ordering::Relaxed);
         let (before, mut records) = (misses(), 0);
-        while records < JOB_RECORDS && misses() < before + JOB_PAGES {
-            self.log = background.forest.undo.trx_sys.take_purgeable();
-            let Some(log) = self.log else { break };
-            let Some(purged) = background.forest.purge(task, log)? else {
+        while records < JOB_RECORDS && misses() < before + JOB_PAGES && self.take() {
+            let Some(more) = self.advance(task)? else {
                 background.state.lock().purge_failed = true;
                 break;
             };
-            self.log = None;
-            records += purged;
+            records += more;
         }
         Ok(())
     }
@@ -82,11 +199,14 @@ impl Job for PurgeJob {
     }
 }
 
-/// A log that the job is not through with is to be purged again: what is done of it stays done.
 impl Drop for PurgeJob {
     fn drop(&mut self) {
-        if let Some(log) = self.log {
-            self.slot.background.forest.undo.trx_sys.put_back(log);
+        let batch = &mut self.slot.background.state.lock().purge;
+        match self.held.take() {
+            None => {}
+            Some(Held::Unread(log)) => batch.unread.push_front(log),
+            Some(Held::Read(log)) => batch.read.push_front(log),
+            Some(Held::Leaving(log)) => batch.leaving.push_front(log),
         }
     }
 }

@@ -62,7 +62,7 @@ impl Background {
     /// Whether nothing is ready or running.
     pub fn is_settled(&self) -> bool {
         let mut state = self.state.lock();
-        let purges = state.purge_jobs > 0 || self.forest.undo.trx_sys.has_purgeable();
+        let purges = self.has_to_purge(&state);
         let flushes = state.flush_jobs > 0 || self.idle_dirty() > 0;
         if state.settling && !purges && !flushes && !self.checkpoint_lags() {
             state.settling = false;

@@ -1,6 +1,7 @@
 //! The state of background work: when what is due, and which jobs run.
 
 use super::adaptive_flush::AdaptiveFlush;
+use super::purge::Batch;
 use crate::btree::options::REGION_PAGES;
 use crate::btree::pool::BufferPool;
 use crate::btree::tree::Forest;
@@ -44,7 +45,9 @@ pub struct State {
     /// Batches that had been written when that was last looked at, and when there were fewer.
     pub(super) batches_before: u64,
     pub(super) wrote_at_ns: u64,
-    pub(super) purge_jobs: usize,
+    pub(super) purge: Batch,
+    /// MariaDB's coordinator is awake: until it finds nothing to purge.
+    pub(super) purge_woken: bool,
     /// The log had no room for purge since the last round.
     pub(super) purge_failed: bool,
     pub(super) settling: bool,
@@ -75,7 +78,10 @@ pub enum Worker {
     LogCheckpointer,
     ReadAhead,
     IbufMerge,
-    Purge,
+    /// Goes on with a batch, or takes logs off the history list.
+    Purge {
+        truncates: bool,
+    },
 }
 
 /// Counts a job as running until it is dropped, installed or not.
@@ -100,7 +106,7 @@ impl Drop for Slot {
             Worker::LogCheckpointer => state.checkpoint_runs = false,
             Worker::ReadAhead => state.read_ahead_runs = false,
             Worker::IbufMerge => state.merge_runs = false,
-            Worker::Purge => state.purge_jobs -= 1,
+            Worker::Purge { truncates } => state.purge.end(truncates),
         }
     }
 }

@@ -167,7 +167,6 @@ impl<'a> Replay<'a> {
             RedoOp::RemoveOf { intent, index, .. } => remove(task, page, self.deleted_key(intent, index)?),
             RedoOp::DeleteMark { key, .. } => delete_mark(task, page, key),
             RedoOp::DeleteMarkOf { intent, index, .. } => delete_mark(task, page, self.deleted_key(intent, index)?),
-            RedoOp::ResetTrxId { slot, .. } => reset_trx_id(page, slot as usize),
             RedoOp::Purge { slot, .. } => purge(page, slot as usize),
             RedoOp::UndoOf { intent, index, .. } => {
                 let change = self.batches.get(&intent)?.batch.changes().nth(index as usize)?;
@@ -285,12 +284,6 @@ fn purge(page: &mut WritePage, slot: usize) -> Option<()> {
     tree_page(page.view())?;
     let is_sound = page.view().is_leaf() && slot < page.view().count();
     is_sound.then(|| page.remove(slot))
-}
-
-fn reset_trx_id(page: &mut WritePage, slot: usize) -> Option<()> {
-    tree_page(page.view())?;
-    let is_row = page.view().is_leaf() && slot < page.view().count() && !page.view().is_bare(slot);
-    is_row.then(|| page.reset_trx_id(slot))
 }
 
 fn descriptor_fits(view: View, extent_slot: u32, bit: u8) -> Option<()> {

@@ -25,8 +25,6 @@ pub enum RedoOp<'a> {
     /// The undo record of change `index` of the batch at `intent`, which delete-marks an entry, is added to an undo
     /// page.
     UndoOf { page: u32, intent: u64, index: u32 },
-    /// Purge resets the transaction fields of a row.
-    ResetTrxId { page: u32, slot: u32 },
     /// The whole content of a page, without the gap between heap and directory.
     Image { page: u32, heap: &'a [u8], directory: &'a [u8] },
     /// The compressed form of a page of a tree, without its free room.
@@ -69,7 +67,6 @@ const PATCH: u8 = 15;
 const REMOVE_OF: u8 = 16;
 const DELETE_MARK: u8 = 17;
 const DELETE_MARK_OF: u8 = 18;
-const RESET_TRX_ID: u8 = 19;
 const PURGE: u8 = 20;
 const UNDO_OF: u8 = 21;
 
@@ -139,11 +136,6 @@ impl<'a> RedoOp<'a> {
                 push_u32(out, page);
                 push_u64(out, intent);
                 push_u32(out, index);
-            }
-            Self::ResetTrxId { page, slot } => {
-                out.push(RESET_TRX_ID);
-                push_u32(out, page);
-                push_u32(out, slot);
             }
             Self::Purge { page, slot } => {
                 out.push(PURGE);
@@ -266,10 +258,6 @@ impl<'a> RedoOp<'a> {
                 let (index, rest) = take_u32(rest)?;
                 (Self::DeleteMarkOf { page, intent, index }, rest)
             }
-            RESET_TRX_ID => {
-                let (slot, rest) = take_u32(rest)?;
-                (Self::ResetTrxId { page, slot }, rest)
-            }
             PURGE => {
                 let (slot, rest) = take_u32(rest)?;
                 (Self::Purge { page, slot }, rest)
@@ -349,7 +337,6 @@ impl<'a> RedoOp<'a> {
             | Self::Remove { page, .. }
             | Self::DeleteMark { page, .. }
             | Self::DeleteMarkOf { page, .. }
-            | Self::ResetTrxId { page, .. }
             | Self::Purge { page, .. }
             | Self::UndoOf { page, .. }
             | Self::Image { page, .. }
@@ -395,7 +382,6 @@ mod tests {
             RedoOp::RemoveOf { page: 300, intent: 1 << 40, index: 4 },
             RedoOp::DeleteMark { page: 1, key: b"marked" },
             RedoOp::DeleteMarkOf { page: 300, intent: 1 << 40, index: 5 },
-            RedoOp::ResetTrxId { page: 1, slot: 300 },
             RedoOp::Purge { page: 1, slot: 300 },
             RedoOp::UndoOf { page: 9, intent: 1 << 40, index: 6 },
             RedoOp::Image { page: 2, heap: b"heap", directory: b"slots" },

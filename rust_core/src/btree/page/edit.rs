@@ -3,7 +3,7 @@
 use super::bytes::{common_prefix, get_u16, head_of, put_u16, put_u32, put_u64};
 use super::layout::{
     AT_CHUNK, AT_COUNT, AT_GARBAGE, AT_HEAP_TOP, AT_KIND, AT_LAST_INSERT, AT_LEVEL, AT_LSN, AT_NEXT, AT_PAGE_NO,
-    AT_PREFIX, AT_PREFIX_LEN, AT_RESET, AT_TREE, BARE_FLAG, BARE_RECORD_HEADER, DELETED_FLAG, HEADER_BYTES, Kind,
+    AT_PREFIX, AT_PREFIX_LEN, AT_TREE, BARE_FLAG, BARE_RECORD_HEADER, DELETED_FLAG, HEADER_BYTES, Kind,
     LEAF_RECORD_HEADER, MAX_PREFIX, NO_PAGE, NO_SLOT, NODE_RECORD_HEADER, SLOT_BYTES, Stored, View,
 };
 use std::cell::RefCell;
@@ -202,12 +202,6 @@ impl Edit<'_> {
         put_u16(self.0, at, field);
     }
 
-    /// Notes that purge has reset the transaction fields of the row at `slot`.
-    pub fn reset_trx_id(&mut self, slot: usize) {
-        let at = self.view().offset(slot);
-        self.0[at + AT_RESET] = 1;
-    }
-
     /// Overwrites bytes of the inline value at `slot`; `None` if they are not inside it.
     pub fn patch(&mut self, slot: usize, at: usize, bytes: &[u8]) -> Option<()> {
         let view = self.view();
@@ -215,10 +209,8 @@ impl Edit<'_> {
         let record = view.offset(slot);
         let end = record + view.record_len_at(record);
         let start = end - value.len() + at;
-        (!value.is_empty() && start + bytes.len() <= end).then(|| {
-            self.0[record + AT_RESET] = 0;
-            self.0[start..start + bytes.len()].copy_from_slice(bytes);
-        })
+        (!value.is_empty() && start + bytes.len() <= end)
+            .then(|| self.0[start..start + bytes.len()].copy_from_slice(bytes))
     }
 
     /// Puts a record by key, as replay does.

@@ -66,8 +66,6 @@ pub const BARE_FLAG: u16 = 0x8000;
 pub const DELETED_FLAG: u16 = 0x4000;
 /// The bits of that field which are the length of the key.
 const KEY_LENGTH: u16 = !(BARE_FLAG | DELETED_FLAG);
-/// Offset in a row's record of the byte that says whether purge has reset its transaction fields.
-pub const AT_RESET: usize = 4;
 
 /// What a page is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -286,11 +284,6 @@ impl<'a> View<'a> {
     #[inline]
     pub fn is_bare(self, slot: usize) -> bool {
         get_u16(self.0, self.offset(slot)) & BARE_FLAG != 0
-    }
-
-    /// Whether purge has reset the transaction fields of a row (`DB_TRX_ID` 0) since it was put.
-    pub fn is_reset(self, slot: usize) -> bool {
-        !self.is_bare(slot) && self.0[self.offset(slot) + AT_RESET] != 0
     }
 
     /// The first slot from `slot` on, or down from it, whose leaf record is not delete-marked.

@@ -97,7 +97,8 @@ impl BufferPool {
         let (frames, spare) = (options.pool_frames(), spare_frames(options.pool_pages()));
         let own_frames = (frames + spare) as u64;
         let (surplus, loans) = options.frames_of_full_size();
-        let lru = Lru::new(frames + surplus, spare, loans, options.innodb_old_blocks_pct as usize);
+        let lru =
+            Lru::new(frames + surplus, spare, loans, (options.innodb_old_blocks_pct as usize, options.old_min_len()));
         let frames = frames + surplus + spare + loans;
         Self {
             frames: (0..frames).map(|_| Frame::default()).collect(),

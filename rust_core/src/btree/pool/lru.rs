@@ -5,8 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 const NONE: u32 = u32::MAX;
-/// Shorter lists have no old part. (InnoDB's 512 pages, for pools of at least 5 MiB; here for the smallest pools.)
-const OLD_MIN_LEN: usize = 32;
 /// `BUF_LRU_OLD_TOLERANCE`: how far the old part of a full-size list may be off its share before the midpoint moves.
 const TOLERANCE: usize = 20;
 /// Shorter lists are no full-size ones, and their tolerance is less in proportion. An assumption: InnoDB has 20 pages
@@ -39,6 +37,8 @@ pub struct Lru {
     old_len: usize,
     len: usize,
     old_pct: usize,
+    /// Shorter lists have no old part.
+    old_min_len: usize,
     free: Vec<u32>,
     frames: usize,
     /// So many of them are kept from those that take a free one.
@@ -62,8 +62,9 @@ struct Scan {
 }
 
 impl Lru {
-    /// A list for `frames` frames, all free, and `spare` ones, and `loans` that can be lent.
-    pub fn new(frames: usize, spare: usize, loans: usize, old_pct: usize) -> Self {
+    /// A list for `frames` frames, all free, and `spare` ones, and `loans` that can be lent. It has an old part of
+    /// `old_pct` percent from `old_min_len` pages on.
+    pub fn new(frames: usize, spare: usize, loans: usize, (old_pct, old_min_len): (usize, usize)) -> Self {
         let frames = frames + spare + loans;
         let old = (0..frames).map(|_| AtomicBool::new(false)).collect();
         let (head, tail, old_head) = (NONE, NONE, NONE);
@@ -77,6 +78,7 @@ impl Lru {
             old_len: 0,
             len: 0,
             old_pct,
+            old_min_len,
             free: Vec::new(),
             frames,
             spare,
@@ -282,7 +284,7 @@ impl Lru {
 
     /// Moves the midpoint until the old part has its share.
     fn balance(&mut self) {
-        if self.len < OLD_MIN_LEN {
+        if self.len < self.old_min_len {
             while self.old_head != NONE {
                 self.shrink_old();
             }
@@ -359,7 +361,7 @@ mod tests {
 
     #[test]
     fn any_sequence_keeps_the_list_whole_and_the_midpoint_in_its_place() {
-        let mut lru = Lru::new(200, 0, 0, 37);
+        let mut lru = Lru::new(200, 0, 0, (37, 32));
         let mut inside = Vec::new();
         let mut state = 7u64;
         for step in 0..5000 {
@@ -381,7 +383,7 @@ mod tests {
                 _ => {}
             }
             check(&lru);
-            if lru.len >= OLD_MIN_LEN {
+            if lru.len >= 32 {
                 assert!(
                     lru.old_len.abs_diff(lru.len * 37 / 100) <= tolerance(lru.len),
                     "{} of {}",
@@ -394,7 +396,7 @@ mod tests {
 
     #[test]
     fn what_is_lent_is_taken_back_from_the_frames_that_come_free() {
-        let mut lru = Lru::new(4, 1, 3, 37);
+        let mut lru = Lru::new(4, 1, 3, (37, 32));
         let mut taken: Vec<u32> = std::iter::from_fn(|| lru.take_free()).collect();
         assert_eq!((taken.len(), lru.lend(2), lru.free_len()), (4, 2, 2));
         taken.extend(std::iter::from_fn(|| lru.take_free()));
@@ -409,7 +411,7 @@ mod tests {
 
     #[test]
     fn a_scan_does_not_push_out_young_pages() {
-        let mut lru = Lru::new(100, 0, 0, 37);
+        let mut lru = Lru::new(100, 0, 0, (37, 32));
         for _ in 0..100 {
             let frame = lru.take_free().unwrap();
             lru.insert(frame);
@@ -427,7 +429,7 @@ mod tests {
     /// After a 16th of the pages went to the free list at once and as many came in one by one: share of these that are
     /// young.
     fn young_share_of_a_refill(frames: usize) -> f64 {
-        let mut lru = Lru::new(frames, 0, 0, 37);
+        let mut lru = Lru::new(frames, 0, 0, (37, 32));
         while let Some(frame) = lru.take_free() {
             lru.insert(frame);
         }
@@ -469,7 +471,7 @@ mod tests {
 
     #[test]
     fn the_search_for_a_clean_frame_finds_what_a_walk_from_the_cold_end_finds() {
-        let mut lru = Lru::new(100, 0, 0, 37);
+        let mut lru = Lru::new(100, 0, 0, (37, 32));
         let (mut inside, mut dirty, mut cleaned) = (Vec::new(), [false; 100], 0);
         let mut state = 3u64;
         for step in 0..20_000u32 {

@@ -97,13 +97,6 @@ impl WritePage<'_> {
         self.edit().remove(slot);
     }
 
-    /// Notes that purge has reset the transaction fields of the row at `slot`. A compressed form keeps none of them.
-    pub fn reset_trx_id(&mut self, slot: usize) {
-        if !self.is_zip() {
-            self.edit().reset_trx_id(slot);
-        }
-    }
-
     /// Brings page and compressed form to what the log says; false if it makes no page.
     pub fn restore_zip(&mut self, task: &mut Task, page_no: u32, front: &[u8], end: &[u8]) -> bool {
         let (bytes, zip) = self.parts();

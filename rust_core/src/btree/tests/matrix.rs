@@ -63,7 +63,7 @@ const OPTION_SETS: [(&str, &str, &str); 17] = [
         "doublewrite=false flush_log_at_trx_commit=0 compression_algorithm=lz4",
     ),
     ("lz4", MIDDLE, "compression_algorithm=lz4 flush_neighbors=1"),
-    ("zlib in large pages", LARGE, "compression_algorithm=zlib compression_level=1"),
+    ("zlib in large pages", LARGE, "compression_algorithm=zlib compression_level=1 server=mysql"),
     ("compressed tables", MIDDLE, "key_block_size=4096"),
     (
         "compressed tables without a doublewrite area",

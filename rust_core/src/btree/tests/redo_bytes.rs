@@ -86,6 +86,7 @@ impl Table {
             }
             self.engine.write(&mut self.task, &mut self.batch, Commit::Configured).unwrap();
         }
+        self.engine.begin_settle(&mut self.task).unwrap();
         while let Some(mut job) = self.engine.next_job(self.task.now_ns) {
             job.run(&mut self.task).and_then(|()| job.install(&mut self.task)).unwrap();
         }

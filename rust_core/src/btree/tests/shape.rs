@@ -56,7 +56,7 @@ fn deletes_merge_pages_and_give_them_back() {
             driven.delete(&key(n)).unwrap();
         }
     }
-    driven.run_jobs().unwrap();
+    driven.pass(1000).unwrap();
     let shape = structure::check(driven.engine.forest(), &mut driven.task);
     assert_eq!((shape.entries, shape.marked), (2500, 0));
     assert!(shape.leaf_fill > 0.45, "{shape:?}");
@@ -64,7 +64,7 @@ fn deletes_merge_pages_and_give_them_back() {
     for n in 0..20_000u32 {
         driven.delete(&key(n)).unwrap();
     }
-    driven.run_jobs().unwrap();
+    driven.pass(1000).unwrap();
     assert_eq!(structure::check(driven.engine.forest(), &mut driven.task).marked, 0);
     assert_eq!(driven.detail("tree_pages"), 3.0, "directory, map and root");
 }

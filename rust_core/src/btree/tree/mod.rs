@@ -36,6 +36,7 @@ pub use forest::Forest;
 pub use index_key::split_key;
 pub use intent::{Intent, Planned, Span, base_of};
 pub use origin::Origin;
+pub use purge::ReadLog;
 pub use root::Tree;
 pub use undo::UndoLog;
 pub use undo_page::{LogAt, entry_record};

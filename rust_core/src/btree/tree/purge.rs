@@ -1,16 +1,18 @@
 //! Purge: what InnoDB does with an undo log once nobody needs it (`row0purge.cc`, `trx0purge.cc`). Records that the
-//! transaction delete-marked are taken off their pages, unless their key was put again. MariaDB also resets the
-//! transaction fields of each row that the transaction inserted or updated (`row_purge_reset_trx_id`), MySQL not. Then
-//! the log leaves the history list. So purge reads the undo page and the leaves again, if they are not in the pool any
-//! more, and dirties them again, if they were written meanwhile.
+//! transaction delete-marked are taken off their pages, unless their key was put again; of an entry of a secondary
+//! index the row is looked at first (`row_purge_poss_sec`). Then the log leaves the history list. So purge reads the
+//! undo page and the leaves again, if they are not in the pool any more, and dirties what it changes again, if it was
+//! written meanwhile.
 
-use super::descent::Reached;
+use super::descent::{Reached, Toward};
 use super::forest::Forest;
 use super::mtr::Mtr;
 use super::origin::Origin;
 use super::root::Tree;
 use super::undo::Undo;
-use super::undo_page::{AT_NEEDS_PURGE, LogAt, PURGED_BYTES, UndoKind, needs_purge, records_of, take_record};
+use super::undo_page::{
+    AT_NEEDS_PURGE, LogAt, PURGED_BYTES, UndoKind, UndoRecord, needs_purge, records_of, take_record,
+};
 use crate::btree::log::RedoOp;
 use crate::btree::page::HEADER_BYTES;
 use crate::btree::pool::WritePage;
@@ -37,6 +39,16 @@ impl Drop for Room<'_> {
     }
 }
 
+/// The records of an undo log, apart from their page.
+#[derive(Debug)]
+pub struct ReadLog {
+    /// Where the log is.
+    pub at: LogAt,
+    /// Where on the page the records begin.
+    first: usize,
+    records: Vec<u8>,
+}
+
 impl Forest {
     /// Does something that writes a little redo, with room reserved for it; false if the log has none.
     fn with_room(&self, task: &mut Task, purge: impl FnOnce(&mut Task) -> Result<()>) -> Result<bool> {
@@ -56,35 +68,70 @@ impl Forest {
         Ok(false)
     }
 
-    /// Purges one undo log, and returns how many records it had; none if the redo log has no room, and it is to be
-    /// purged again.
-    pub fn purge(&self, task: &mut Task, log: LogAt) -> Result<Option<usize>> {
-        let (bytes, first) = self.read_log(task, log)?;
-        let (mut at, mut records) = (0, 0);
-        while at < bytes.len() {
-            let Some((record, next)) = take_record(&bytes, first, at) else {
-                return Err(self.store.misplaced(log.page_no));
+    /// Reads the records of an undo log that is to be purged.
+    pub fn read_undo_log(&self, task: &mut Task, at: LogAt) -> Result<ReadLog> {
+        let page = self.store.pool.read(task, at.page_no)?;
+        let records = records_of(page.view(), at).ok_or_else(|| self.store.misplaced(at.page_no))?;
+        if !needs_purge(page.view(), at) {
+            return Err(self.store.misplaced(at.page_no));
+        }
+        task.charge(Work::CopyByte, records.len() as u64);
+        Ok(ReadLog { at, first: records.start, records: page.view().0[records].to_vec() })
+    }
+
+    /// Goes through the records of an undo log, and returns how many it had; none if the redo log has no room, and it
+    /// is to be done again.
+    pub fn purge_records(&self, task: &mut Task, log: &ReadLog) -> Result<Option<usize>> {
+        let (mut at, mut records, mut row) = (0, 0, None);
+        while at < log.records.len() {
+            let Some((record, next)) = take_record(&log.records, log.first, at) else {
+                return Err(self.store.misplaced(log.at.page_no));
             };
             if let Some(tree) = self.tree(record.tree)
-                && !self.with_room(task, |task| self.purge_record(task, tree, record.kind, record.key))?
+                && !self.with_room(task, |task| self.purge_record(task, tree, record, row))?
             {
                 return Ok(None);
+            }
+            if record.kind != UndoKind::EntryDelMark {
+                row = Some(record);
             }
             task.charge(Work::Record, 1);
             (at, records) = (next, records + 1);
         }
-        if !self.with_room(task, |task| self.take_off_history(task, log))? {
-            return Ok(None);
-        }
-        self.counters.purged.fetch_add(1, Ordering::Relaxed);
         Ok(Some(records))
     }
 
-    fn purge_record(&self, task: &mut Task, tree: Tree, kind: UndoKind, key: &[u8]) -> Result<()> {
-        match kind {
-            UndoKind::Insert | UndoKind::Update if self.store.pool.options.is_mysql() => Ok(()),
-            UndoKind::Insert | UndoKind::Update => self.reset_trx_id(task, tree, key),
-            UndoKind::DelMark | UndoKind::EntryDelMark => self.purge_marked(task, tree, key),
+    /// Takes a log that was gone through off the history list of its segment (`trx_purge_truncate_rseg_history`);
+    /// false if the redo log has no room.
+    pub fn take_off_history(&self, task: &mut Task, log: LogAt) -> Result<bool> {
+        let has_left = self.with_room(task, |task| self.write_off_history(task, log))?;
+        if has_left {
+            self.undo.trx_sys.leave_history();
+            self.counters.purged.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(has_left)
+    }
+
+    /// Purges a record of a row, or of an entry of the index of `row`, whose record came before.
+    fn purge_record(
+        &self,
+        task: &mut Task,
+        tree: Tree,
+        record: UndoRecord<'_>,
+        row: Option<UndoRecord<'_>>,
+    ) -> Result<()> {
+        match record.kind {
+            UndoKind::Insert | UndoKind::Update => Ok(()),
+            UndoKind::DelMark => self.purge_marked(task, tree, record.key),
+            UndoKind::EntryDelMark => {
+                if let Some(row) = row
+                    && let Some(rows) = self.tree(row.tree)
+                {
+                    let leaf = self.leaf_for_read(task, rows, Toward::At(row.key), None)?;
+                    leaf.view().search(task, row.key);
+                }
+                self.purge_marked(task, tree, record.key)
+            }
         }
     }
 
@@ -105,34 +152,7 @@ impl Forest {
         Ok(())
     }
 
-    /// Resets the transaction fields of a row, unless they are. InnoDB leaves those of a version that came later to
-    /// that version's purge; here it is the first to come that resets them.
-    fn reset_trx_id(&self, task: &mut Task, tree: Tree, key: &[u8]) -> Result<()> {
-        let mut leaf = self.leaf_to_purge(task, tree, key)?;
-        let view = leaf.view();
-        let (slot, found) = view.search(task, key);
-        if !found || view.is_delete_marked(slot) || view.is_bare(slot) || view.is_reset(slot) {
-            return Ok(());
-        }
-        leaf.reset_trx_id(slot);
-        let page = leaf.page_no();
-        let reset = RedoOp::ResetTrxId { page, slot: slot as u32 };
-        self.store.log_single(task, leaf, None, |out| reset.encode(out)).map(drop)
-    }
-
-    /// The records of a log that is to be purged, and where on the page they begin.
-    fn read_log(&self, task: &mut Task, log: LogAt) -> Result<(Vec<u8>, usize)> {
-        let page = self.store.pool.read(task, log.page_no)?;
-        let records = records_of(page.view(), log).ok_or_else(|| self.store.misplaced(log.page_no))?;
-        if !needs_purge(page.view(), log) {
-            return Err(self.store.misplaced(log.page_no));
-        }
-        task.charge(Work::CopyByte, records.len() as u64);
-        Ok((page.view().0[records.clone()].to_vec(), records.start))
-    }
-
-    /// Takes a log off the history list of its segment (`trx_purge_truncate_rseg_history`).
-    fn take_off_history(&self, task: &mut Task, log: LogAt) -> Result<()> {
+    fn write_off_history(&self, task: &mut Task, log: LogAt) -> Result<()> {
         let (store, segments) = (&self.store, &self.undo.segments);
         let segment = segments.segment_of(log.page_no);
         let page = store.pool.write(task, log.page_no, Purpose::UserRead)?;

@@ -7,9 +7,8 @@ use std::collections::BTreeMap;
 
 /// `TRX_SYS_N_RSEGS`, among which InnoDB deals its transactions in turn.
 const SEGMENTS: u64 = 128;
-/// Assumption: a segment for every so many pages of the pool at most, so that undo is not most of what the smallest
-/// ones hold. It binds in pools of less than 20 MiB that stand for themselves.
-const POOL_PAGES_PER_SEGMENT: usize = 10;
+/// Pages of InnoDB's smallest pool, of 5 MiB. Smaller ones, which no server has, have fewer segments in proportion.
+const LEAST_POOL_PAGES: u64 = 320;
 
 /// What a segment has.
 #[derive(Debug, Clone, Default)]
@@ -54,8 +53,8 @@ impl RollbackSegments {
     /// Segments without pages. A smaller copy of a server has fewer, since as many transactions go by while its pool
     /// turns over once.
     pub fn new(options: &Options) -> Self {
-        let at_most = (options.pool_pages() / POOL_PAGES_PER_SEGMENT).max(1);
-        let segments = (options.scale.per_second(SEGMENTS) as usize).clamp(1, at_most);
+        let at_most = (options.pool_pages() as u64 * SEGMENTS / LEAST_POOL_PAGES).max(1);
+        let segments = options.scale.per_second(SEGMENTS).clamp(1, at_most) as usize;
         let segments = vec![Segment::default(); segments];
         let state = Mutex::new(State { segments, next: 0, pages: BTreeMap::new(), free: Vec::new() });
         Self { state, gives_back: !options.is_mysql() }
@@ -196,9 +195,9 @@ mod tests {
     fn segments_shrink_with_the_second_and_in_pools_that_no_server_has() {
         let count = |second_us, pages| segments(second_us, pages).state.lock().segments.len();
         assert_eq!(count(1_000_000, 1 << 20), 128);
-        assert_eq!(count(1_000_000, 1280), 128);
+        assert_eq!(count(1_000_000, 320), 128);
         assert_eq!(count(100_000, 1 << 20), 12);
-        assert_eq!(count(1_000_000, 64), 6);
+        assert_eq!(count(1_000_000, 64), 25);
         assert_eq!(count(1_000, 64), 1);
     }
 

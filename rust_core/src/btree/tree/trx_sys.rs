@@ -14,6 +14,8 @@ struct State {
     active: BTreeSet<u64>,
     /// Commits and their logs.
     history: VecDeque<(u64, LogAt)>,
+    /// Logs on the list, with those that purge has taken and not taken off it.
+    on_list: usize,
     /// Somebody was told that there is something to purge, and has not come yet.
     is_announced: bool,
 }
@@ -48,21 +50,26 @@ impl TrxSys {
         let number = state.next;
         state.next += 1;
         state.history.extend(logs.iter().map(|log| (number, *log)));
+        state.on_list += logs.len();
         let wakes = !state.is_announced && state.has_purgeable();
         state.is_announced |= wakes;
         wakes
     }
 
-    /// The oldest log that nobody needs any more, which is the caller's to purge.
-    pub fn take_purgeable(&self) -> Option<LogAt> {
+    /// The oldest logs that nobody needs any more, at most so many, which are the caller's to purge.
+    pub fn take_purgeable(&self, most: usize) -> VecDeque<LogAt> {
         let mut state = self.state.lock();
         state.is_announced = false;
-        if state.has_purgeable() { state.history.pop_front().map(|(_, log)| log) } else { None }
+        let mut taken = VecDeque::new();
+        while taken.len() < most && state.has_purgeable() {
+            taken.extend(state.history.pop_front().map(|(_, log)| log));
+        }
+        taken
     }
 
-    /// Puts a log back that could not be purged.
-    pub fn put_back(&self, log: LogAt) {
-        self.state.lock().history.push_front((0, log));
+    /// A log is taken off the history list.
+    pub fn leave_history(&self) {
+        self.state.lock().on_list -= 1;
     }
 
     /// Whether there is something to purge.
@@ -72,7 +79,7 @@ impl TrxSys {
 
     /// Logs in the history list.
     pub fn history_len(&self) -> usize {
-        self.state.lock().history.len()
+        self.state.lock().on_list
     }
 }
 
@@ -86,15 +93,14 @@ mod tests {
         let log = |page_no| LogAt { page_no, start: 128 };
         let (one, two) = (sys.begin(), sys.begin());
         assert!(!sys.commit(one, &[log(1)]), "the other began before");
-        assert_eq!(sys.take_purgeable(), None);
+        assert!(sys.take_purgeable(9).is_empty());
         let three = sys.begin();
         assert!(sys.commit(two, &[log(2)]));
-        assert_eq!((sys.take_purgeable(), sys.take_purgeable()), (Some(log(1)), None));
-        sys.put_back(log(1));
-        assert!(sys.commit(three, &[]) && sys.history_len() == 2);
-        assert_eq!(
-            [sys.take_purgeable(), sys.take_purgeable(), sys.take_purgeable()],
-            [Some(log(1)), Some(log(2)), None]
-        );
+        assert_eq!(sys.take_purgeable(1), [log(1)]);
+        assert_eq!((sys.take_purgeable(9), sys.history_len()), (VecDeque::new(), 2), "the third began before");
+        assert!(sys.commit(three, &[log(3)]));
+        assert_eq!(sys.take_purgeable(9), [log(2), log(3)]);
+        sys.leave_history();
+        assert_eq!((sys.history_len(), sys.has_purgeable()), (2, false));
     }
 }
