@@ -30,8 +30,8 @@ class ScaleSpec(TypedDict):
     """Length of InnoDB's second in microseconds; one part in `stands_for` of a second if absent,
     and at least 1,000."""
     only_draws: NotRequired[bool]
-    """Whether draws of keys alone stand for the full size: so it is for a run of the product itself,
-    and for one that is held beside it. False if absent."""
+    """Whether draws of keys alone stand for the full size: so it is for a run of the product
+    itself, and for one that is held beside it. False if absent."""
 
 
 class CostSpec(TypedDict, total=False):

@@ -32,6 +32,10 @@ STOP, CANCEL = "stop", "cancel"
 GRACE_S = 0.3
 """From the wish to end everything to the end of the process by force: whoever leaves the program
 waits for it. What is stored is whole at every moment."""
+NICENESS = 19
+"""Of what is simulated, so that who waits for a screen goes before it. With trials on both of two
+cores, 95% of the keys that sort a study's table were answered within 39 and 51 ms, at 10 within 47
+and 60, and at 0 within 113. What is measured keeps its priority."""
 
 
 class ApartSession(LibrarySession):
@@ -152,6 +156,8 @@ def main(parent: int) -> None:
 
     try:
         method, results, plan, kind = pickle.load(sys.stdin.buffer)
+        if _clock(plan) == "simulated":
+            os.nice(NICENESS)
         tells = {one.name: partial(_tell, send, one.name) for one in fields(kind)}
         watcher = kind(**tells | {"attach": _attach})
         send(ANSWER, getattr(LibrarySession(results), method)(plan, watcher))
@@ -161,6 +167,11 @@ def main(parent: int) -> None:
         from advisor.core import Cancelled
 
         send(CANCELLED if isinstance(error, Cancelled) else FAILED, plain_words(error))
+
+
+def _clock(plan: Plan | SweepPlan) -> str:
+    clock: str = plan.clock if isinstance(plan, Plan) else plan.details.clock
+    return clock
 
 
 def _tell(send: Callable[..., None], name: str, *arguments: object) -> None:

@@ -91,8 +91,8 @@ class FullRun:
     load: LoadedBefore | None = None
     """How the data of a simulated run was loaded; None for one that loads it itself."""
     beside_product: bool = False
-    """Whether the run is that of a product, or is held beside one: on a smaller copy it is then as
-    a product of that size is, on the whole machine, and makes up for nothing that did not shrink."""
+    """Whether the run is that of a product, or is held beside one: a smaller copy is then as a
+    product of that size is, on the whole machine, and makes up for nothing that did not shrink."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,8 @@ def scaled_run(run: FullRun, scale: Scale) -> ScaledRun:
         spec["hardware"] = machine_spec(
             run.clock.machine,
             FULL_SIZE if run.beside_product else scale,
-            page_cache_bytes=run.clock.page_cache_bytes * (scale.factor if run.beside_product else 1),
+            page_cache_bytes=run.clock.page_cache_bytes
+            * (scale.factor if run.beside_product else 1),
             batch_bytes=batch_bytes(run.engine, run.settings),
         )
     else:

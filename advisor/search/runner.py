@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import statistics
-import sys
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -46,9 +45,6 @@ REPEATABLE_PATIENCE_S = 60.0
 """Of any other, whose answer no other load of this machine may change."""
 USUAL_TRIALS = 5
 """Trials that tell what is usual."""
-NICENESS = 10
-"""Of threads that simulate. With trials on both of two cores, 95% of the keys of a screen beside
-them were answered within 48 to 57 ms, and within 102 where trials were as urgent."""
 
 
 @dataclass(frozen=True)
@@ -153,9 +149,7 @@ class Runner:
             announce(job)
 
         # The core leaves the interpreter to others while it runs.
-        with ThreadPoolExecutor(
-            cores, thread_name_prefix="trial", initializer=_stand_back
-        ) as threads:
+        with ThreadPoolExecutor(cores, thread_name_prefix="trial") as threads:
 
             def begin(job: Job) -> Future[Answer]:
                 self._under_way[_key(job)] += 1
@@ -282,14 +276,6 @@ def _made(
     except Refused as refused:
         return Answer(replace(refused.trial, rule=job.rule), refused)
     return Answer(replace(trial, rule=job.rule))
-
-
-def _stand_back() -> None:
-    """Lets whoever waits for a screen go before this thread, where threads have a niceness."""
-    if sys.platform == "linux":
-        thread = threading.get_native_id()
-        own = os.getpriority(os.PRIO_PROCESS, thread)
-        os.setpriority(os.PRIO_PROCESS, thread, max(own, NICENESS))
 
 
 def _cores() -> int:

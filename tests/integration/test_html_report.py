@@ -174,9 +174,16 @@ def test_every_point_of_the_history_is_a_stored_trial(answered: Answered, drawn:
         " WHERE metric = 'ops_per_s'",
     )
     told = drawn.lines["History of the search"]
-    points = [pair for one in told if "points" in one.look for pair in zip(one.x, one.y)]
+    points = [
+        pair for one in told if "points" in one.look for pair in zip(one.x, one.y, strict=True)
+    ]
     assert sorted(points) == sorted((float(number), value) for number, value in stored)
-    steps = [pair for one in told if one.look == "steps" for pair in zip(one.x[:-1], one.y[:-1])]
+    steps = [
+        pair
+        for one in told
+        if one.look == "steps"
+        for pair in zip(one.x[:-1], one.y[:-1], strict=True)
+    ]
     assert steps and set(steps) <= set(points)
 
 
@@ -192,7 +199,7 @@ def test_every_point_over_the_run_is_a_stored_interval(answered: Answered, drawn
                 f" WHERE phase = 'run' AND trial::VARCHAR IN {(*ids, '')}",
             )
             unit = MIB if metric == "disk_bytes" else 1
-            assert set(zip(one.x, one.y)) <= {(t, value / unit) for t, value in stored}
+            assert set(zip(one.x, one.y, strict=True)) <= {(t, value / unit) for t, value in stored}
 
 
 def test_every_bar_is_of_stored_rows(answered: Answered, drawn: Drawn) -> None:

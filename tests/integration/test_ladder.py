@@ -1,18 +1,14 @@
 """Studies whose contenders climb: what a small copy finds is proven on a larger one."""
 
-import os
-import sys
-import threading
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
 from advisor.recommend import recommend
 from advisor.scale import MIB, Ladder, Scale
 from advisor.search import Question, Study
-from advisor.search.runner import NICENESS
 from advisor.trial import settings_key
 from tests.support import fake_core
 from tests.support.fake_core import FakeCore
@@ -36,23 +32,6 @@ class ScaledCore(FakeCore):
 def simulated(folder: Path, core: FakeCore | None = None, **changes: Any) -> Study:
     question = Question(problem(hardware="nvme-2024"), clock="simulated", seed=1)
     return study(folder, question=question, core=core, **{"trials": 100, **changes})
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="threads have no niceness of their own")
-@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="on one core trials have no threads")
-def test_simulated_trials_let_a_screen_go_first(tmp_path: Path) -> None:
-    class Noting(FakeCore):
-        nice: ClassVar[set[int]] = set()
-
-        def _answer(self, spec: Mapping[str, Any]) -> dict[str, float]:
-            self.nice.add(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
-            return super()._answer(spec)
-
-    own = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
-    core = Noting()
-    simulated(tmp_path, core, trials=8).run()
-    assert core.nice == {max(own, NICENESS)}
-    assert os.getpriority(os.PRIO_PROCESS, threading.get_native_id()) == own
 
 
 def test_rungs_are_four_times_larger_up_to_the_full_size() -> None:

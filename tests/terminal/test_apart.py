@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -84,16 +85,34 @@ def test_a_study_apart_tells_and_answers_what_it_does_here(
 @pytest.mark.parametrize("wish", ["stop", "cancel"])
 def test_wishes_reach_a_study_apart(wish: str, own_results: Path) -> None:
     session, seen = ApartSession(), Seen(lambda seen: getattr(seen, wish)())
-    form = FORM
     if wish == "cancel":
         with pytest.raises(Cancelled):
-            session.tune(session.plan(form), seen.watcher())
+            session.tune(session.plan(FORM), seen.watcher())
         assert seen.trials == []
     else:
-        session.tune(session.plan(form), seen.watcher())
+        session.tune(session.plan(FORM), seen.watcher())
         assert len(seen.trials) == 1
     (study,) = session.studies()
     assert study.trials == len(seen.trials)
+
+
+@pytest.mark.parametrize(("clock", "niceness"), [("simulated", apart.NICENESS), ("measured", 0)])
+def test_what_is_simulated_lets_a_screen_go_first(
+    clock: str, niceness: int, started: list[subprocess.Popen[bytes]]
+) -> None:
+    nice: list[int] = []
+
+    def look(seen: Seen) -> None:
+        nice.append(os.getpriority(os.PRIO_PROCESS, started[0].pid))
+        seen.cancel()
+
+    session, seen, own = ApartSession(), Seen(look), os.getpriority(os.PRIO_PROCESS, 0)
+    form = FORM if clock == "simulated" else replace(FORM, profile="fillrandom", engine="lsm")
+    plan = session.plan(form)
+    assert plan.clock == clock
+    with pytest.raises(Cancelled):
+        session.tune(plan, seen.watcher())
+    assert nice == [min(19, own + niceness)]
 
 
 def test_a_study_whose_process_dies_says_how_and_keeps_what_is_stored(

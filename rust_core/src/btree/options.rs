@@ -9,6 +9,7 @@ use crate::storage::FileOptions;
 /// `innodb_purge_batch_size` by default, in undo pages: each transaction has one of its own.
 const MARIADB_PURGE_BATCH: u64 = 127;
 const MYSQL_PURGE_BATCH: u64 = 300;
+const LEAST_PURGE_BATCH: u64 = 16;
 /// `BUF_LRU_OLD_MIN_LEN`, and how short a list with an old part is in the smallest copies.
 const LRU_OLD_MIN_LEN: u64 = 512;
 const LEAST_OLD_MIN_LEN: u64 = 32;
@@ -220,10 +221,10 @@ impl Options {
     }
 
     /// Undo logs that purge goes through at a time: `innodb_purge_batch_size`, of which as many come by while the pool
-    /// turns over once in a copy.
+    /// turns over once in a copy; jobs for fewer than [`LEAST_PURGE_BATCH`] cost more events than they show.
     pub fn purge_batch(&self) -> usize {
         let full = if self.is_mysql() { MYSQL_PURGE_BATCH } else { MARIADB_PURGE_BATCH };
-        self.scale.per_second(full).min(self.pool_pages() as u64 * 3 / 4).max(1) as usize
+        self.scale.per_second(full).max(LEAST_PURGE_BATCH).min(self.pool_pages() as u64 * 3 / 4).max(1) as usize
     }
 
     /// `BUF_LRU_OLD_MIN_LEN`: pages from which on the LRU list has an old part.

@@ -621,7 +621,7 @@ fn a_run_that_ends_before_its_memtable_is_full_is_not_yet_steady() {
 fn a_warm_up_until_the_cache_is_full_ends_when_it_is() {
     let directory = tempfile::tempdir().unwrap();
     for (engine, options) in
-        [("lsm", json!({"block_cache": 4 << 20})), ("btree", json!({"innodb_buffer_pool_size": 8 << 20}))]
+        [("lsm", json!({"block_cache": 4 << 20})), ("btree", json!({"innodb_buffer_pool_size": 24 << 20}))]
     {
         let warmed = |cache_share: f64| {
             let more = json!({
