@@ -55,6 +55,7 @@ impl Scale {
     }
 
     /// How what runs relates to what it stands for: engine, storage and machine, and rows that clients wait for.
+    #[must_use]
     pub fn of_what_runs(self) -> Self {
         if self.only_draws { Self::FULL } else { self }
     }

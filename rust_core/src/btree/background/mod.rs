@@ -6,6 +6,7 @@ mod ibuf_merge;
 mod log_jobs;
 mod page_cleaner;
 mod purge;
+mod purge_batch;
 mod read_ahead;
 mod schedule;
 mod state;

@@ -4,11 +4,11 @@
 //! while the next batch begins. So a log that came first waits for the last of its batch, and pages that were in the
 //! pool when its transaction wrote them may have left it.
 
+use super::purge_batch::Batch;
 use super::state::{Background, Slot, State, Worker};
 use crate::btree::tree::{LogAt, ReadLog};
 use crate::error::Result;
 use crate::task::{Job, JobKind, Task};
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -18,47 +18,6 @@ pub const PURGE_THREADS: usize = 4;
 const JOB_PAGES: u64 = 8;
 /// or gone through so many records.
 const JOB_RECORDS: usize = 256;
-
-/// Undo logs that are purged together, by how far they have come, and those that leave the history list.
-#[derive(Debug, Default)]
-pub struct Batch {
-    /// To be read from their undo page.
-    unread: VecDeque<LogAt>,
-    /// Read, with records that are to be gone through.
-    read: VecDeque<ReadLog>,
-    /// Gone through.
-    done: Vec<LogAt>,
-    /// Of earlier batches, to be taken off the history list.
-    leaving: VecDeque<LogAt>,
-    /// Jobs that read, or go through records.
-    jobs: usize,
-    /// Whether a job takes logs off the history list.
-    truncates: bool,
-}
-
-impl Batch {
-    fn is_over(&self) -> bool {
-        self.jobs == 0 && self.unread.is_empty() && self.read.is_empty()
-    }
-
-    /// Whether nothing of it is left, and nothing runs.
-    fn is_idle(&self) -> bool {
-        self.is_over() && self.done.is_empty() && self.leaving.is_empty() && !self.truncates
-    }
-
-    fn runs(&self) -> bool {
-        self.jobs > 0 || self.truncates
-    }
-
-    /// A job has ended.
-    pub(super) fn end(&mut self, truncates: bool) {
-        if truncates {
-            self.truncates = false;
-        } else {
-            self.jobs -= 1;
-        }
-    }
-}
 
 impl Background {
     fn is_log_full(&self) -> bool {

@@ -1,7 +1,7 @@
 //! The state of background work: when what is due, and which jobs run.
 
 use super::adaptive_flush::AdaptiveFlush;
-use super::purge::Batch;
+use super::purge_batch::Batch;
 use crate::btree::options::REGION_PAGES;
 use crate::btree::pool::BufferPool;
 use crate::btree::tree::Forest;
