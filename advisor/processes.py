@@ -7,9 +7,21 @@ import ctypes
 import os
 import signal
 import sys
-from typing import BinaryIO
+from collections.abc import Callable
+from typing import BinaryIO, NoReturn
 
 _PR_SET_PDEATHSIG = 1
+
+
+def work(main: Callable[[int], None]) -> NoReturn:
+    """Does `main` with the number of the process that started this one, its argument, and ends: at
+    once, so that neither the interpreter's end, a library's nor a thread can spoil what was
+    told."""
+    try:
+        main(int(sys.argv[1]))
+    except BrokenPipeError:
+        os._exit(1)
+    os._exit(0)
 
 
 def die_with(parent: int) -> None:

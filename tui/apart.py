@@ -22,7 +22,7 @@ from functools import partial
 from threading import Lock, Thread, Timer
 from typing import Any
 
-from advisor.processes import die_with, stdout_alone
+from advisor.processes import die_with, stdout_alone, work
 from tui.session import LibrarySession
 from tui.views import Outcome, Plan, SweepPlan, SweepView, SweepWatcher, Watcher
 from tui.working import plain_words
@@ -193,9 +193,4 @@ def _attach(stop: Callable[[], None], cancel: Callable[[], None]) -> None:
 
 
 if __name__ == "__main__":
-    try:
-        main(int(sys.argv[1]))
-    except BrokenPipeError:
-        os._exit(1)
-    # All is told: no thread can hold this up.
-    os._exit(0)
+    work(main)

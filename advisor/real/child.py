@@ -11,14 +11,13 @@ long.
 from __future__ import annotations
 
 import json
-import os
 import sys
 from contextlib import suppress
 from threading import Thread
 from typing import Any, BinaryIO
 
 from advisor import _core
-from advisor.processes import die_with, stdout_alone
+from advisor.processes import die_with, stdout_alone, work
 
 POLL_SECONDS = 0.05
 _RESET_PEAK = "5"
@@ -86,9 +85,4 @@ def _forget_peak() -> None:
 
 
 if __name__ == "__main__":
-    try:
-        main(int(sys.argv[1]))
-    except BrokenPipeError:
-        os._exit(1)
-    # Neither the interpreter's end nor a library's can spoil what was told.
-    os._exit(0)
+    work(main)

@@ -8,6 +8,9 @@ either, so that each has half of the error.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from advisor import ranks
 from advisor.goal import Goal
 from advisor.noise import LEVEL, Noise
@@ -32,15 +35,28 @@ def effect(
         ranked = ranks.chance(*([signed(goal, value) for value in values] for values in (new, old)))
         chance = min(1.0, 2.0 * min(chance, ranked))
         of_looks = min(1.0, 2.0 * min(of_looks, looks * ranked))
-    by_ranks = bound_of_ranks(goal, gain, one, other, LEVEL)
-    # Either may err: where both are asked, each may do so half as often.
-    bound = noise.bound_of_means(*runs, LEVEL if by_ranks is None else LEVEL / 2.0)
-    if by_ranks is not None:
-        bound = min(bound, by_ranks)
+    bound = bound_of(goal, gain, one, other, LEVEL, partial(noise.bound_of_means, *runs))
     return Effect(gain, bound, chance, of_looks, min(runs))
 
 
-def bound_of_ranks(
+def bound_of(
+    goal: Goal,
+    gain: float,
+    one: Candidate,
+    other: Candidate,
+    level: float,
+    by_spread: Callable[[float], float],
+) -> float:
+    """How much of a gain of `one` over `other` noise may have made, but for one case in
+    `1 / level`: by how far runs spread, which `by_spread` tells at a level, or by their ranks."""
+    by_ranks = _bound_of_ranks(goal, gain, one, other, level)
+    if by_ranks is None:
+        return by_spread(level)
+    # Either may err: where both are asked, each may do so half as often.
+    return min(by_spread(level / 2.0), by_ranks)
+
+
+def _bound_of_ranks(
     goal: Goal, gain: float, one: Candidate, other: Candidate, level: float
 ) -> float | None:
     """How much of a gain of `one` over `other` noise may have made, but for one case in

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from advisor.goal import Goal
 from advisor.hardware import Hardware
@@ -107,14 +108,11 @@ def compare(
     if new is None or old is None:
         return None
     gain = -loss(goal, old, new)
-    by_ranks = told.bound_of_ranks(goal, gain, one, other, level)
-    runs = (len(one.judged), len(other.judged))
-    # Either may err: where both are asked, each may do so half as often.
-    bound = noise.bound(*runs, level if by_ranks is None else level / 2.0)
+    by_spread = partial(noise.bound, len(one.judged), len(other.judged))
     below = [found.score(goal) if (found := smaller(c)) else None for c in (one, other)]
     return Comparison(
         gain,
-        bound if by_ranks is None else min(bound, by_ranks),
+        told.bound_of(goal, gain, one, other, level, by_spread),
         min(len(one.trials), len(other.trials)),
         None if below[0] is None or below[1] is None else -loss(goal, below[1], below[0]),
         enlarged(one, other),

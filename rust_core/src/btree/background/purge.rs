@@ -61,9 +61,9 @@ impl Background {
     fn next_part(&self, batch: &mut Batch, sleeps: bool) -> Option<Part> {
         if batch.is_over() {
             batch.leaving.extend(batch.done.drain(..));
-        }
-        if batch.is_over() && !sleeps {
-            batch.unread = self.forest.undo.trx_sys.take_purgeable(self.pool.options.purge_batch());
+            if !sleeps {
+                batch.unread = self.forest.undo.trx_sys.take_purgeable(self.pool.options.purge_batch());
+            }
         }
         let workers = self.forest.undo.tables().clamp(1, PURGE_THREADS);
         if !batch.unread.is_empty() {
