@@ -86,13 +86,24 @@ impl Transaction {
 
     /// Adds a row that is known to be new.
     pub fn add<S: Schema>(&mut self, row: &S::Row) {
-        self.put_row::<S>(row);
-        let bytes = (self.key.len() + self.value.len()) as u64;
-        self.batch.note_new_row(RowImages { minimal_bytes: bytes, full_bytes: bytes });
+        self.add_without_entries::<S>(row);
         for index in 0..S::SECONDARY_INDEXES {
             S::index_key(row, index, &mut self.key);
             self.put_entry();
         }
+    }
+
+    /// Adds a row that is known to be new to a table whose indexes are made later.
+    pub fn add_without_entries<S: Schema>(&mut self, row: &S::Row) {
+        self.put_row::<S>(row);
+        let bytes = (self.key.len() + self.value.len()) as u64;
+        self.batch.note_new_row(RowImages { minimal_bytes: bytes, full_bytes: bytes });
+    }
+
+    /// Adds an entry to an index whose rows are there already.
+    pub fn add_entry(&mut self, key: &[u8]) {
+        key.clone_into(&mut self.key);
+        self.put_entry();
     }
 
     /// Replaces `old` by `new`, which has the same primary key. Entries of indexes move where their columns changed.
@@ -144,8 +155,8 @@ impl Transaction {
         Ok(std::mem::take(&mut self.live_bytes))
     }
 
-    /// Adds its rows, which are all new, on a server instead, and returns by how many bytes the live data grew. Rows of
-    /// a table come together, so that few statements take them. After an error they are all still there, and none is on
+    /// Adds its rows, which are all new, on a server instead, and returns by how many bytes the live data grew, index
+    /// entries included. Rows of a table come together, so that few statements take them. After an error they are all still there, and none is on
     /// the server.
     pub fn commit_by_statements(
         &mut self,
@@ -157,10 +168,12 @@ impl Transaction {
             Change::Delete { .. } => None,
         });
         let mut rows: Vec<_> = rows.collect();
-        rows.sort_by(|one, other| one.table.cmp(&other.table));
-        session.begin()?;
-        session.insert(&rows)?;
-        session.commit()?;
+        if !rows.is_empty() {
+            rows.sort_by(|one, other| one.table.cmp(&other.table));
+            session.begin()?;
+            session.insert(&rows)?;
+            session.commit()?;
+        }
         self.batch.clear();
         Ok(std::mem::take(&mut self.live_bytes))
     }

@@ -8,6 +8,7 @@ mod client;
 mod counter;
 pub mod db_bench;
 pub mod distributions;
+mod index_load;
 pub mod insert_benchmark;
 pub mod key_value;
 mod kinds;

@@ -8,6 +8,7 @@ pub mod schema;
 mod statements;
 
 use super::counter::Counter;
+use super::load_rows::LoadRows;
 use super::{Client, Workload, with_kind};
 use crate::engine::KeyLayout;
 use crate::engine_options;
@@ -94,8 +95,14 @@ pub struct Shared {
     /// The next id of each table's auto-increment column.
     next_ids: Vec<Counter<AtomicU64>>,
     live_bytes: Counter<AtomicI64>,
-    /// Batches of the load that no loader took yet.
-    next_load_batch: Counter<AtomicU64>,
+    /// Batches of rows that no loader took yet.
+    load_batches: LoadRows,
+    /// Tables whose index no loader makes yet.
+    load_indexes: LoadRows,
+}
+
+fn load_batches_per_table(parameters: &Parameters) -> u64 {
+    parameters.table_size.div_ceil(parameters.load_batch_rows)
 }
 
 /// The workload.
@@ -118,7 +125,8 @@ impl Sysbench {
             locks: RowLocks::default(),
             next_ids: (0..parameters.tables).map(|_| Counter::at(1 + parameters.table_size)).collect(),
             live_bytes: Counter::at(0),
-            next_load_batch: Counter::at(0),
+            load_batches: LoadRows::new(0..parameters.tables * load_batches_per_table(&parameters)),
+            load_indexes: LoadRows::new(0..parameters.tables),
             parameters,
         };
         Self { shared: Arc::new(shared) }

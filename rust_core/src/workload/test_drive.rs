@@ -23,13 +23,11 @@ pub fn load(workload: &dyn Workload, engine: &ModelEngine, loaders: u32) -> u64 
     let mut clients: Vec<_> = (0..loaders).map(|index| workload.loader(index)).collect();
     let mut operations = 0;
     loop {
-        let before = operations;
-        for client in &mut clients {
-            operations += drive(&mut **client, engine, 1).iter().map(|plan| plan.operations).sum::<u64>();
-        }
-        if operations == before {
+        let plans: Vec<_> = clients.iter_mut().flat_map(|client| drive(&mut **client, engine, 1)).collect();
+        if plans.is_empty() {
             return operations;
         }
+        operations += plans.iter().map(|plan| plan.operations).sum::<u64>();
     }
 }
 

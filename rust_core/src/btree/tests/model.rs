@@ -36,7 +36,8 @@ fn op() -> impl Strategy<Value = Op> {
     prop_oneof![
         30 => (0u16..700, value_len()).prop_map(|(k, n)| Op::Put(k, n)),
         15 => (0u16..700).prop_map(Op::Delete),
-        6 => prop::collection::vec(change, 1..12).prop_map(Op::Batch),
+        // Nine of the longest values are the most whose redo fits into the smallest log.
+        6 => prop::collection::vec(change, 1..10).prop_map(Op::Batch),
         10 => (0u16..700).prop_map(Op::Get),
         5 => (0u16..700, 0usize..40).prop_map(|(k, n)| Op::Forward(k, n)),
         5 => (0u16..700, 0usize..40).prop_map(|(k, n)| Op::Backward(k, n)),
