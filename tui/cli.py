@@ -95,7 +95,7 @@ def open_workbench(
     """Tune storage engines by measuring. Without a command, the full-screen workbench opens."""
     if ctx.invoked_subcommand is not None:
         if results is not None:
-            raise typer.BadParameter("give --results after the command, not before it")
+            ctx.default_map = {ctx.invoked_subcommand: {"results": str(results)}}
         return
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         from advisor.errors import InputError

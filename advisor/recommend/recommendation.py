@@ -78,7 +78,7 @@ class Column:
     """Those that the numbers are of."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Recommendation:
     """The answer of a study."""
 
@@ -142,6 +142,10 @@ class Recommendation:
     that all of them do."""
     refuted: str = ""
     """Why they should not be taken, by the product itself; empty if nothing speaks against them."""
+
+    def __repr__(self) -> str:
+        changes = ", ".join(one.knob for one in self.changes) or "no change"
+        return f"<recommendation of {self.study}: {self.engine}, {changes} to {self.basis}>"
 
     def lines(
         self, dialect: str | None = None, has: Mapping[str, Setting] | None = None

@@ -81,6 +81,8 @@ def parse_axes(texts: Sequence[str], steps: int | None = None) -> tuple[Axis, Ax
     """One axis or the two of a map, each in so many steps. Raises `InputError`."""
     if not 1 <= len(texts) <= MOST_AXES:
         raise InputError(OPTION, None, f"{len(texts)} axes", "one, or two for a map")
+    if steps is not None and not any(".." in text for text in texts):
+        raise InputError("--steps", None, f"{steps}, and values that are listed", "a range")
     usual = STEPS if len(texts) == 1 else MAP_STEPS
     first, *rest = [parse_axis(text, usual if steps is None else steps) for text in texts]
     if not rest:

@@ -156,8 +156,8 @@ impl Transaction {
     }
 
     /// Adds its rows, which are all new, on a server instead, and returns by how many bytes the live data grew, index
-    /// entries included. Rows of a table come together, so that few statements take them. After an error they are all still there, and none is on
-    /// the server.
+    /// entries included. Rows of a table come together, so that few statements take them. After an error they are all
+    /// still there, and none is on the server.
     pub fn commit_by_statements(
         &mut self,
         session: &mut dyn Session,

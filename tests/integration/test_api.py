@@ -63,6 +63,7 @@ def test_a_study_in_one_line_is_stored_and_explains_itself(tuned: Tuned) -> None
     assert again.explain() == text
     assert [one.name for one in advisor.studies()] == [tuned.name]
     assert tuned.name in tuned._repr_html_()
+    assert repr(tuned.recommend()).startswith(f"<recommendation of {tuned.name}: ")
 
 
 def test_its_trials_are_a_relation_that_holds_nobody_up(tuned: Tuned) -> None:

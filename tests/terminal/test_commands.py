@@ -439,6 +439,16 @@ def test_results_lists_studies_and_runs(fake: FakeCore) -> None:
     assert run["id"][:8] in result.stdout
 
 
+def test_the_results_file_is_said_before_the_command_or_after_it(
+    fake: FakeCore, tmp_path: Path
+) -> None:
+    other = tmp_path / "other.duckdb"
+    assert invoke("--results", other, "run", "linkbench", "--engine", "lsm").exit_code == 0
+    assert "LSM" not in invoke("results").stdout
+    assert "LSM" in invoke("results", "--results", other).stdout
+    assert "LSM" in invoke("--results", other, "results").stdout
+
+
 def test_results_shows_a_study_and_a_run(fake: FakeCore) -> None:
     invoke("tune", "linkbench", "--trials", 4, "--study", "mine")
     assert len(document("results", "mine")["trials"]) >= 4

@@ -3,17 +3,19 @@ these."""
 
 import tracemalloc
 from dataclasses import dataclass
+from threading import Event
 from time import process_time
 
 import pytest
 from rich.text import Text
 from textual.app import App, ComposeResult
+from textual.command import CommandPalette
 from textual.widgets import DataTable
 
 from tests.terminal.conftest import SIZE, text_of, until
 from tests.terminal.fake_session import FakeSession
 from tui.app import Workbench
-from tui.screens.study import StudyScreen
+from tui.screens.study import REDRAW_S, StudyScreen
 from tui.views import Outcome, Plan, TrialView, Watcher
 from tui.widgets.trials_table import TrialsTable
 from tui.widgets.wrapping_table import WrappingTable
@@ -159,10 +161,16 @@ async def test_a_column_is_sorted_its_best_first_and_turned_round() -> None:
 
 
 class ManyTrials(FakeSession):
-    """A study whose trials end faster than any screen draws."""
+    """A study whose trials end faster than any screen draws, once they may begin."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.may_begin = Event()
+        self.may_begin.set()
 
     def tune(self, plan: Plan, watcher: Watcher) -> Outcome:
         watcher.attach(self.stopping.set, self.cancelled.set)
+        self.may_begin.wait()
         for number in range(1, TRIALS + 1):
             watcher.started(number, TRIALS, "lsm")
             watcher.finished(trial(number))
@@ -193,6 +201,25 @@ async def test_trials_that_end_together_are_drawn_together(
         assert fills < TRIALS / 10
         await pilot.press("down")
         await until(pilot, lambda: table.cursor_row == 1)
+
+
+async def test_a_study_is_not_drawn_below_a_palette() -> None:
+    session = ManyTrials()
+    session.may_begin.clear()
+    app = Workbench(session)
+    async with app.run_test(size=SIZE) as pilot:
+        plan = Plan("linkbench", "ops_per_s", "maximize ops_per_s", "simulated", TRIALS)
+        study = StudyScreen(session, plan)
+        await app.push_screen(study)
+        app.action_command_palette()
+        await until(pilot, lambda: CommandPalette.is_open(app))
+        session.may_begin.set()
+        table = study.query_one(TrialsTable)
+        await until(pilot, lambda: len(study._trials) == TRIALS)
+        await pilot.pause(2 * REDRAW_S)
+        assert table.row_count == 0
+        await pilot.press("escape")
+        await until(pilot, lambda: table.row_count == TRIALS)
 
 
 async def test_2000_trials_take_little_memory() -> None:

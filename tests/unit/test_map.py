@@ -93,6 +93,11 @@ def test_what_makes_no_map_is_refused(over: list[str], says: str) -> None:
     assert str(raised.value).startswith("--over")
 
 
+def test_steps_without_a_range_are_refused() -> None:
+    with pytest.raises(InputError, match="--steps: found 4, and values that are listed"):
+        parse_axes([MEMORY], 4)
+
+
 def test_a_cell_says_who_leads_who_is_alone_or_that_noise_or_nothing_tells() -> None:
     found = cells(mapped())
     assert [one.text() for one in found] == [

@@ -12,6 +12,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container, Horizontal, Vertical
 from textual.screen import Screen
+from textual.timer import Timer
 from textual.widgets import DataTable, Footer, Static
 
 from tui import format as fmt
@@ -54,6 +55,7 @@ class StudyScreen(Screen[None]):
         """How many of them are on the screen."""
         self._best: TrialView | None = None
         self._chart: TrialChart | None = None
+        self._redrawing: list[Timer] = []
         self._latest: IntervalSeen | None = None
         self._unfinished = True
         self._outcome: Outcome | None = None
@@ -76,13 +78,26 @@ class StudyScreen(Screen[None]):
 
     def on_mount(self) -> None:
         self.query_one(TrialsTable).display = False
-        self.set_interval(REDRAW_S, self._draw)
-        self.set_interval(CHART_S, self._draw_chart)
+        self._redrawing = [
+            self.set_interval(REDRAW_S, self._draw),
+            self.set_interval(CHART_S, self._draw_chart),
+        ]
         self._add_chart()
         self._study_thread.start()
 
     def on_unmount(self) -> None:
         self._study_thread.cancel()
+
+    def on_screen_suspend(self) -> None:
+        """What lies over the study, a palette say, is drawn with all that moves below it."""
+        for timer in self._redrawing:
+            timer.pause()
+
+    def on_screen_resume(self) -> None:
+        for timer in self._redrawing:
+            timer.resume()
+        self._draw()
+        self._draw_chart()
 
     @work
     async def _add_chart(self) -> None:
