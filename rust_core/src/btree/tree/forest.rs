@@ -6,7 +6,7 @@ use super::root::Tree;
 use super::undo::{Undo, UndoLog};
 use crate::btree::log::Redo;
 use crate::btree::options::Options;
-use crate::btree::page::{CHANGE_TREE, HEADER_BYTES, UNDO_TREE};
+use crate::btree::page::{CHANGE_TREE, UNDO_TREE, View};
 use crate::btree::pool::BufferPool;
 use crate::btree::space::{Spaces, Tablespace};
 use crate::error::Result;
@@ -27,6 +27,10 @@ pub struct ForestCounters {
     pub purged: AtomicU64,
 }
 
+/// Bytes of a slot of InnoDB's page directory, and records that share it in a page that was built or split.
+const DIRECTORY_BYTES: usize = 2;
+const DIRECTORY_RECORDS: usize = 4;
+
 /// All trees.
 pub struct Forest {
     pub store: PageStore,
@@ -46,8 +50,7 @@ impl Forest {
     pub fn new(options: &Options, pool: Arc<BufferPool>, redo: Arc<Redo>, spaces: Arc<Mutex<Spaces>>) -> Self {
         Self {
             undo: Undo::new(options),
-            merge_threshold: (options.innodb_page_size as usize - HEADER_BYTES) * options.merge_threshold as usize
-                / 100,
+            merge_threshold: (options.innodb_page_size * options.merge_threshold / 100) as usize,
             store: PageStore::new(options, pool, redo, spaces),
             counters: ForestCounters::default(),
             directory: ArcSwap::default(),
@@ -68,9 +71,16 @@ impl Forest {
         UndoLog::new(&self.store, &self.undo)
     }
 
-    /// Bytes below which a page is merged with a neighbour.
-    pub fn merge_threshold(&self) -> usize {
-        self.merge_threshold
+    /// Whether a page is to be merged with a neighbour. InnoDB holds its records against a part of the whole page
+    /// (`BTR_CUR_PAGE_COMPRESS_LIMIT`), without the page directory (`page_get_data_size`), which has 2 bytes for each
+    /// four records of a page that was built or split (`PAGE_DIR_SLOT_MAX_N_OWNED`): so halves of a page of an index
+    /// are underfull as soon as it was split.
+    pub fn is_underfull(&self, view: View) -> bool {
+        self.is_underfull_with(view.used(), view.count())
+    }
+
+    pub(super) fn is_underfull_with(&self, used: usize, records: usize) -> bool {
+        used < self.merge_threshold + records * DIRECTORY_BYTES / DIRECTORY_RECORDS
     }
 
     /// Carries out a change that may split or merge pages, one at a time in each tree, with both neighbours of the leaf

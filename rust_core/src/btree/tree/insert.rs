@@ -64,7 +64,7 @@ impl Forest {
         }
         task.charge(Work::Record, 1);
         task.charge(Work::CopyByte, need as u64);
-        let underfull = resizes && leaf.view().used() < self.merge_threshold();
+        let underfull = resizes && self.is_underfull(leaf.view());
         let page = leaf.page_no();
         let recompress = if placed == Placed::Recompressed { self.store.recompress_op(page) } else { None };
         let end = if placed == Placed::Recompressed && recompress.is_none() {

@@ -41,7 +41,7 @@ impl Forest {
     /// safe and is not just stays underfull.
     fn is_safe_from_merge(&self, view: View) -> bool {
         let count = view.count();
-        !view.is_leaf() && count > 2 && view.used() - 2 * (view.used() / count) >= self.merge_threshold()
+        !view.is_leaf() && count > 2 && !self.is_underfull_with(view.used() - 2 * (view.used() / count), count)
     }
 }
 
@@ -56,7 +56,7 @@ struct Shrinking<'a> {
 impl Shrinking<'_> {
     /// Merges a page with its left or right neighbour under the same parent; false if it stays.
     fn merge_child(&mut self, task: &mut Task, parent: usize, page: usize, key: &[u8]) -> Result<bool> {
-        if self.mtr.view(page).used() >= self.forest.merge_threshold() {
+        if !self.forest.is_underfull(self.mtr.view(page)) {
             return Ok(false);
         }
         let slot = self.mtr.view(parent).child_slot(task, key);

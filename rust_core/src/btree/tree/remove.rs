@@ -82,7 +82,7 @@ impl Forest {
             return Ok(end);
         }
         leaf.remove(slot);
-        let underfull = leaf.view().used() < self.merge_threshold();
+        let underfull = self.is_underfull(leaf.view());
         let page = leaf.page_no();
         let end = self.store.log_single(task, leaf, origin.floor(), |out| op(page).encode(out))?;
         if underfull {

@@ -132,8 +132,8 @@ pub(super) fn list_links(
     (skip, limit): (u64, u64),
 ) -> Result<Option<u64>> {
     let text = format!(
-        "SELECT {LINK_COLUMNS} FROM linktable WHERE id1 = ? AND link_type = ? AND time >= ? AND time <= ? \
-         AND visibility = {VISIBLE} ORDER BY time DESC LIMIT ?, ?"
+        "SELECT {LINK_COLUMNS} FROM linktable FORCE INDEX (id1_type) WHERE id1 = ? AND link_type = ? AND time >= ? \
+         AND time <= ? AND visibility = {VISIBLE} ORDER BY time DESC LIMIT ?, ?"
     );
     let values = [id1, link_type, 0, newest.min(i64::MAX as u64), skip, limit].map(Value::from);
     let links = session.query("list_links", &text, &values)?;
