@@ -1,12 +1,16 @@
 //! How full pages get, and what the pool does under pressure.
 
 use super::{Driven, options, structure};
+use crate::btree::tree::{Toward, split_key};
 use crate::cost::Work;
 use crate::engine::{Commit, Engine, KeyLayout, WriteBatch};
+use crate::storage::MemoryStorage;
 use crate::task::Task;
 use crate::task::serial::tests::OneNanosecondPerCall;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 const ROOMY: &str = "page_size=16384 buffer_pool_size=33554432 redo_log_capacity=67108864 flush_log_at_trx_commit=0";
 
@@ -67,6 +71,28 @@ fn deletes_merge_pages_and_give_them_back() {
     driven.pass(1000).unwrap();
     assert_eq!(structure::check(driven.engine.forest(), &mut driven.task).marked, 0);
     assert_eq!(driven.detail("tree_pages"), 3.0, "directory, map and root");
+}
+
+#[test]
+fn both_halves_of_a_page_of_an_index_are_underfull_when_it_was_split() {
+    let storage = Arc::new(MemoryStorage::new(Arc::default()));
+    let mut driven = Driven::open(storage, &options(ROOMY), KeyLayout::Indexed).unwrap();
+    let entry = |n: u32| [&2u32.to_be_bytes()[..], &n.to_be_bytes()].concat();
+    (0..8000).for_each(|n| driven.put(&entry(10 * n), b"").unwrap());
+    let underfull = |driven: &mut Driven, n: u32| {
+        let (engine, key) = (driven.engine.clone(), entry(n));
+        let (number, key) = split_key(KeyLayout::Indexed, &key);
+        let forest = engine.forest();
+        let leaf = forest.leaf_for_read(&mut driven.task, forest.tree(number).unwrap(), Toward::At(key), None).unwrap();
+        (leaf.view().key(0).to_vec(), forest.is_underfull(leaf.view()))
+    };
+    let (first, is_underfull) = underfull(&mut driven, 40_000);
+    assert!(!is_underfull, "an index that is made in key order has full pages");
+    driven.put(&entry(40_001), b"").unwrap();
+    let reached = (30_000..50_000).step_by(10).map(|n| underfull(&mut driven, n)).collect::<Vec<_>>();
+    let halves = reached.iter().filter(|(_, is_underfull)| *is_underfull).map(|(first, _)| first);
+    let halves = halves.collect::<BTreeSet<_>>();
+    assert!(halves.len() == 2 && halves.contains(&first), "{halves:?} {first:?}");
 }
 
 #[test]
