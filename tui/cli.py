@@ -95,6 +95,9 @@ def open_workbench(
     """Tune storage engines by measuring. Without a command, the full-screen workbench opens."""
     if ctx.invoked_subcommand is not None:
         if results is not None:
+            command = typer.main.get_group(app).commands[ctx.invoked_subcommand]
+            if not any(one.name == "results" for one in command.params):
+                raise typer.BadParameter(f"{ctx.invoked_subcommand} takes no --results")
             ctx.default_map = {ctx.invoked_subcommand: {"results": str(results)}}
         return
     if not (sys.stdin.isatty() and sys.stdout.isatty()):

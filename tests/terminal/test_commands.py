@@ -447,6 +447,7 @@ def test_the_results_file_is_said_before_the_command_or_after_it(
     assert "LSM" not in invoke("results").stdout
     assert "LSM" in invoke("results", "--results", other).stdout
     assert "LSM" in invoke("--results", other, "results").stdout
+    assert invoke("--results", other, "profiles").exit_code == 2
 
 
 def test_results_shows_a_study_and_a_run(fake: FakeCore) -> None:
