@@ -91,6 +91,14 @@ impl<'a> Change<'a> {
             Self::Put { key, .. } | Self::Delete { key } => key,
         }
     }
+
+    /// Bytes of its key and its value.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::Put { key, value } => key.len() + value.len(),
+            Self::Delete { key } => key.len(),
+        }
+    }
 }
 
 /// Changes that take effect together. The bytes are those of a RocksDB write batch: 8 bytes of sequence number and 4 of

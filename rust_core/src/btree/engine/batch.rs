@@ -1,6 +1,7 @@
 //! A batch of changes: its intent, its changes, and how recovery completes it.
 
 use super::btree::Btree;
+use super::log_room::Logged;
 use super::recovery::Pending;
 use crate::btree::log::RedoOp;
 use crate::btree::page::changed;
@@ -10,22 +11,31 @@ use crate::cost::Work;
 use crate::engine::{Change, Engine, WriteBatch};
 use crate::error::{Error, Result};
 use crate::task::Task;
+use std::sync::atomic::Ordering;
 
 impl Btree {
     /// Applies what is left of batches that a crash interrupted.
     pub(super) fn roll_forward(&self, task: &mut Task, pending: Vec<Pending>) -> Result<()> {
         for Pending { batch, applied, intent, floor } in pending {
+            // Nobody else is there yet. A log that was made smaller since may have no room for it as a whole.
+            let redo = &self.forest.store.redo;
+            let need = self.estimate(batch.encoded().len() as u64, batch.len()).min(redo.usable_bytes() / 2);
+            self.forest.reserved.fetch_add(need, Ordering::SeqCst);
+            let mut logged = Logged { intent, floor, counted_from: redo.lsn(), need };
             let mut undo = self.forest.undo_log();
+            self.count_anew(task, &mut logged, &batch, applied, &mut undo)?;
             let planned = batch.changes().zip(&batch.spans).enumerate().skip(applied as usize);
             for (index, (planned, span)) in planned {
-                self.check_change(&planned.change()).map_err(|error| {
+                let (index, change) = (index as u32, planned.change());
+                self.check_change(&change).map_err(|error| {
                     Error::corruption(REDO_FILE, intent, format!("the batch with this LSN cannot be: {error}"))
                 })?;
-                let origin = Origin::Batch { intent, floor, index: index as u32, span: *span };
-                self.complete(task, planned, origin, &mut undo)?;
+                self.keep_room(task, &mut logged, &batch, (index, &change), &mut undo)?;
+                self.complete(task, planned, logged.origin(index, *span), &mut undo)?;
             }
             let committed = undo.commit(task)?;
-            self.forest.store.redo.end_batch(floor);
+            self.forest.store.redo.end_batch(logged.floor);
+            self.give_back(need);
             let trx_sys = &self.forest.undo.trx_sys;
             trx_sys.commit(trx_sys.begin(), &committed.logs);
         }
@@ -64,8 +74,9 @@ impl Btree {
         if value.is_empty() { None } else { self.forest.peek(self.forest.tree(number)?, key, of)? }
     }
 
-    /// Makes the changes of a batch, and returns the LSN of the end of its last frame and what it leaves to purge.
-    pub(super) fn apply(&self, task: &mut Task, batch: &mut WriteBatch) -> Result<(u64, Vec<LogAt>)> {
+    /// Makes the changes of a batch that has `need` bytes of room in the log, and returns the LSN of the end of its last
+    /// frame and what it leaves to purge.
+    pub(super) fn apply(&self, task: &mut Task, batch: &mut WriteBatch, need: u64) -> Result<(u64, Vec<LogAt>)> {
         let redo = &self.forest.store.redo;
         if let Some(change) = batch.changes().next().filter(|_| batch.len() == 1) {
             let mut undo = self.forest.undo_log();
@@ -75,16 +86,18 @@ impl Btree {
         }
         let floor = redo.begin_batch();
         let plan = Intent::of(batch, |key, value| self.patch(key, value));
-        let (intent, _) = redo.append(task, |out| RedoOp::Intent { applied: 0, batch: plan.encoded() }.encode(out))?;
-        let mut end = redo.lsn();
+        let op = RedoOp::Intent { applied: 0, replaces: 0, batch: plan.encoded() };
+        let (intent, mut end) = redo.append(task, |out| op.encode(out))?;
+        let mut logged = Logged { intent, floor, counted_from: intent, need };
         let mut undo = self.forest.undo_log();
         for (index, (change, span)) in batch.changes().zip(&plan.spans).enumerate() {
-            let origin = Origin::Batch { intent, floor, index: index as u32, span: *span };
-            end = self.apply_change(task, &change, origin, &mut undo)?.unwrap_or(end);
+            let index = index as u32;
+            self.keep_room(task, &mut logged, &plan, (index, &change), &mut undo)?;
+            end = self.apply_change(task, &change, logged.origin(index, *span), &mut undo)?.unwrap_or(end);
         }
         let committed = undo.commit(task)?;
         end = committed.end.unwrap_or(end);
-        redo.end_batch(floor);
+        redo.end_batch(logged.floor);
         Ok((end, committed.logs))
     }
 

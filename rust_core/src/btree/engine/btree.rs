@@ -149,12 +149,12 @@ impl Engine for Btree {
             (None, self.forest.store.redo.lsn(), Vec::new())
         } else {
             task.charge(Work::TreeTransaction, u64::from(commit != Commit::Open));
-            let need = self.estimate(batch);
+            let need = self.estimate(batch.encoded_bytes() as u64, batch.len());
             self.reserve(task, need)?;
             // A batch that stops half way goes on at recovery; until then nobody may see it.
             let before = task.units(Work::Compare);
             let began = trx_sys.begin();
-            let applied = self.apply(task, batch).inspect_err(|error| self.poison.set(error));
+            let applied = self.apply(task, batch, need).inspect_err(|error| self.poison.set(error));
             self.forest.store.pool.charge_misses(task, before);
             self.give_back(need);
             self.forest.store.changes.batches.fetch_add(1, Ordering::Relaxed);
@@ -178,7 +178,7 @@ impl Engine for Btree {
     /// A batch is in the log as a whole before its first change is made. InnoDB logs each change by itself, so its
     /// transactions may be larger than its log.
     fn takes_in_pieces(&self, changes: &WriteBatch) -> bool {
-        self.estimate(changes) > self.forest.store.redo.usable_bytes() / 2
+        self.estimate(changes.encoded_bytes() as u64, changes.len()) > self.forest.store.redo.usable_bytes() / 2
     }
 
     fn iterator<'a>(&'a self, _task: &mut Task) -> Result<Box<dyn EngineIterator + 'a>> {

@@ -187,7 +187,9 @@ impl Opening<'_> {
         let mut pending = Vec::new();
         for Batch { batch, applied } in batches.into_values() {
             let floor = log.begin_batch();
-            let (intent, _) = log.append(task, |out| RedoOp::Intent { applied, batch: batch.encoded() }.encode(out))?;
+            // What is before this stretch of the log is not read again.
+            let op = RedoOp::Intent { applied, replaces: 0, batch: batch.encoded() };
+            let (intent, _) = log.append(task, |out| op.encode(out))?;
             pending.push(Pending { batch, applied, intent, floor });
         }
         log.begin_stretch(task)?;

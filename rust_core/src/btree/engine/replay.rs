@@ -100,7 +100,8 @@ impl<'a> Replay<'a> {
     /// Keeps account of batches.
     fn note(&mut self, lsn: u64, op: &RedoOp) -> Result<()> {
         match *op {
-            RedoOp::Intent { applied, batch } => {
+            RedoOp::Intent { applied, replaces, batch } => {
+                self.batches.remove(&replaces);
                 let batch = Intent::decode(batch).ok_or_else(|| broken(self.header, lsn, "has a broken batch"))?;
                 self.batches.insert(lsn, Batch { batch, applied });
             }

@@ -11,7 +11,7 @@ use std::ops::RangeInclusive;
 
 /// Bytes in front of the circular region.
 pub const LOG_HEADER_BYTES: u64 = 2048;
-const MAGIC: &[u8; 8] = b"tbredo04";
+const MAGIC: &[u8; 8] = b"tbredo05";
 /// Where the two checkpoints are, used in turn.
 pub const CHECKPOINT_AT: [u64; 2] = [512, 1024];
 /// What `innodb_redo_log_capacity` may be.

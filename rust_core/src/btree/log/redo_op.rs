@@ -43,8 +43,9 @@ pub enum RedoOp<'a> {
     Take { page: u32, extent_slot: u32, bit: u8, owner: u8, tree: u32 },
     /// A page of an extent is given back.
     GiveBack { page: u32, extent_slot: u32, bit: u8 },
-    /// A batch of several changes begins: how many are already applied, and the encoded batch.
-    Intent { applied: u32, batch: &'a [u8] },
+    /// A batch of several changes begins: how many are already applied, and the encoded batch. One that goes on names
+    /// the intent that this one replaces; 0 is none.
+    Intent { applied: u32, replaces: u64, batch: &'a [u8] },
     /// Change `index` of the batch at `intent` is applied.
     Applied { intent: u64, index: u32 },
 }
@@ -202,9 +203,10 @@ impl<'a> RedoOp<'a> {
                 push_u32(out, extent_slot);
                 out.push(bit);
             }
-            Self::Intent { applied, batch } => {
+            Self::Intent { applied, replaces, batch } => {
                 out.push(INTENT);
                 push_u32(out, applied);
+                push_u64(out, replaces);
                 push_slice(out, batch);
             }
             Self::Applied { intent, index } => {
@@ -319,8 +321,9 @@ impl<'a> RedoOp<'a> {
     fn decode_batch(tag: u8, rest: &'a [u8]) -> Option<(Self, &'a [u8])> {
         if tag == INTENT {
             let (applied, rest) = take_u32(rest)?;
+            let (replaces, rest) = take_u64(rest)?;
             let (batch, rest) = take_slice(rest)?;
-            return Some((Self::Intent { applied, batch }, rest));
+            return Some((Self::Intent { applied, replaces, batch }, rest));
         }
         let (intent, rest) = take_u64(rest)?;
         let (index, rest) = take_u32(rest)?;
@@ -393,7 +396,7 @@ mod tests {
             RedoOp::Patch { page: 9, key: b"k", at: 200, bytes: &[4, 5] },
             RedoOp::Take { page: 1, extent_slot: 5, bit: 63, owner: 2, tree: 77 },
             RedoOp::GiveBack { page: 1, extent_slot: 5, bit: 63 },
-            RedoOp::Intent { applied: 2, batch: b"batch" },
+            RedoOp::Intent { applied: 2, replaces: 1 << 40, batch: b"batch" },
             RedoOp::Applied { intent: 12345, index: 2 },
         ];
         let mut bytes = Vec::new();

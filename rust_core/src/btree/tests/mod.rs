@@ -5,6 +5,7 @@ mod concurrent;
 mod crash;
 mod dropped_jobs;
 mod jobs;
+mod large_batches;
 mod lost_files;
 mod matrix;
 mod mixed;

@@ -25,6 +25,8 @@ pub struct ForestCounters {
     pub merges: AtomicU64,
     /// Undo logs that purge is through with.
     pub purged: AtomicU64,
+    /// Times that a batch logged its intent again, so that the checkpoint could pass where it began.
+    pub moved_intents: AtomicU64,
 }
 
 /// Bytes of a slot of InnoDB's page directory, and records that share it in a page that was built or split.
@@ -43,6 +45,8 @@ pub struct Forest {
     merge_threshold: usize,
     /// Redo bytes that batches under way may still write.
     pub reserved: AtomicU64,
+    /// Of these, what batches have reserved that wait half way for as much again.
+    pub parked: AtomicU64,
 }
 
 impl Forest {
@@ -57,6 +61,7 @@ impl Forest {
             creating: Mutex::default(),
             restructuring: Mutex::default(),
             reserved: AtomicU64::new(0),
+            parked: AtomicU64::new(0),
         }
     }
 

@@ -176,6 +176,8 @@ pub struct UndoLog<'a> {
     undo: &'a Undo,
     segment: Option<usize>,
     page: Option<WritePage<'a>>,
+    /// The page, while nobody holds it.
+    let_go: Option<u32>,
     /// What has been begun, one on each page; the last one is on `page`.
     logs: Vec<LogAt>,
     records: u32,
@@ -192,7 +194,7 @@ pub struct Committed {
 impl<'a> UndoLog<'a> {
     /// Of a batch that begins; without a page until there is something to log.
     pub fn new(store: &'a PageStore, undo: &'a Undo) -> Self {
-        Self { store, undo, segment: None, page: None, logs: Vec::new(), records: 0, record: Vec::new() }
+        Self { store, undo, segment: None, page: None, let_go: None, logs: Vec::new(), records: 0, record: Vec::new() }
     }
 
     /// Logs that a leaf record is about to be put at `slot`.
@@ -273,7 +275,7 @@ impl<'a> UndoLog<'a> {
     /// Appends a record, behind a header if it is the first of the log on its page.
     fn append(&mut self, task: &mut Task, record: &mut [u8], of: Option<OfBatch>) -> Result<()> {
         let needed = LOG_HEADER_BYTES + record.len();
-        let (mut page, header) = match self.page.take() {
+        let (mut page, header) = match self.take_held(task)? {
             Some(page) if self.has_room(page.view(), needed) => (page, None),
             full => {
                 // The log goes on with another page.
@@ -303,6 +305,20 @@ impl<'a> UndoLog<'a> {
         page.edit().append_bytes(record);
         self.page = Some(page);
         Ok(())
+    }
+
+    /// Lets go of the page, so that it can be written before the log goes on.
+    pub fn let_go(&mut self) {
+        if let Some(page) = self.page.take() {
+            self.let_go = Some(page.page_no());
+        }
+    }
+
+    fn take_held(&mut self, task: &mut Task) -> Result<Option<WritePage<'a>>> {
+        match (self.page.take(), self.let_go.take()) {
+            (None, Some(page_no)) => self.store.pool.write(task, page_no, Purpose::UserRead).map(Some),
+            (page, _) => Ok(page),
+        }
     }
 
     fn begin(&mut self, view: View) -> [u8; LOG_HEADER_BYTES] {
@@ -343,7 +359,9 @@ impl<'a> UndoLog<'a> {
 
     /// Puts the log into the history list of its segment (`trx_purge_add_undo_to_history`).
     pub fn commit(mut self, task: &mut Task) -> Result<Committed> {
-        let (Some(mut page), Some(segment)) = (self.page.take(), self.segment) else { return Ok(Committed::default()) };
+        let (Some(mut page), Some(segment)) = (self.take_held(task)?, self.segment) else {
+            return Ok(Committed::default());
+        };
         let (page_no, log) = (page.page_no(), self.logs[self.logs.len() - 1]);
         let mut header = self.undo.header_page(task, self.store, segment)?;
         let header_no = header.page_no();
