@@ -66,6 +66,8 @@ pub struct Shared {
     inserters: u64,
     seed: u64,
     load_rows: LoadRows,
+    /// Secondary indexes that no loader makes yet.
+    load_indexes: LoadRows,
     next_id: Counter<AtomicU64>,
     /// The oldest row that no inserter deletes yet.
     next_oldest_id: Counter<AtomicU64>,
@@ -138,6 +140,7 @@ impl<T: Table> InsertBenchmark<T> {
             inserters: u64::from(clients).saturating_sub(parameters.query_clients),
             seed,
             load_rows: LoadRows::new(FIRST_ID..FIRST_ID + parameters.rows),
+            load_indexes: LoadRows::new(0..T::SECONDARY_INDEXES as u64),
             next_id: Counter::at(FIRST_ID + parameters.rows),
             next_oldest_id: Counter::at(FIRST_ID),
             live_bytes: Counter::at(0),

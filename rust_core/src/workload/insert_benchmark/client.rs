@@ -2,7 +2,7 @@
 
 use super::schema::{MOST_INDEXES, PRIMARY, Purchase, Table};
 use super::statements::{self, row_of};
-use super::{INSERT, QUERY_MARKET, Shared};
+use super::{FIRST_ID, INSERT, Parameters, QUERY_MARKET, Shared};
 use crate::engine::{Engine, INDEX_NUMBER_BYTES};
 use crate::error::{Error, Result};
 use crate::random::{Random, Stream};
@@ -10,8 +10,11 @@ use crate::session::{ROWS_PER_INSERT, Session, charge_frame, charge_statements};
 use crate::table::keys::{Columns, begin};
 use crate::table::{Transaction, row_bytes};
 use crate::task::Task;
+use crate::workload::index_load::IndexLoad;
+use crate::workload::load_rows::LoadRows;
 use crate::workload::{Client, Plan};
 use std::marker::PhantomData;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The first row is of January 2016. Time is logical and goes by ids, so that a seed means the same run under any
@@ -26,32 +29,61 @@ fn number_rows(rows: &mut [Purchase], first: u64) {
     }
 }
 
-/// Writes rows in key order, without looking for them first. Each batch has random numbers of its own.
+/// Writes rows in key order, without looking for them first, and makes the indexes behind them. Each batch has random
+/// numbers of its own.
 pub struct Loader<T> {
     shared: Arc<Shared>,
     change: Transaction,
+    index: IndexLoad,
     table: PhantomData<T>,
 }
 
 impl<T: Table> Loader<T> {
     /// One of the loaders.
     pub fn new(shared: Arc<Shared>) -> Self {
-        Self { shared, change: Transaction::default(), table: PhantomData }
+        Self { shared, change: Transaction::default(), index: IndexLoad::default(), table: PhantomData }
     }
+
+    fn add_entries(&mut self) {
+        let Self { shared, change, index, .. } = self;
+        let entries_of = |index| entries_of::<T>(shared, index as usize);
+        let entries = index.take(&shared.load_indexes, shared.parameters.rows_per_commit, entries_of);
+        entries.for_each(|key| change.add_entry(&key));
+    }
+}
+
+fn entries_of<T: Table>(shared: &Shared, index: usize) -> Vec<Vec<u8>> {
+    let Parameters { rows, rows_per_commit, .. } = shared.parameters;
+    let batches = LoadRows::new(FIRST_ID..FIRST_ID + rows);
+    let batches = std::iter::repeat_with(|| batches.take(rows_per_commit)).take_while(|ids| !ids.is_empty());
+    let rows = batches.flat_map(|ids| loaded_rows::<T>(shared, ids));
+    rows.map(|row| {
+        let mut key = Vec::new();
+        T::index_key(&row, index, &mut key);
+        key
+    })
+    .collect()
+}
+
+fn loaded_rows<T: Table>(shared: &Shared, ids: Range<u64>) -> Vec<Purchase> {
+    let mut random = Random::derive(shared.seed, Stream::LoadChunk(ids.start));
+    let mut rows: Vec<_> = ids.clone().map(|_| T::draw(&mut random, shared.parameters.data_bytes)).collect();
+    number_rows(&mut rows, ids.start);
+    rows
 }
 
 impl<T: Table> Client for Loader<T> {
     fn plan(&mut self, _now_ns: u64) -> Option<Plan> {
-        let parameters = &self.shared.parameters;
-        let ids = self.shared.load_rows.take(parameters.rows_per_commit);
+        let ids = self.shared.load_rows.take(self.shared.parameters.rows_per_commit);
         let operations = ids.end - ids.start;
-        let mut random = Random::derive(self.shared.seed, Stream::LoadChunk(ids.start));
-        let mut rows: Vec<_> = (0..operations).map(|_| T::draw(&mut random, parameters.data_bytes)).collect();
-        number_rows(&mut rows, ids.start);
-        for row in &rows {
-            self.change.add::<T>(row);
+        for row in loaded_rows::<T>(&self.shared, ids) {
+            self.change.add_without_entries::<T>(&row);
         }
-        (operations > 0).then(|| Plan { operations, ..Plan::write(INSERT, self.change.user_bytes()) })
+        if operations == 0 {
+            self.add_entries();
+        }
+        let user_bytes = self.change.user_bytes();
+        (user_bytes > 0).then(|| Plan { operations, ..Plan::write(INSERT, user_bytes) })
     }
 
     fn execute(&mut self, engine: &dyn Engine, task: &mut Task) -> Result<()> {
@@ -60,6 +92,7 @@ impl<T: Table> Client for Loader<T> {
         Ok(())
     }
 
+    /// Entries are no statements: a server makes the indexes of its rows ([`crate::session::Tables::finish`]).
     fn speak(&mut self, session: &mut dyn Session) -> Result<()> {
         let grown = self.change.commit_by_statements(session, row_of::<T>)?;
         self.shared.grew(grown);
