@@ -616,13 +616,15 @@ fn a_run_that_ends_before_its_memtable_is_full_is_not_yet_steady() {
 #[test]
 fn a_warm_up_until_the_cache_is_full_ends_when_it_is() {
     let directory = tempfile::tempdir().unwrap();
-    for (engine, options) in
-        [("lsm", json!({"block_cache": 4 << 20})), ("btree", json!({"innodb_buffer_pool_size": 24 << 20}))]
-    {
+    // A block cache fills with what is read; a pool, which a load leaves full, with what is inserted.
+    let ycsb = json!({"kind": "ycsb", "records": 30_000, "mix": "C"});
+    let inserts = json!({"kind": "insert_benchmark", "rows": 2000});
+    let pool = json!({"innodb_buffer_pool_size": 16 << 20, "innodb_lru_scan_depth": 100});
+    for (engine, options, workload) in [("lsm", json!({"block_cache": 4 << 20}), ycsb), ("btree", pool, inserts)] {
         let warmed = |cache_share: f64| {
             let more = json!({
-                "options": options, "workload": {"kind": "ycsb", "records": 30_000, "mix": "C"}, "interval_ms": 10,
-                "operations": 1, "warmup": {"cache_share": cache_share, "most_operations": 100_000},
+                "options": options, "workload": workload, "interval_ms": 10, "operations": 1,
+                "warmup": {"cache_share": cache_share, "most_operations": 100_000},
             });
             let report = real(engine, "simulated", directory.path(), more);
             assert!(report["steadiness"].is_null());
@@ -630,8 +632,8 @@ fn a_warm_up_until_the_cache_is_full_ends_when_it_is() {
             let of_warmup = intervals.filter(|interval| interval["phase"] == "warmup");
             of_warmup.map(|interval| interval["operations"].as_u64().unwrap()).sum::<u64>()
         };
-        let (half, whole) = (warmed(0.5), warmed(0.97));
-        assert!(half > 0 && half < whole && whole < 20_000, "{engine}: {half}, {whole}");
+        let (half, whole) = (warmed(0.4), warmed(0.8));
+        assert!(half > 0 && half < whole && whole < 100_000, "{engine}: {half}, {whole}");
     }
 }
 

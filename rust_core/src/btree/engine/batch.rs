@@ -21,7 +21,7 @@ impl Btree {
             let redo = &self.forest.store.redo;
             let need = self.estimate(batch.encoded().len() as u64, batch.len()).min(redo.usable_bytes() / 2);
             self.forest.reserved.fetch_add(need, Ordering::SeqCst);
-            let mut logged = Logged { intent, floor, counted_from: redo.lsn(), need };
+            let mut logged = Logged { intent, floor, need, counted_from: redo.lsn(), room: need };
             let mut undo = self.forest.undo_log();
             self.count_anew(task, &mut logged, &batch, applied, &mut undo)?;
             let planned = batch.changes().zip(&batch.spans).enumerate().skip(applied as usize);
@@ -88,7 +88,7 @@ impl Btree {
         let plan = Intent::of(batch, |key, value| self.patch(key, value));
         let op = RedoOp::Intent { applied: 0, replaces: 0, batch: plan.encoded() };
         let (intent, mut end) = redo.append(task, |out| op.encode(out))?;
-        let mut logged = Logged { intent, floor, counted_from: intent, need };
+        let mut logged = Logged { intent, floor, need, counted_from: intent, room: need };
         let mut undo = self.forest.undo_log();
         for (index, (change, span)) in batch.changes().zip(&plan.spans).enumerate() {
             let index = index as u32;

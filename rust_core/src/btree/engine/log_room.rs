@@ -43,10 +43,12 @@ pub(super) struct Logged {
     pub intent: u64,
     /// No checkpoint passes this LSN while the batch runs.
     pub floor: u64,
-    /// LSN from which on the log is counted against its room.
-    pub counted_from: u64,
     /// Bytes of log that are reserved for it.
     pub need: u64,
+    /// LSN from which on the log is counted against its room.
+    pub counted_from: u64,
+    /// Bytes of log that it may take from there on.
+    pub room: u64,
 }
 
 impl Logged {
@@ -62,7 +64,9 @@ enum Attempt {
     /// Something changed meanwhile.
     Again,
     /// The log is too full. A client that is alone has nobody to wait for.
-    Short { is_alone: bool },
+    Short {
+        is_alone: bool,
+    },
 }
 
 /// Redo bytes of an intent.
@@ -101,7 +105,7 @@ impl Btree {
         let redo = &self.forest.store.redo;
         let change_bytes = 4 * change.bytes() as u64 + CHANGE_OVERHEAD + self.most_beside_values();
         let used = redo.lsn() - logged.counted_from;
-        if used + change_bytes + intent_bytes(plan) <= logged.need {
+        if used + change_bytes + intent_bytes(plan) <= logged.room {
             return Ok(());
         }
         self.count_anew(task, logged, plan, index, undo)
@@ -117,15 +121,18 @@ impl Btree {
         undo: &mut UndoLog,
     ) -> Result<()> {
         let redo = &self.forest.store.redo;
-        if redo.checkpoint_age() + self.forest.reserved.load(Ordering::SeqCst) <= redo.thresholds.hard {
-            logged.counted_from = redo.lsn();
-            return Ok(());
+        // A batch about as large as the log goes on in halves of the log.
+        logged.room = logged.need.min(redo.thresholds.hard / 2);
+        let others = self.forest.reserved.load(Ordering::SeqCst) - logged.need;
+        if redo.checkpoint_age() + others + logged.room > redo.thresholds.hard {
+            self.wait_half_way(task, logged, plan, index, undo)?;
         }
-        self.wait_half_way(task, logged, plan, index, undo)
+        logged.counted_from = redo.lsn();
+        Ok(())
     }
 
-    /// Waits for as much room as the batch has reserved, counted anew. What it has reserved stays closed to batches that
-    /// begin, but not to others that wait half way: all of them have moved their intents, so one at least goes on.
+    /// Waits for room. What the batch has reserved stays closed to batches that begin, but not to others that wait half
+    /// way: all of them have moved their intents, so one at least goes on.
     fn wait_half_way(
         &self,
         task: &mut Task,
@@ -141,11 +148,11 @@ impl Btree {
         self.move_intent(task, logged, plan, applied)?;
         parked.fetch_add(logged.need, Ordering::SeqCst);
         self.tell_waiting();
-        self.until_room(task, logged.need, |task| {
+        self.until_room(task, logged.room, |task| {
             let waiting = parked.load(Ordering::SeqCst);
             let others = reserved.load(Ordering::SeqCst).saturating_sub(waiting);
             let age = redo.checkpoint_age();
-            if age + others + logged.need <= redo.thresholds.hard {
+            if age + others + logged.room <= redo.thresholds.hard {
                 let rest = waiting - logged.need;
                 let is_taken = parked.compare_exchange(waiting, rest, Ordering::SeqCst, Ordering::Acquire).is_ok();
                 return Ok(if is_taken { Attempt::Taken } else { Attempt::Again });
@@ -157,9 +164,7 @@ impl Btree {
                 return Ok(Attempt::Again);
             }
             Ok(Attempt::Short { is_alone: others == 0 })
-        })?;
-        logged.counted_from = redo.lsn();
-        Ok(())
+        })
     }
 
     /// Logs the intent of a batch again, of which the first `applied` changes are made, and makes it durable: the pages
@@ -222,7 +227,8 @@ impl Btree {
                 None => waiting = Some(Waiting::among(&self.room_waiters)),
             }
         }
-        let accepted = format!("a batch whose redo fits into innodb_redo_log_capacity, {}", store.redo.header().capacity);
+        let accepted =
+            format!("a batch whose redo fits into innodb_redo_log_capacity, {}", store.redo.header().capacity);
         Err(Error::invalid("batch bytes", need, accepted))
     }
 

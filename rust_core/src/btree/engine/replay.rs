@@ -34,8 +34,6 @@ struct Replayed<'a> {
     page: WritePage<'a>,
     /// The page has this frame's changes already.
     skip: bool,
-    /// The next record makes the page be compressed again, at this level.
-    recompress: Option<u8>,
 }
 
 fn broken(header: Header, lsn: u64, what: &str) -> Error {
@@ -141,29 +139,29 @@ impl<'a> Replay<'a> {
             None => self.pool.write_for_recovery(task, page_no)?,
         };
         let skip = page.view().lsn() >= end;
-        Ok(Replayed { page, skip, recompress: None })
+        Ok(Replayed { page, skip })
     }
 
     fn apply(&self, task: &mut Task, held: &mut Replayed, op: &RedoOp) -> Option<()> {
-        let (page, recompress) = (&mut held.page, held.recompress.take());
+        let page = &mut held.page;
         match *op {
             RedoOp::Put { key, field, value, .. } => {
-                put(task, page, recompress, key, Payload::Value(Stored::from_field(field, value)))
+                put(task, page, key, Payload::Value(Stored::from_field(field, value)))
             }
             RedoOp::PutOf { intent, index, .. } => {
                 let change = self.batches.get(&intent)?.batch.changes().nth(index as usize)?;
                 match change {
                     Planned::Put { key, value } => {
                         let payload = Payload::Value(Stored::Inline(value));
-                        put(task, page, recompress, split_key(self.layout, key).1, payload)
+                        put(task, page, split_key(self.layout, key).1, payload)
                     }
                     Planned::Patch { key, at, bytes, .. } => {
-                        patch(task, page, recompress, split_key(self.layout, key).1, at, bytes)
+                        patch(task, page, split_key(self.layout, key).1, at, bytes)
                     }
                     Planned::Delete { .. } => None,
                 }
             }
-            RedoOp::Link { key, child, .. } => put(task, page, recompress, key, Payload::Child(child)),
+            RedoOp::Link { key, child, .. } => put(task, page, key, Payload::Child(child)),
             RedoOp::Remove { key, .. } => remove(task, page, key),
             RedoOp::RemoveOf { intent, index, .. } => remove(task, page, self.deleted_key(intent, index)?),
             RedoOp::DeleteMark { key, .. } => delete_mark(task, page, key),
@@ -183,10 +181,6 @@ impl<'a> Replay<'a> {
             RedoOp::ZipPageCompress { page: page_no, front, end } => {
                 (page.restore_zip(task, page_no, front, end) && page.view().defect().is_none()).then_some(())
             }
-            RedoOp::ZipPageCompressNoData { level, .. } => {
-                held.recompress = Some(level);
-                Some(())
-            }
             RedoOp::Keep { start, end, .. } => {
                 tree_page(page.view())?;
                 let (start, end) = (start as usize, end as usize);
@@ -201,7 +195,7 @@ impl<'a> Replay<'a> {
                 Some(())
             }
             RedoOp::Append { bytes, .. } => self.append(page, bytes),
-            RedoOp::Patch { key, at, bytes, .. } => patch(task, page, recompress, key, at, bytes),
+            RedoOp::Patch { key, at, bytes, .. } => patch(task, page, key, at, bytes),
             RedoOp::Take { extent_slot, bit, owner, tree, .. } => {
                 descriptor_fits(page.view(), extent_slot, bit)?;
                 write_taken(page.edit().0, extent_slot, bit, owner, tree);
@@ -221,7 +215,7 @@ fn tree_page(view: View) -> Option<()> {
     (view.kind() == Kind::Tree).then_some(())
 }
 
-fn put(task: &mut Task, page: &mut WritePage, recompress: Option<u8>, key: &[u8], payload: Payload) -> Option<()> {
+fn put(task: &mut Task, page: &mut WritePage, key: &[u8], payload: Payload) -> Option<()> {
     tree_page(page.view())?;
     let (slot, found) = page.view().search(task, key);
     let view = page.view();
@@ -235,22 +229,11 @@ fn put(task: &mut Task, page: &mut WritePage, recompress: Option<u8>, key: &[u8]
     }
     let old = if found { view.record_bytes(slot) } else { 0 };
     let fits = view.free() + old >= payload.record_len(key) + SLOT_BYTES;
-    if let Some(level) = recompress.filter(|_| fits) {
-        page.edit().put(slot, found, key, payload);
-        return page.recompress(task, level).then_some(());
-    }
     let fits = fits && page.has_zip_room(slot, found, key, payload);
     fits.then(|| page.put(slot, found, key, payload))
 }
 
-fn patch(
-    task: &mut Task,
-    page: &mut WritePage,
-    recompress: Option<u8>,
-    key: &[u8],
-    at: u32,
-    bytes: &[u8],
-) -> Option<()> {
+fn patch(task: &mut Task, page: &mut WritePage, key: &[u8], at: u32, bytes: &[u8]) -> Option<()> {
     tree_page(page.view())?;
     let (slot, found) = page.view().search(task, key);
     if !found || !page.view().is_leaf() {
@@ -264,7 +247,7 @@ fn patch(
     let Stored::Inline(old) = page.view().value(slot) else { return None };
     let mut value = old.to_vec();
     value.get_mut(at..at + bytes.len())?.copy_from_slice(bytes);
-    put(task, page, recompress, key, Payload::Value(Stored::Inline(&value)))
+    put(task, page, key, Payload::Value(Stored::Inline(&value)))
 }
 
 fn remove(task: &mut Task, page: &mut WritePage, key: &[u8]) -> Option<()> {

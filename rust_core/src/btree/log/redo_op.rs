@@ -29,8 +29,6 @@ pub enum RedoOp<'a> {
     Image { page: u32, heap: &'a [u8], directory: &'a [u8] },
     /// The compressed form of a page of a tree, without its free room.
     ZipPageCompress { page: u32, front: &'a [u8], end: &'a [u8] },
-    /// The record that is put next into this page makes that page be compressed again, at this level of zlib.
-    ZipPageCompressNoData { page: u32, level: u8 },
     /// Only the slots from `start` to `end` stay.
     Keep { page: u32, start: u32, end: u32 },
     /// Bytes are overwritten.
@@ -62,7 +60,6 @@ const GIVE_BACK: u8 = 9;
 const INTENT: u8 = 10;
 const APPLIED: u8 = 11;
 const ZIP_PAGE_COMPRESS: u8 = 12;
-const ZIP_PAGE_COMPRESS_NO_DATA: u8 = 13;
 const APPEND: u8 = 14;
 const PATCH: u8 = 15;
 const REMOVE_OF: u8 = 16;
@@ -160,11 +157,6 @@ impl<'a> RedoOp<'a> {
                 push_u32(out, page);
                 push_slice(out, front);
                 push_slice(out, end);
-            }
-            Self::ZipPageCompressNoData { page, level } => {
-                out.push(ZIP_PAGE_COMPRESS_NO_DATA);
-                push_u32(out, page);
-                out.push(level);
             }
             Self::Keep { page, start, end } => {
                 out.push(KEEP);
@@ -279,10 +271,6 @@ impl<'a> RedoOp<'a> {
                 let (end, rest) = take_slice(rest)?;
                 (Self::ZipPageCompress { page, front, end }, rest)
             }
-            ZIP_PAGE_COMPRESS_NO_DATA => {
-                let (level, rest) = rest.split_first()?;
-                (Self::ZipPageCompressNoData { page, level: *level }, rest)
-            }
             KEEP => {
                 let (start, rest) = take_u32(rest)?;
                 let (end, rest) = take_u32(rest)?;
@@ -344,7 +332,6 @@ impl<'a> RedoOp<'a> {
             | Self::UndoOf { page, .. }
             | Self::Image { page, .. }
             | Self::ZipPageCompress { page, .. }
-            | Self::ZipPageCompressNoData { page, .. }
             | Self::Keep { page, .. }
             | Self::Write { page, .. }
             | Self::Append { page, .. }
@@ -389,7 +376,6 @@ mod tests {
             RedoOp::UndoOf { page: 9, intent: 1 << 40, index: 6 },
             RedoOp::Image { page: 2, heap: b"heap", directory: b"slots" },
             RedoOp::ZipPageCompress { page: 2, front: b"front", end: b"end" },
-            RedoOp::ZipPageCompressNoData { page: 2, level: 6 },
             RedoOp::Keep { page: 2, start: 0, end: 17 },
             RedoOp::Write { page: 0, at: 140, bytes: &[1, 2, 3] },
             RedoOp::Append { page: 9, bytes: b"record" },

@@ -103,12 +103,6 @@ impl WritePage<'_> {
         !zip.is_empty() && PageZipEdit(zip).restore(page_no, front, end) && PageZip(zip).decompress(task, bytes).is_ok()
     }
 
-    /// Compresses the page as replay does; false if it does not fit its slot.
-    pub fn recompress(&mut self, task: &mut Task, level: u8) -> bool {
-        let (bytes, zip) = self.parts();
-        !zip.is_empty() && PageZipEdit(zip).compress(task, i32::from(level), View(bytes)).is_ok_and(|fits| fits)
-    }
-
     /// Takes over all but the number of the page.
     pub fn install(&mut self, piece: &Piece) {
         let (page_no, (bytes, zip)) = (self.page_no(), self.parts());

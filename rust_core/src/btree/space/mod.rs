@@ -12,5 +12,5 @@ pub use durable_file::{DurableFile, read_padded};
 pub use fil_space::{BLOCK_BYTES, FilSpace};
 pub use fil_system::FilSystem;
 pub use file_names::{DOUBLEWRITE_FILE, NEW_REDO_FILE, REDO_FILE};
-pub use fsp::{META_PAGE, Space, Spaces, Taken, write_given_back, write_taken};
+pub use fsp::{META_PAGE, Place, Space, Spaces, Taken, write_given_back, write_taken};
 pub use tablespace::Tablespace;

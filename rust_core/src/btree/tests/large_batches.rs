@@ -160,15 +160,18 @@ fn clients_whose_batches_fill_the_log_wait_for_each_other() {
     let clients = (0..4).map(|client| {
         let engine = engine.clone();
         spawn(format!("client {client}"), move || {
-            (0..3).try_for_each(|round| engine.write(&mut Task::wall(0), &mut batch(client * 3 + round), Commit::Synced))
+            (0..3)
+                .try_for_each(|round| engine.write(&mut Task::wall(0), &mut batch(client * 3 + round), Commit::Synced))
         })
     });
-    let clients = clients.collect::<Vec<_>>();
-    clients.into_iter().for_each(|client| client.join().unwrap().unwrap());
+    for client in clients.collect::<Vec<_>>() {
+        client.join().unwrap().unwrap();
+    }
     (0..12).for_each(|number| apply(&mut model, &batch(number)));
     let found = driven.everything(2);
     // Rows of which each client writes the same few are of whoever came last.
-    let entries = |model: &Model| model.range(1u32.to_be_bytes().to_vec()..).map(|(k, _)| k.clone()).collect::<Vec<_>>();
+    let entries =
+        |model: &Model| model.range(1u32.to_be_bytes().to_vec()..).map(|(k, _)| k.clone()).collect::<Vec<_>>();
     assert_eq!(found.len(), model.len());
     assert!(entries(&found) == entries(&model));
     structure::check(driven.engine.forest(), &mut driven.task);

@@ -66,24 +66,20 @@ impl Forest {
         task.charge(Work::CopyByte, need as u64);
         let underfull = resizes && self.is_underfull(leaf.view());
         let page = leaf.page_no();
-        let recompress = if placed == Placed::Recompressed { self.store.recompress_op(page) } else { None };
-        let end = if placed == Placed::Recompressed && recompress.is_none() {
+        let end = if placed == Placed::Recompressed {
             self.store.log_recompressed(task, leaf, origin)?
         } else {
-            self.store.log_single(task, leaf, origin.floor(), |out| {
-                recompress.inspect(|op| op.encode(out));
-                match origin {
-                    Origin::Alone => match patch {
-                        Some((at, bytes)) => RedoOp::Patch { page, key, at, bytes }.encode(out),
-                        None => RedoOp::put(page, key, payload).encode(out),
-                    },
-                    Origin::Batch { intent, index, .. } if is_in_intent => {
-                        RedoOp::PutOf { page, intent, index }.encode(out);
-                    }
-                    Origin::Batch { intent, index, .. } => {
-                        RedoOp::put(page, key, payload).encode(out);
-                        RedoOp::Applied { intent, index }.encode(out);
-                    }
+            self.store.log_single(task, leaf, origin.floor(), |out| match origin {
+                Origin::Alone => match patch {
+                    Some((at, bytes)) => RedoOp::Patch { page, key, at, bytes }.encode(out),
+                    None => RedoOp::put(page, key, payload).encode(out),
+                },
+                Origin::Batch { intent, index, .. } if is_in_intent => {
+                    RedoOp::PutOf { page, intent, index }.encode(out);
+                }
+                Origin::Batch { intent, index, .. } => {
+                    RedoOp::put(page, key, payload).encode(out);
+                    RedoOp::Applied { intent, index }.encode(out);
                 }
             })?
         };

@@ -10,7 +10,7 @@ use super::zip_page::Placed;
 use crate::btree::log::RedoOp;
 use crate::btree::page::{CHANGE_TREE, Kind, Payload, View};
 use crate::btree::pool::{Piece, WritePage};
-use crate::btree::space::{Tablespace, Taken, write_given_back, write_taken};
+use crate::btree::space::{Place, Tablespace, Taken, write_given_back, write_taken};
 use crate::error::{Error, Result};
 use crate::metrics::Purpose;
 use crate::task::Task;
@@ -95,15 +95,10 @@ impl<'a> Mtr<'a> {
         let placed = self.store.place(task, tree, &mut held.page, (slot, found), key, payload)?;
         held.changed |= placed != Placed::Refused;
         let page = held.page.page_no();
-        let recompress = if placed == Placed::Recompressed { self.store.recompress_op(page) } else { None };
-        if placed == Placed::Refused {
-            return Ok(false);
-        }
-        if placed == Placed::Recompressed && recompress.is_none() {
-            self.log_image(index);
-        } else {
-            recompress.inspect(|op| self.log(*op));
-            self.log(RedoOp::put(page, key, payload));
+        match placed {
+            Placed::Refused => return Ok(false),
+            Placed::Recompressed => self.log_image(index),
+            Placed::Put => self.log(RedoOp::put(page, key, payload)),
         }
         Ok(true)
     }
@@ -271,20 +266,23 @@ impl<'a> Mtr<'a> {
         Ok(end)
     }
 
+    /// Latches the map page of a page, and tells where on it the page is.
+    pub fn latch_map_of(&mut self, task: &mut Task, page_no: u32) -> Result<(Place, usize)> {
+        let place = self.store.spaces.lock().of_page(page_no).place(page_no);
+        self.latch_or_held(task, place.map_page).map(|index| (place, index))
+    }
+
     /// Brings taken and freed pages to their descriptors. Map pages are latched after all others.
     fn write_maps(&mut self, task: &mut Task) -> Result<()> {
         let taken = std::mem::take(&mut self.taken);
         for Taken { page_no, owner, tree, .. } in taken {
-            let place = self.store.spaces.lock().of_page(page_no).place(page_no);
-            let index = self.latch_or_held(task, place.map_page)?;
+            let (place, index) = self.latch_map_of(task, page_no)?;
             self.reshape(index, |page| write_taken(page.edit().0, place.extent_slot, place.bit, owner, tree));
             let (page, extent_slot, bit) = (place.map_page, place.extent_slot, place.bit);
             self.log(RedoOp::Take { page, extent_slot, bit, owner, tree });
         }
         for n in 0..self.freed.len() {
-            let freed = self.freed[n];
-            let place = self.store.spaces.lock().of_page(freed).place(freed);
-            let index = self.latch_or_held(task, place.map_page)?;
+            let (place, index) = self.latch_map_of(task, self.freed[n])?;
             self.reshape(index, |page| write_given_back(page.edit().0, place.extent_slot, place.bit));
             self.log(RedoOp::GiveBack { page: place.map_page, extent_slot: place.extent_slot, bit: place.bit });
         }

@@ -157,8 +157,12 @@ impl Forest {
         let segment = segments.segment_of(log.page_no);
         let page = store.pool.write(task, log.page_no, Purpose::UserRead)?;
         let header = self.undo.header_page(task, store, segment)?;
-        let base = Undo::base_node(segments.lengthen_history(segment, false), log);
         let mut mtr = Mtr::new(store, vec![page, header]);
+        if segments.has_one_log(log.page_no) {
+            // What is read later than the first change has to succeed.
+            mtr.latch_map_of(task, log.page_no)?;
+        }
+        let base = Undo::base_node(segments.lengthen_history(segment, false), log);
         mtr.write(1, HEADER_BYTES, &base);
         if segments.note_purged(log.page_no) {
             mtr.free_held(0);

@@ -104,6 +104,11 @@ impl RollbackSegments {
         }
     }
 
+    /// Whether a page has one log that is not purged.
+    pub fn has_one_log(&self, page_no: u32) -> bool {
+        self.state.lock().pages.get(&page_no).is_some_and(|page| page.logs == 1)
+    }
+
     /// A log on a page is purged. Tells whether the page is given back, which nobody uses any more then: one that is
     /// retired and has no other log, and in MariaDB one that waits for another log, too.
     pub fn note_purged(&self, page_no: u32) -> bool {

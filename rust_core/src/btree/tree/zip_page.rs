@@ -2,13 +2,10 @@
 //! is full, the page is compressed again with the record in it; when it does not fit its slot, it must be split.
 //!
 //! A page that is compressed again goes into the redo log as it is then (`innodb_log_compressed_pages`, on by default),
-//! so replay compresses nothing and comes to the same slots whatever zlib does. Only where the log is nearly full, as
-//! many changes of one batch can make it, is the record logged and that the page is compressed again, as InnoDB does
-//! with that option off.
+//! so replay compresses nothing and comes to the same slots whatever zlib does.
 
 use super::origin::Origin;
 use super::page_store::PageStore;
-use crate::btree::log::RedoOp;
 use crate::btree::page::{Edit, HEADER_BYTES, PageZipEdit, Payload, SLOT_BYTES, View, part_of};
 use crate::btree::pool::{Piece, WritePage};
 use crate::cost::Work;
@@ -37,14 +34,6 @@ pub enum Placed {
 impl PageStore {
     fn zlib_level(&self) -> u8 {
         self.pool.options.innodb_compression_level as u8
-    }
-
-    /// What is logged in front of a record that made its page be compressed again; none if the log has room for the
-    /// page.
-    pub fn recompress_op(&self, page: u32) -> Option<RedoOp<'static>> {
-        let image = 2 * self.pool.files.of_page(page).slot_bytes() as u64;
-        let tight = self.redo.checkpoint_age() + image > self.redo.thresholds.hard;
-        tight.then(|| RedoOp::ZipPageCompressNoData { page, level: self.zlib_level() })
     }
 
     /// Compresses a page into a slot; false, with the slot as it was, if it does not fit.
