@@ -40,6 +40,7 @@ METRICS: Mapping[str, Metric] = {
         Metric("reads_per_op", "reads", "lower", "Storage reads per operation."),
         Metric("read_kb_per_op", "KB", "lower", "KB read from storage per operation."),
         Metric("write_kb_per_op", "KB", "lower", "KB written to storage per operation."),
+        Metric("file_system_kb_per_op", "KB", "lower", "Of these, those of the file system's own."),
         Metric("kernel_read_kb_per_op", "KB", "lower", "Of a real engine: what devices gave."),
         Metric("kernel_write_kb_per_op", "KB", "lower", "Of a real engine: what devices get."),
         Metric("write_amp", "ratio", "lower", "Bytes written to storage per user byte written."),

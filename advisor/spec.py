@@ -229,6 +229,9 @@ class Metrics(Latencies, total=False):
     """KiB read from storage per operation."""
     write_kb_per_op: float
     """KiB written to storage per operation."""
+    file_system_kb_per_op: float
+    """Simulated: of these, KiB that the file system wrote in the phase on its own account, such as
+    commits of its journal. No counter of a real engine has them, nor those of its process."""
     write_amp: float
     """Bytes written to storage / key and value bytes that clients wrote."""
     read_amp: float

@@ -126,6 +126,19 @@ class Trial:
         """The `settings_key` of its settings."""
         return settings_key(self.engine, self.settings)
 
+    @cached_property
+    def counted(self) -> Mapping[str, float]:
+        """Its metrics as counters of a real engine have them: without what the file system writes
+        on its own account."""
+        written = self.metrics.get("write_kb_per_op", 0.0)
+        own = self.metrics.get("file_system_kb_per_op", 0.0)
+        if own <= 0 or written <= own:
+            return self.metrics
+        bytes_written = ("write_kb_per_op", "write_amp")
+        of_files = {name: self.metrics[name] for name in bytes_written if name in self.metrics}
+        rest = (written - own) / written
+        return {**self.metrics, **{name: value * rest for name, value in of_files.items()}}
+
     @property
     def owed(self) -> float:
         """What paying for work left to the background would add to the time of the measured phase,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 MIGRATIONS = (
     "1.sql", "2.sql", "3.sql", "4.sql", "5.sql", "6.sql", "7.sql", "8.sql", "9.sql", "10.sql",
     "11.sql",
-    "12.sql", "13.sql", "14.sql", "15.sql",
+    "12.sql", "13.sql", "14.sql", "15.sql", "16.sql",
 )  # fmt: skip
 VIEWS = "views.sql"
 

@@ -139,7 +139,7 @@ def _told_apart(name: str) -> tuple[list[str], list[float]]:
 def rows_of(one: Wanted, trial: Trial, machine: str) -> Iterator[Row]:
     """The metrics of a finished run."""
     for metric in METRICS:
-        if metric in trial.metrics:
+        if metric in trial.counted:
             yield Row(
                 case=one.case.name,
                 work=one.case.digest(one.suite),
@@ -148,7 +148,7 @@ def rows_of(one: Wanted, trial: Trial, machine: str) -> Iterator[Row]:
                 source=one.source,
                 repeat=one.repeat,
                 metric=metric,
-                value=float(trial.metrics[metric]),
+                value=float(trial.counted[metric]),
                 product=trial.product,
                 core="" if trial.product else trial.core_version,
                 host=machine,

@@ -81,7 +81,7 @@ class Compared:
         """What was predicted of a metric, over what was predicted of the base."""
         if self.predicted is None or base.predicted is None:
             return None
-        mine, other = (one.metrics.get(metric) for one in (self.predicted, base.predicted))
+        mine, other = (one.counted.get(metric) for one in (self.predicted, base.predicted))
         return mine / other if mine and other else None
 
     def value(self, metric: str) -> float | None:

@@ -1,6 +1,7 @@
 """What a verification decides from its runs, without an engine."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -122,6 +123,29 @@ def _trial(ops_per_s: float, clock: str, hardware: str = THIS_MACHINE) -> Trial:
         started="2026-01-01T00:00:00",
         hardware=hardware,
     )
+
+
+def test_what_the_file_system_writes_is_not_held_against_the_counters_of_an_engine(
+    tmp_path: Path,
+) -> None:
+    written = {"write_kb_per_op": 20.0, "file_system_kb_per_op": 12.0, "write_amp": 5.0}
+    predicted = replace(_trial(100.0, "simulated"), metrics={"ops_per_s": 100.0, **written})
+    assert predicted.counted == {**predicted.metrics, "write_kb_per_op": 8.0, "write_amp": 2.0}
+    real = replace(_trial(100.0, "real"), metrics={"ops_per_s": 100.0, "write_kb_per_op": 8.0})
+    assert real.counted == real.metrics
+
+    store = Store(tmp_path / "r.duckdb")
+    session = "00000000-0000-0000-0000-000000000001"
+    store.add_verified(predicted, "s", session, 0, "defaults", 0)
+    store.add_verified(real, "s", session, 0, "defaults", 1)
+    asked = "SELECT metric, predicted, real FROM verified ORDER BY metric"
+    rows = list(store.sql(asked).rows)
+    assert rows == [
+        ("file_system_kb_per_op", pytest.approx(12.0), None),
+        ("ops_per_s", pytest.approx(100.0), pytest.approx(100.0)),
+        ("write_amp", pytest.approx(2.0), None),
+        ("write_kb_per_op", pytest.approx(8.0), pytest.approx(8.0)),
+    ]
 
 
 def test_what_was_predicted_for_another_machine_is_no_error_of_the_model(tmp_path: Path) -> None:

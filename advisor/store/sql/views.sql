@@ -8,7 +8,7 @@ LEFT JOIN (
     PIVOT trial_metric
     ON metric IN (
         'ops_per_s', 'p50_us', 'p95_us', 'p99_us', 'p999_us', 'max_us',
-        'reads_per_op', 'read_kb_per_op', 'write_kb_per_op',
+        'reads_per_op', 'read_kb_per_op', 'write_kb_per_op', 'file_system_kb_per_op',
         'write_amp', 'read_amp', 'space_amp',
         'cpu_us_per_op', 'cost', 'cache_hit_ratio', 'bloom_false_positive_ratio', 'stall_s', 'debt_s',
         'backlog_s',
@@ -48,13 +48,23 @@ FROM trial_interval AS part
 JOIN trial ON trial.id = part.trial, json_each(part.shape) AS gauge;
 
 -- Predicted beside real, by session of `tunebench verify`, contender and metric. Ratios are to the session's base
--- of comparison: geometric means over the rounds that both finished.
+-- of comparison: geometric means over the rounds that both finished. No counter of a real engine has what the file
+-- system writes on its own account, so predictions are without it.
 CREATE OR REPLACE VIEW verified AS
-WITH value AS (
-    SELECT verification.*, trial.product, trial.hardware, trial_metric.metric, trial_metric.value
+WITH of_files AS (
+    SELECT own.trial, 1 - own.value / written.value AS part
+    FROM trial_metric AS own
+    JOIN trial_metric AS written ON written.trial = own.trial
+    WHERE own.metric = 'file_system_kb_per_op' AND written.metric = 'write_kb_per_op' AND written.value > own.value
+),
+value AS (
+    SELECT verification.*, trial.product, trial.hardware, trial_metric.metric,
+        trial_metric.value * coalesce(of_files.part, 1) AS value
     FROM verification
     JOIN trial ON trial.id = verification.trial
     JOIN trial_metric ON trial_metric.trial = trial.id
+    LEFT JOIN of_files
+        ON of_files.trial = trial.id AND trial_metric.metric IN ('write_kb_per_op', 'write_amp')
     WHERE trial_metric.value > 0
 )
 SELECT

@@ -73,7 +73,8 @@ impl Measured {
         let mut overall = Latencies::default();
         self.by_operation.iter().for_each(|(_, latencies)| overall.merge(latencies));
         let (before, after) = (&self.before.engine, &self.after.engine);
-        let io = self.after.meters.since(&self.before.meters).total();
+        let by_purpose = self.after.meters.since(&self.before.meters);
+        let (io, of_file_system) = (by_purpose.total(), by_purpose.of(Purpose::FileSystem).written_bytes);
         let nothing = Debt { terms: Terms::Whole, payment: Payment::default() };
         let debt = self.debt.as_ref().unwrap_or(&nothing);
         let paid = &debt.payment;
@@ -89,6 +90,7 @@ impl Measured {
             ("reads_per_op", per_operation(debt.charged(io.reads, paid.io.reads))),
             ("read_kb_per_op", per_operation(debt.charged(io.read_bytes, paid.io.read_bytes) / 1024.0)),
             ("write_kb_per_op", per_operation(written_bytes / 1024.0)),
+            ("file_system_kb_per_op", per_operation(of_file_system as f64 / 1024.0).filter(|kb| *kb > 0.0)),
             ("write_amp", ratio(written_bytes, user_bytes as f64)),
             ("read_amp", per_operation(self.blocks_asked as f64)),
             ("space_amp", ratio(self.after.disk_bytes as f64, self.live_bytes as f64)),
