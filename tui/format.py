@@ -119,6 +119,7 @@ METRICS: Mapping[str, Metric] = {
         Metric("reads_per_op", "reads/op", count),
         Metric("read_kb_per_op", "read/op", _kilobytes),
         Metric("write_kb_per_op", "write/op", _kilobytes),
+        Metric("file_system_kb_per_op", "write/op, journal", _kilobytes),
         Metric("kernel_read_kb_per_op", "read/op, kernel", _kilobytes),
         Metric("kernel_write_kb_per_op", "write/op, kernel", _kilobytes),
         Metric("write_amp", "write amp", times),

@@ -38,7 +38,7 @@ class Contender:
     engine: Engine
     settings: Settings
     runs: int
-    """How often they were repeated, those under way included."""
+    """How often they were repeated on the rung, those under way included."""
 
 
 @dataclass(frozen=True)
@@ -117,9 +117,14 @@ class Field:
 
     def _unique(self, chosen: Sequence[Candidate]) -> list[Contender]:
         return [
-            Contender(one.engine, one.settings, one.repeats + self.under_way(key))
+            Contender(one.engine, one.settings, self._repeats(key) + self.under_way(key))
             for key, one in {one.key: one for one in chosen}.items()
         ]
+
+    def _repeats(self, key: Key) -> int:
+        """Repetitions on this rung; those of another have met the same seeds there."""
+        known = self.tally.candidates.get(key)
+        return known.repeats if known else 0
 
 
 def _leading(

@@ -78,8 +78,9 @@ def test_side_by_side_a_study_is_the_same_each_time(tmp_path: Path) -> None:
     assert [(t.settings, t.scale, t.seed) for t in one.trials] == [
         (t.settings, t.scale, t.seed) for t in two.trials
     ]
-    tried = [(settings_key(t.engine, t.settings), t.seed) for t in one.looks]
-    assert len(set(tried)) == len(tried)
+    for rung in (one.looks, one.evidence):
+        tried = [(settings_key(t.engine, t.settings), t.seed) for t in rung]
+        assert len(set(tried)) == len(tried)
 
 
 def test_a_study_goes_on_where_its_climb_was_left(tmp_path: Path) -> None:

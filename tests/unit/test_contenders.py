@@ -66,3 +66,5 @@ def test_the_engine_whose_file_is_wanted_is_repeated_as_a_leader_is(wanted: Engi
     climbing = Field(["lsm", "btree"], goal, lambda _: [BASE], Tally(goal), wanted, lambda _: 0)
     climbers = {(one.engine, one.settings["a"]) for one in climbing.climbers(order)}
     assert (exported, 0) in climbers and (other, 0) not in climbers
+    # Repetitions of a lower rung are none of this one, where all meet the same seeds.
+    assert {one.runs for one in climbing.climbers(order)} == {0}
