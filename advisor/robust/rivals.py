@@ -50,7 +50,7 @@ def rivals(
             found.append(Contender(name + SQUEEZED, one.engine, lean))
         else:
             found.append(Contender(name, one.engine, one.settings))
-    return distinct(found)
+    return _distinct(found)
 
 
 def fits(point: Neighbour, engine: Engine, settings: Settings) -> bool:
@@ -105,8 +105,7 @@ def _key(advice: Recommendation) -> object:
     return settings_key(advice.engine, advice.settings)
 
 
-def distinct(found: Iterable[Contender]) -> list[Contender]:
-    """The first of each settings."""
+def _distinct(found: Iterable[Contender]) -> list[Contender]:
     first: dict[object, Contender] = {}
     for one in found:
         first.setdefault(settings_key(one.engine, one.settings), one)

@@ -8,14 +8,12 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 
 from advisor.core import Core
 from advisor.errors import InputError, WorkError
 from advisor.evaluate import Setup, choose_scale
 from advisor.goal import refuse_several
 from advisor.recommend import recommend
-from advisor.robust.between import between
 from advisor.robust.mixes import RADIUS
 from advisor.robust.neighbours import Neighbour, longer, neighbours
 from advisor.robust.outcome import Robustness
@@ -77,19 +75,9 @@ def robust(
         session = RobustSession(walk.session, radius, no_mix, walk.ending)
         return stored(study.name, study.profile.goal, session, store)
 
-    if walk.ending == "complete" and (more := between(known())):
-        places = walk.join(more)
-        for number, point in enumerate(points):
-            on_point(len(points) + number + 1, 2 * len(points), _told_as_between(point))
-            if not walk.run_some(number, point, places, runs):
-                break
     _decide(walk, known, points, runs)
     store.end_robust(study.name, RobustSession(walk.session, radius, no_mix, walk.ending))
     return known()
-
-
-def _told_as_between(point: Neighbour) -> Neighbour:
-    return replace(point, name=f"{point.name}, settings between the best two")
 
 
 def _decide(
@@ -130,25 +118,14 @@ class _Walk:
         self._study = study
         self._store = store
         self._core = core
-        self._contenders = list(contenders)
+        self._contenders = contenders
         self._stopped = stopped
         self._end = None if minutes is None else time.monotonic() + 60 * minutes
 
-    def join(self, more: Sequence[Contender]) -> Sequence[int]:
-        """Takes up more candidates, and returns their places."""
-        first = len(self._contenders)
-        self._contenders += more
-        return range(first, len(self._contenders))
-
-    def run_some(
-        self, number: int, point: Neighbour, places: Sequence[int], runs: int
-    ) -> bool:  # fmt: skip
-        """Some candidates at a point; whether they all ran."""
-        return self._carry_out(number, point, places, range(runs), again=False)
-
     def run(self, number: int, point: Neighbour, runs: int) -> bool:
-        """All candidates at a point, which is stored then; whether they all ran."""
-        if not self.run_some(number, point, range(len(self._contenders)), runs):
+        """All candidates at a point; whether they all ran."""
+        places = range(len(self._contenders))
+        if not self._carry_out(number, point, places, range(runs), again=False):
             return False
         profile = point.profile.model_dump(mode="json", by_alias=True, exclude_none=True)
         self._store.add_robust_point(

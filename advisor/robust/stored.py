@@ -22,14 +22,15 @@ def newest(study: str, profile: Profile, store: Store) -> Robustness | None:
 
 
 def stored(study: str, goal: Goal, session: RobustSession, store: Store) -> Robustness:
-    """That of a session. Candidates that did not run at all of its points are left out."""
+    """That of a session, at whose first point all candidates ran."""
     points = tuple(
         Neighbour(one.name, Profile.model_validate(one.profile), one.divergence)
         for one in store.robust_points(session.session)
     )
     runs = store.robust_runs(session.session)
-    made = (_tried(list(own), len(points)) for _, own in groupby(runs, key=attrgetter("place")))
-    tried = tuple(one for one in made if all(one.runs))
+    tried = tuple(
+        _tried(list(own), len(points)) for _, own in groupby(runs, key=attrgetter("place"))
+    )
     return Robustness(
         study,
         session.session,

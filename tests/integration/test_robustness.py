@@ -14,12 +14,11 @@ from advisor.api import Tuned
 from advisor.errors import InputError, WorkError
 from advisor.evidence import Evidence
 from advisor.recommend import recommend
-from advisor.robust import Robustness, advised, newest, robust, robustness, sentences
+from advisor.robust import Robustness, advised, newest, robust, sentences
 from advisor.robust.rivals import fits
 from advisor.scale import MIB, factor
 from advisor.search import Bounds, Question, Study
 from advisor.store import Store
-from advisor.verify import Contender
 from tests.support.html_page import Page, Stored, same
 from tests.support.problems import problem
 from tui.cli import app
@@ -181,34 +180,6 @@ def test_what_was_not_run_is_said(made: Robust) -> None:
     )
     assert [point.name for point in found.points] == ["as asked"]
     assert found.ending == "interrupted" and "missing were not run" in " ".join(sentences(found))
-
-
-@pytest.mark.parametrize("joined", [1, 2])
-def test_settings_between_run_at_every_point_or_are_left_out(
-    made: Robust, monkeypatch: pytest.MonkeyPatch, joined: int
-) -> None:
-    asked = made.found.recommended.contender
-    other = Contender("other", "lsm", {**asked.settings, "max_background_jobs": 7})
-    monkeypatch.setattr(robustness, "between", lambda found: [other])
-    begun: list[str] = []
-    found = robust(
-        made.study,
-        made.store,
-        runs=1,
-        radius=0.0,
-        on_point=lambda number, of, point: begun.append(point.name),
-        stopped=lambda: len(begun) >= 6 + joined,
-    )
-    assert begun[6:] == [
-        f"{point.name}, settings between the best two" for point in found.points[:joined]
-    ]
-    assert found.ending == "interrupted"
-    assert all(one.contender.name != "other" for one in found.tried)
-
-    whole = robust(made.study, made.store, runs=1, radius=0.0)
-    (at,) = (n for n, one in enumerate(whole.tried) if one.contender.name == "other")
-    assert all(whole.tried[at].runs) and len(whole.tried[at].runs) == len(whole.points) == 6
-    assert newest("shares", made.study.profile, made.store) == whole
 
 
 def test_a_measured_study_is_refused(tmp_path: Path) -> None:

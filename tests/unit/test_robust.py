@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from advisor import knobs
 from advisor.analytic.demand import LINKBENCH_SHARES, YCSB_SHARES
 from advisor.goal import parse_goal
 from advisor.profile import Profile, load
@@ -20,9 +19,7 @@ from advisor.robust import (
     mixes,
     neighbours,
 )
-from advisor.robust.between import between
 from advisor.robust.words import cell, sentences
-from advisor.scale import MIB
 from advisor.trial import Trial
 from advisor.verify import Contender
 from advisor.workload import Workload
@@ -179,39 +176,6 @@ def test_the_best_worst_case_wins_among_those_that_lose_little() -> None:
     told = " ".join(sentences(known))
     assert "Robust choice: even" in told and "as asked: " in told and "+200% ops_per_s" in told
     assert "timid has the best worst case" in told and "20%" in told
-
-
-def sized(name: str, settings: dict[str, object], *scores: float | None) -> Tried:
-    """Of an LSM with these settings in place of the defaults."""
-    whole = {**knobs.defaults("lsm"), **settings}
-    return replace(tried(name, *scores), contender=Contender(name, "lsm", whole))
-
-
-def test_between_the_best_worst_case_and_the_recommended_each_part_is_tried_where_it_fits() -> None:
-    """The larger cache has no room where the other one runs."""
-    small = {
-        "write_buffer_size": 1 * MIB,
-        "level0_file_num_compaction_trigger": 2,
-        "compression": "kZSTD",
-        "block_size": 8192,
-        "block_cache": 8 * MIB,
-    }
-    large = {**small, "write_buffer_size": 2 * MIB, "level0_file_num_compaction_trigger": 8}
-    large |= {"compression": "kNoCompression", "block_cache": 5000 * MIB}
-    rows = (
-        sized("recommended", large, 100.0, None, 50.0),
-        sized("trial 3", small, 80.0, 90.0, 90.0),
-    )
-    made = between(found(*rows))
-    assert made and len({tuple(sorted(one.settings.items())) for one in made}) == len(made)
-    for one in made:
-        assert one.settings not in (rows[0].contender.settings, rows[1].contender.settings)
-        assert all(one.settings[name] in (small[name], large[name]) for name in small)
-        assert one.settings["block_cache"] == 8 * MIB, "more does not fit where trial 3 runs"
-        assert one.name.startswith("trial 3 with ") and one.name.endswith(" of recommended")
-    cheap = sized("trial 3", small, 99.0, 90.0, 90.0)
-    assert not between(found(rows[0], cheap)), "it may be chosen as it is"
-    assert not between(found(rows[0]))
 
 
 def test_what_later_runs_do_not_bear_out_is_not_the_choice() -> None:
