@@ -16,12 +16,13 @@ use crate::real::server::LatenciesByName;
 use crate::real::{ServerOptions, SqlServer, StorageEngine};
 use crate::session::{Session, Tables, no_statements};
 use crate::storage::RunDirectory;
-use crate::task::wall::WallClock;
+use crate::task::wall::{WallClock, sleep};
 use crate::task::{Signal, Task};
 use crate::workload::{Client, Plan, Workload};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Runs the spec in `directory` to its report. Intervals go to `on_interval` as they end.
 pub fn run(run: &CheckedSpec, directory: &Path, halt: &Arc<Halt>, on_interval: &mut dyn FnMut(Value)) -> Result<Value> {
@@ -159,8 +160,8 @@ struct Served {
 }
 
 impl Served {
-    fn spoken(&self, client: Box<dyn Client>) -> Box<dyn Client> {
-        Box::new(Spoken { client, server: self.server.clone(), session: None })
+    fn spoken(&self, client: Box<dyn Client>, index: u32) -> Box<dyn Client> {
+        Box::new(Spoken { client, index, server: self.server.clone(), session: None })
     }
 }
 
@@ -178,11 +179,11 @@ impl Workload for Served {
     }
 
     fn loader(&self, index: u32) -> Box<dyn Client> {
-        self.spoken(self.workload.loader(index))
+        self.spoken(self.workload.loader(index), index)
     }
 
     fn client(&self, index: u32) -> Box<dyn Client> {
-        self.spoken(self.workload.client(index))
+        self.spoken(self.workload.client(index), index)
     }
 
     fn fork(&self, seed: u64) -> Arc<dyn Workload> {
@@ -194,9 +195,21 @@ impl Workload for Served {
     }
 }
 
+/// By so much two clients with neighbouring indexes are apart at their second try, twice at their third: a choice of
+/// ours, about as long as a transaction.
+const APART: Duration = Duration::from_millis(2);
+
+/// How long a client waits before it tries a transaction again. MyRocks does not look for deadlocks: two clients wait
+/// for each other as long as `rocksdb_lock_wait_timeout`, and give up together. If both begin anew at once they may do
+/// so again, and were seen to for 72 seconds.
+fn pause(index: u32, tries: u32) -> Duration {
+    APART * index * tries
+}
+
 /// A client with its connection, which its own thread opens.
 struct Spoken {
     client: Box<dyn Client>,
+    index: u32,
     server: Arc<SqlServer>,
     session: Option<Box<dyn Session>>,
 }
@@ -220,11 +233,28 @@ impl Client for Spoken {
             Some(session) => session,
             none => none.insert(self.server.session()?),
         };
+        let mut tries = 0;
         loop {
             match self.client.speak(&mut **session) {
                 Err(_) if session.take_conflict() => session.rollback()?,
                 done => return done,
             }
+            sleep(pause(self.index, tries));
+            tries += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clients_that_met_begin_anew_at_once_and_then_farther_and_farther_apart() {
+        for (one, other) in [(0, 1), (2, 3), (0, 63)] {
+            assert_eq!((pause(one, 0), pause(other, 0)), (Duration::ZERO, Duration::ZERO));
+            let apart = |tries| pause(other, tries).checked_sub(pause(one, tries)).unwrap();
+            assert!((1..10).all(|tries| apart(tries) >= APART * tries && apart(tries + 1) > apart(tries)));
         }
     }
 }
