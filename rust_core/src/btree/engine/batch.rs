@@ -74,8 +74,8 @@ impl Btree {
         if value.is_empty() { None } else { self.forest.peek(self.forest.tree(number)?, key, of)? }
     }
 
-    /// Makes the changes of a batch that has `need` bytes of room in the log, and returns the LSN of the end of its last
-    /// frame and what it leaves to purge.
+    /// Makes the changes of a batch that has `need` bytes of room in the log, and returns the LSN of the end of its
+    /// last frame and what it leaves to purge.
     pub(super) fn apply(&self, task: &mut Task, batch: &mut WriteBatch, need: u64) -> Result<(u64, Vec<LogAt>)> {
         let redo = &self.forest.store.redo;
         if let Some(change) = batch.changes().next().filter(|_| batch.len() == 1) {
