@@ -91,9 +91,9 @@ impl Btree {
         2 * self.options.innodb_page_size + self.forest.max_inline_bytes_of_all() as u64
     }
 
-    /// Sees to it that the log has room for the next change of a batch. One that has used up what it was counted for is
-    /// counted anew, if the log has that room; if not, its intent moves, so that the checkpoint may pass where it began,
-    /// and it waits for room like one that begins. What others log meanwhile counts as its own.
+    /// Sees to it that the log has room for the next change of a batch. One that has used up what it was counted for
+    /// is counted anew, if the log has that room; if not, its intent moves, so that the checkpoint may pass where it
+    /// began, and it waits for room like one that begins. What others log meanwhile counts as its own.
     pub(super) fn keep_room(
         &self,
         task: &mut Task,
