@@ -182,7 +182,7 @@ async def test_the_results_file_answers_queries_of_the_workbench(own_results: Pa
     app = Workbench(LibrarySession())
     async with app.run_test(size=SIZE) as pilot:
         app.push_screen(QueryScreen(LibrarySession()))
-        await until(pilot, lambda: "run_bytes" in text_of(app))
+        await until(pilot, lambda: "drive_years" in text_of(app))
         await pilot.press("enter")
         await until(pilot, lambda: "1 row" in text_of(app))
         assert [str(one) for one in app.screen.query_one(AnswerTable).get_row_at(0)] == [
