@@ -11,7 +11,7 @@ from tests.terminal.conftest import SIZE, text_of, until
 from tests.terminal.fake_session import STUDIES, FakeSession
 from tui.app import Workbench
 from tui.screens.comparison import ComparisonScreen
-from tui.screens.query import FIRST, QueryScreen
+from tui.screens.query import FIRST, QueryScreen, TablesTable
 from tui.screens.results import ResultsScreen
 from tui.session import LibrarySession
 from tui.widgets.answer_table import AnswerTable
@@ -183,6 +183,9 @@ async def test_the_results_file_answers_queries_of_the_workbench(own_results: Pa
     async with app.run_test(size=SIZE) as pilot:
         app.push_screen(QueryScreen(LibrarySession()))
         await until(pilot, lambda: "drive_years" in text_of(app))
+        listed = app.screen.query_one(TablesTable)
+        names = [str(listed.get_row_at(row)[0]) for row in range(listed.row_count)]
+        assert "run_bytes" in names
         await pilot.press("enter")
         await until(pilot, lambda: "1 row" in text_of(app))
         assert [str(one) for one in app.screen.query_one(AnswerTable).get_row_at(0)] == [

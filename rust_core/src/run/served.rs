@@ -195,7 +195,7 @@ impl Workload for Served {
     }
 }
 
-/// By so much two clients with neighbouring indexes are apart at their second try, twice at their third: a choice of
+/// By so much two clients with neighbouring indexes are apart at their third try, twice at their fourth: a choice of
 /// ours, about as long as a transaction.
 const APART: Duration = Duration::from_millis(2);
 

@@ -86,7 +86,8 @@ impl Script {
     }
 }
 
-fn apply(model: &mut Model, batch: &WriteBatch) {
+/// Makes the changes of a batch.
+pub(super) fn apply(model: &mut Model, batch: &WriteBatch) {
     use crate::engine::Change;
     for change in batch.changes() {
         match change {

@@ -1,6 +1,7 @@
 //! Batches that log more than was reserved for them: entries of a secondary index all over full pages, each of which
 //! splits.
 
+use super::crash::apply;
 use super::{Driven, Model, noise, options, spread, structure};
 use crate::engine::{Commit, Engine, KeyLayout, WriteBatch};
 use crate::error::Result;
@@ -48,16 +49,6 @@ fn batch(number: u32) -> WriteBatch {
     }
     batch.put(LAST, &number.to_be_bytes());
     batch
-}
-
-fn apply(model: &mut Model, batch: &WriteBatch) {
-    use crate::engine::Change;
-    for change in batch.changes() {
-        match change {
-            Change::Put { key, value } => model.insert(key.to_vec(), value.to_vec()),
-            Change::Delete { key } => model.remove(key),
-        };
-    }
 }
 
 fn moved(driven: &Driven) -> u64 {
