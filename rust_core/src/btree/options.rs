@@ -22,6 +22,8 @@ pub const MAX_INDEX_NUMBER: u32 = u32::MAX - 2;
 /// Pages that are written together, and go through the doublewrite area as one batch.
 pub const REGION_PAGES: usize = 128;
 
+/// Pages, of the default pool as of any other.
+const LRU_OLD_TOLERANCE: usize = 20;
 /// `BUF_LRU_MIN_LEN`: shorter LRU lists need no eviction.
 const LRU_MIN_LEN: u64 = 256;
 
@@ -230,6 +232,13 @@ impl Options {
     /// `BUF_LRU_OLD_MIN_LEN`: pages from which on the LRU list has an old part.
     pub fn old_min_len(&self) -> usize {
         self.scale.per_second(LRU_OLD_MIN_LEN).max(LEAST_OLD_MIN_LEN) as usize
+    }
+
+    /// `BUF_LRU_OLD_TOLERANCE`: pages by which the old part may be off its share. A copy has as much of it as of the
+    /// pages that the cleaner frees at once: what is beyond it makes pages young that come in.
+    pub fn lru_old_tolerance(&self) -> usize {
+        let depth = self.innodb_lru_scan_depth.max(1) as usize;
+        (LRU_OLD_TOLERANCE * self.scan_depth() / depth).min(LRU_OLD_TOLERANCE)
     }
 
     /// `BUF_LRU_MIN_LEN`: length of the LRU list from which on pages are evicted before anybody asks.

@@ -8,7 +8,7 @@ use super::arrivals::Arrivals;
 use super::flush_batch::FlushBatch;
 use super::flush_list::FlushList;
 use super::frame::{Body, Frame};
-use super::lru::{Lru, first_quarter_of_young, is_promoted, spare_frames};
+use super::lru::{Lru, Midpoint, first_quarter_of_young, is_promoted, spare_frames};
 use super::page_guard::{ReadPage, WritePage};
 use super::page_table::PageTable;
 use super::unzip_lru::UnzipLru;
@@ -97,8 +97,12 @@ impl BufferPool {
         let (frames, spare) = (options.pool_frames(), spare_frames(options.pool_pages()));
         let own_frames = (frames + spare) as u64;
         let (surplus, loans) = options.frames_of_full_size();
-        let lru =
-            Lru::new(frames + surplus, spare, loans, (options.innodb_old_blocks_pct as usize, options.old_min_len()));
+        let midpoint = Midpoint {
+            old_pct: options.innodb_old_blocks_pct as usize,
+            old_min_len: options.old_min_len(),
+            tolerance: options.lru_old_tolerance(),
+        };
+        let lru = Lru::new(frames + surplus, spare, loans, midpoint);
         let frames = frames + surplus + spare + loans;
         Self {
             frames: (0..frames).map(|_| Frame::default()).collect(),

@@ -5,6 +5,7 @@ use super::arrivals::Arrivals;
 use super::buf_pool::BufferPool;
 use super::eviction::Source;
 use super::frame::Body;
+use super::lru::{Place, first_young_clock};
 use super::page_guard::{ReadPage, WritePage};
 use super::page_table::Entry;
 use crate::btree::page::{MAX_PAGES, NO_PAGE, View};
@@ -71,7 +72,7 @@ impl BufferPool {
             }
             let mut page = self.empty_frame(task, page_no)?;
             if self.table.entry(page_no).claim(page.frame) {
-                self.admit(&mut page, page_no);
+                self.admit(&mut page, page_no, Place::Front);
                 self.touch(task, page.frame, page_no);
                 return Ok(page);
             }
@@ -158,7 +159,7 @@ impl BufferPool {
         self.read_into(task, page, page_no, purpose)?;
         self.check_age(page.view(), page_no)?;
         let Some(mut page) = reading.page.take() else { return Ok(()) };
-        self.admit(&mut page, page_no);
+        self.admit(&mut page, page_no, Place::Midpoint);
         arrivals.map_or(Ok(()), |arrivals| arrivals.arrive(task, &mut page))
     }
 
@@ -195,7 +196,7 @@ impl BufferPool {
             return false;
         }
         page.fill(body);
-        self.admit(&mut page, page_no);
+        self.admit(&mut page, page_no, Place::Midpoint);
         true
     }
 
@@ -215,14 +216,15 @@ impl BufferPool {
         Err(self.files.of_page(page_no).corruption(page_no, what))
     }
 
-    fn admit(&self, page: &mut WritePage, page_no: u32) {
+    fn admit(&self, page: &mut WritePage, page_no: u32, place: Place) {
         page.guard.page_no = page_no;
         let frame = &self.frames[page.frame as usize];
         frame.page_hint.store(page_no, Ordering::Release);
         frame.first_access_ns.store(0, Ordering::Relaxed);
         frame.is_fresh.store(false, Ordering::Relaxed);
-        frame.young_clock.store(self.freed_page_clock.load(Ordering::Relaxed), Ordering::Relaxed);
-        self.lru.lock().insert(page.frame);
+        let place = self.lru.lock().insert(page.frame, place);
+        let clock = first_young_clock(place, self.freed_page_clock.load(Ordering::Relaxed));
+        frame.young_clock.store(clock, Ordering::Relaxed);
         if page.guard.has_zip() {
             self.note_unzipped(page.frame);
         }

@@ -5,16 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 const NONE: u32 = u32::MAX;
-/// `BUF_LRU_OLD_TOLERANCE`: how far the old part of a full-size list may be off its share before the midpoint moves.
-const TOLERANCE: usize = 20;
-/// Shorter lists are no full-size ones, and their tolerance is less in proportion. An assumption: InnoDB has 20 pages
-/// always, and these are the pages of the default pool (128 MiB of 16 KiB).
-///
-/// The tolerance matters because the cleaner takes a share of the list at once for the free list, and pages come back
-/// one by one. Where the list's length swings by more than the tolerance, so does the midpoint, and some of the pages
-/// that come in become young without the test of `innodb_old_blocks_time`. With 20 pages for all that ceased at free
-/// lists of about 64 pages.
-const FULL_LEN: usize = 8192;
 /// Assumption: most frames that operations may need beyond what is free when they begin.
 const MOST_SPARE: usize = 1024;
 
@@ -22,6 +12,30 @@ const MOST_SPARE: usize = 1024;
 struct Links {
     prev: u32,
     next: u32,
+}
+
+/// Where the old part begins.
+#[derive(Debug, Clone, Copy)]
+pub struct Midpoint {
+    /// Share of the old part.
+    pub old_pct: usize,
+    /// Shorter lists have no old part.
+    pub old_min_len: usize,
+    /// How far the old part may be off its share before the midpoint moves.
+    ///
+    /// It matters because the cleaner takes many pages at once for the free list, and pages come back one by one. Where
+    /// the list's length swings by more than the tolerance allows, so does the midpoint, and some of the pages that
+    /// come in become young without the test of `innodb_old_blocks_time`.
+    pub tolerance: usize,
+}
+
+/// Where a page comes in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// In front: one that was created.
+    Front,
+    /// At the begin of the old part, or in front of a list that has none: one that was read.
+    Midpoint,
 }
 
 /// The list and the frames that hold no page.
@@ -36,9 +50,7 @@ pub struct Lru {
     old_head: u32,
     old_len: usize,
     len: usize,
-    old_pct: usize,
-    /// Shorter lists have no old part.
-    old_min_len: usize,
+    midpoint: Midpoint,
     free: Vec<u32>,
     frames: usize,
     /// So many of them are kept from those that take a free one.
@@ -62,9 +74,8 @@ struct Scan {
 }
 
 impl Lru {
-    /// A list for `frames` frames, all free, and `spare` ones, and `loans` that can be lent. It has an old part of
-    /// `old_pct` percent from `old_min_len` pages on.
-    pub fn new(frames: usize, spare: usize, loans: usize, (old_pct, old_min_len): (usize, usize)) -> Self {
+    /// A list for `frames` frames, all free, and `spare` ones, and `loans` that can be lent.
+    pub fn new(frames: usize, spare: usize, loans: usize, midpoint: Midpoint) -> Self {
         let frames = frames + spare + loans;
         let old = (0..frames).map(|_| AtomicBool::new(false)).collect();
         let (head, tail, old_head) = (NONE, NONE, NONE);
@@ -77,8 +88,7 @@ impl Lru {
             old_head,
             old_len: 0,
             len: 0,
-            old_pct,
-            old_min_len,
+            midpoint,
             free: Vec::new(),
             frames,
             spare,
@@ -154,22 +164,27 @@ impl Lru {
         self.free.push(frame);
     }
 
-    /// Puts a new page at the midpoint.
-    pub fn insert(&mut self, frame: u32) {
+    /// Takes in a new page, and returns where it is (`buf_LRU_add_block`).
+    pub fn insert(&mut self, frame: u32, place: Place) -> Place {
+        let place = if self.old_head == NONE { Place::Front } else { place };
         // Where the search has passed the midpoint, it goes back to the page that comes in there.
-        if self.scan.next == NONE || (self.old_head != NONE && !self.is_old(self.scan.next)) {
+        if self.scan.next == NONE || (place == Place::Midpoint && !self.is_old(self.scan.next)) {
             self.scan.next = frame;
         }
-        if self.old_head == NONE {
-            self.link_before(frame, self.head);
-            self.set_old(frame, false);
-        } else {
-            self.link_before(frame, self.old_head);
-            self.old_head = frame;
-            self.old_len += 1;
-            self.set_old(frame, true);
+        match place {
+            Place::Front => {
+                self.link_before(frame, self.head);
+                self.set_old(frame, false);
+            }
+            Place::Midpoint => {
+                self.link_before(frame, self.old_head);
+                self.old_head = frame;
+                self.old_len += 1;
+                self.set_old(frame, true);
+            }
         }
         self.balance();
+        place
     }
 
     /// Moves a page to the front.
@@ -284,14 +299,14 @@ impl Lru {
 
     /// Moves the midpoint until the old part has its share.
     fn balance(&mut self) {
-        if self.len < self.old_min_len {
+        let Midpoint { old_pct, old_min_len, tolerance } = self.midpoint;
+        if self.len < old_min_len {
             while self.old_head != NONE {
                 self.shrink_old();
             }
             return;
         }
-        let target = self.len * self.old_pct / 100;
-        let tolerance = tolerance(self.len);
+        let target = self.len * old_pct / 100;
         while self.old_len + tolerance < target {
             self.grow_old();
         }
@@ -315,10 +330,6 @@ impl Lru {
     }
 }
 
-fn tolerance(len: usize) -> usize {
-    TOLERANCE * len.min(FULL_LEN) / FULL_LEN
-}
-
 /// Whether an accessed page moves to the front. `clock` counts evictions; it stood at `young_clock` when the page was
 /// last put in front.
 #[inline]
@@ -336,6 +347,15 @@ pub fn is_promoted(
     if old { since_first_access_ns >= old_time_ns } else { clock.wrapping_sub(young_clock) >= quarter }
 }
 
+/// When a page that comes in was last put in front, by the clock of evictions. InnoDB notes it of pages that come in
+/// there alone: one from the midpoint that becomes young without an access is put in front by the next, however soon.
+pub fn first_young_clock(place: Place, clock: u32) -> u32 {
+    match place {
+        Place::Front => clock,
+        Place::Midpoint => 0,
+    }
+}
+
 /// Evictions after which a young page has left the first quarter of the young part.
 pub fn first_quarter_of_young(frames: usize, old_pct: usize) -> u32 {
     (frames * (100 - old_pct) / 400).max(1) as u32
@@ -350,6 +370,8 @@ pub fn spare_frames(pool_pages: usize) -> usize {
 mod tests {
     use super::*;
 
+    const USUAL: Midpoint = Midpoint { old_pct: 37, old_min_len: 32, tolerance: 2 };
+
     fn check(lru: &Lru) {
         let frames = lru.coldest().collect::<Vec<_>>();
         assert_eq!(frames.len(), lru.len);
@@ -361,7 +383,7 @@ mod tests {
 
     #[test]
     fn any_sequence_keeps_the_list_whole_and_the_midpoint_in_its_place() {
-        let mut lru = Lru::new(200, 0, 0, (37, 32));
+        let mut lru = Lru::new(200, 0, 0, USUAL);
         let mut inside = Vec::new();
         let mut state = 7u64;
         for step in 0..5000 {
@@ -370,7 +392,7 @@ mod tests {
             match random % 4 {
                 0 | 1 => {
                     if let Some(frame) = lru.take_free() {
-                        lru.insert(frame);
+                        lru.insert(frame, if random % 12 == 0 { Place::Front } else { Place::Midpoint });
                         inside.push(frame);
                     }
                 }
@@ -384,19 +406,14 @@ mod tests {
             }
             check(&lru);
             if lru.len >= 32 {
-                assert!(
-                    lru.old_len.abs_diff(lru.len * 37 / 100) <= tolerance(lru.len),
-                    "{} of {}",
-                    lru.old_len,
-                    lru.len
-                );
+                assert!(lru.old_len.abs_diff(lru.len * 37 / 100) <= USUAL.tolerance, "{} of {}", lru.old_len, lru.len);
             }
         }
     }
 
     #[test]
     fn what_is_lent_is_taken_back_from_the_frames_that_come_free() {
-        let mut lru = Lru::new(4, 1, 3, (37, 32));
+        let mut lru = Lru::new(4, 1, 3, USUAL);
         let mut taken: Vec<u32> = std::iter::from_fn(|| lru.take_free()).collect();
         assert_eq!((taken.len(), lru.lend(2), lru.free_len()), (4, 2, 2));
         taken.extend(std::iter::from_fn(|| lru.take_free()));
@@ -411,47 +428,46 @@ mod tests {
 
     #[test]
     fn a_scan_does_not_push_out_young_pages() {
-        let mut lru = Lru::new(100, 0, 0, (37, 32));
+        let mut lru = Lru::new(100, 0, 0, USUAL);
         for _ in 0..100 {
             let frame = lru.take_free().unwrap();
-            lru.insert(frame);
+            lru.insert(frame, Place::Midpoint);
         }
         let young = (0..100).filter(|frame| !lru.is_old(*frame)).collect::<Vec<_>>();
         for _ in 0..200 {
             let victim = lru.coldest().next().unwrap();
             lru.remove(victim);
-            lru.insert(victim);
+            lru.insert(victim, Place::Midpoint);
         }
         let kept = young.iter().filter(|frame| !lru.is_old(**frame)).count();
         assert!(kept * 10 >= young.len() * 8, "{kept} of {}", young.len());
     }
 
-    /// After a 16th of the pages went to the free list at once and as many came in one by one: share of these that are
-    /// young.
-    fn young_share_of_a_refill(frames: usize) -> f64 {
-        let mut lru = Lru::new(frames, 0, 0, (37, 32));
+    /// After so many pages went to the free list at once and as many came in one by one: share of these that are young.
+    fn young_share_of_a_refill(frames: usize, refill: usize, tolerance: usize) -> f64 {
+        let mut lru = Lru::new(frames, 0, 0, Midpoint { tolerance, ..USUAL });
         while let Some(frame) = lru.take_free() {
-            lru.insert(frame);
+            lru.insert(frame, Place::Midpoint);
         }
-        let refill = lru.coldest().take(frames / 16).collect::<Vec<_>>();
+        let refill = lru.coldest().take(refill).collect::<Vec<_>>();
         for frame in &refill {
             lru.remove(*frame);
         }
         for frame in &refill {
-            lru.insert(*frame);
+            lru.insert(*frame, Place::Midpoint);
         }
         let young = refill.iter().filter(|frame| !lru.is_old(**frame)).count();
         young as f64 / refill.len() as f64
     }
 
     #[test]
-    fn a_refill_of_the_free_list_makes_as_many_pages_young_in_a_small_list_as_in_a_full_one_by_share() {
-        let full = young_share_of_a_refill(FULL_LEN);
-        assert!(full > 0.5, "{full}");
-        for frames in [4096, 2048, 1024, 512] {
-            let share = young_share_of_a_refill(frames);
-            assert!((share / full - 1.0).abs() < 0.05, "{frames}: {share}, {full}");
+    fn a_refill_makes_pages_young_that_is_larger_than_the_tolerance_allows() {
+        for frames in [8192, 1024] {
+            assert_eq!(young_share_of_a_refill(frames, 30, 20), 0.0, "{frames}");
+            assert!(young_share_of_a_refill(frames, 300, 20) > 0.4, "{frames}");
         }
+        let (full, copy) = (young_share_of_a_refill(8192, 512, 20), young_share_of_a_refill(1024, 64, 20 / 8));
+        assert!((copy / full - 1.0).abs() < 0.05, "a copy has its part of the tolerance: {copy}, {full}");
     }
 
     #[test]
@@ -470,8 +486,30 @@ mod tests {
     }
 
     #[test]
+    fn a_page_that_became_young_without_an_access_is_put_in_front_by_the_next_one() {
+        for (place, promoted) in [(Place::Midpoint, true), (Place::Front, false)] {
+            assert_eq!(is_promoted(false, 0, 1_000, 500, first_young_clock(place, 500), 10), promoted, "{place:?}");
+        }
+    }
+
+    #[test]
+    fn created_pages_come_in_in_front_and_those_that_are_read_at_the_midpoint_if_there_is_one() {
+        let mut lru = Lru::new(100, 0, 0, USUAL);
+        let mut come = |place| {
+            let frame = lru.take_free().unwrap();
+            lru.insert(frame, place)
+        };
+        for _ in 0..32 {
+            assert_eq!(come(Place::Midpoint), Place::Front, "too short for an old part");
+        }
+        assert_eq!(come(Place::Midpoint), Place::Midpoint);
+        assert_eq!(come(Place::Front), Place::Front);
+        check(&lru);
+    }
+
+    #[test]
     fn the_search_for_a_clean_frame_finds_what_a_walk_from_the_cold_end_finds() {
-        let mut lru = Lru::new(100, 0, 0, (37, 32));
+        let mut lru = Lru::new(100, 0, 0, USUAL);
         let (mut inside, mut dirty, mut cleaned) = (Vec::new(), [false; 100], 0);
         let mut state = 3u64;
         for step in 0..20_000u32 {
@@ -500,7 +538,7 @@ mod tests {
                 }
                 _ => {
                     if let Some(frame) = lru.take_free() {
-                        lru.insert(frame);
+                        lru.insert(frame, if step % 3 == 0 { Place::Front } else { Place::Midpoint });
                         inside.push(frame);
                     }
                 }
