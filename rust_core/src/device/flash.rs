@@ -90,6 +90,16 @@ impl FlashSpec {
         Some(us + transfer_ns(rest, self.read_mb_per_s) as f64 / 1e3)
     }
 
+    /// What of that is because of those in flight with it.
+    fn waited_us(&self, bytes: u64, in_flight: f64) -> Option<f64> {
+        Some(self.seen_us(bytes, in_flight)? - self.seen_us(bytes, 1.0)?)
+    }
+
+    /// How many reads a write in flight holds the others up for as much as: as the drive writes faster than it reads.
+    fn write_weight(&self) -> f64 {
+        (self.read_mb_per_s / self.write_mb_per_s).min(1.0)
+    }
+
     /// What one read takes over the mean of all.
     fn varied(&self, random: &mut Random) -> f64 {
         let spread = self.read_spread;
@@ -158,14 +168,43 @@ impl Dies {
     }
 }
 
+/// Requests that a drive is at work on whose reads were seen by how many there are.
+#[derive(Debug, Clone, Default)]
+struct InFlight {
+    /// When each ends, and its weight in [`InFlight::UNITS`].
+    ends: BinaryHeap<Reverse<(u64, u64)>>,
+    units: u64,
+}
+
+impl InFlight {
+    /// Of the weight of a read.
+    const UNITS: f64 = 1024.0;
+
+    /// The weight of those that are still in flight at `now_ns`, in reads.
+    fn until(&mut self, now_ns: u64) -> f64 {
+        while let Some(&Reverse((end_ns, units))) = self.ends.peek()
+            && end_ns <= now_ns
+        {
+            self.ends.pop();
+            self.units -= units;
+        }
+        self.units as f64 / Self::UNITS
+    }
+
+    fn push(&mut self, end_ns: u64, weight: f64) {
+        let units = (weight * Self::UNITS) as u64;
+        self.ends.push(Reverse((end_ns, units)));
+        self.units += units;
+    }
+}
+
 /// A flash device in virtual time.
 #[derive(Clone)]
 pub struct Flash {
     spec: FlashSpec,
     channels: Pool,
     dies: Dies,
-    /// When the reads in flight end.
-    reads_end: BinaryHeap<Reverse<u64>>,
+    in_flight: InFlight,
     /// What all reads leave by, at the read rate.
     outlet: Server,
     link: Server,
@@ -194,7 +233,7 @@ impl Flash {
         Ok(Self {
             channels: Pool::new(spec.channels),
             dies: Dies::new(&spec),
-            reads_end: BinaryHeap::new(),
+            in_flight: InFlight::default(),
             outlet: Server::default(),
             link: Server::default(),
             alone: spec.sync_alone.then(AloneSyncs::default),
@@ -252,7 +291,7 @@ impl Flash {
     fn read_now(&mut self, now_ns: u64, request: Request) -> u64 {
         let (piece, bytes) = (self.spec.piece_bytes(), request.bytes);
         self.stats.read_bytes += bytes;
-        let in_flight = self.in_flight(now_ns);
+        let in_flight = 1.0 + self.in_flight.until(now_ns);
         let seen_us = self.spec.seen_us(bytes, in_flight);
         let mean_us = seen_us.unwrap_or(self.spec.read_latency_us);
         let latency_ns = request.latency_ns(mean_us * self.spec.varied(&mut self.random));
@@ -263,7 +302,7 @@ impl Flash {
             let begin_ns = now_ns + latency_ns.saturating_sub(moved_ns);
             let read_ns = self.outlet.fill(begin_ns, moved_ns);
             let end_ns = read_ns.max(now_ns + latency_ns).max(self.on_link(begin_ns, request));
-            self.reads_end.push(Reverse(end_ns));
+            self.in_flight.push(end_ns, 1.0);
             return end_ns;
         }
         let full_ns = (self.spec.read_latency_us * 1e3) as u64;
@@ -282,17 +321,9 @@ impl Flash {
         let read_ns = self.outlet.fill(begin_ns, transfer_ns(bytes, self.spec.read_mb_per_s));
         let end_ns = first_ns.max(last_ns).max(read_ns).max(self.on_link(begin_ns, request));
         if !self.spec.read_cpu_us_in_flight.is_empty() {
-            self.reads_end.push(Reverse(end_ns));
+            self.in_flight.push(end_ns, 1.0);
         }
         end_ns
-    }
-
-    /// How many reads are in flight with one that is given now.
-    fn in_flight(&mut self, now_ns: u64) -> f64 {
-        while self.reads_end.peek().is_some_and(|&Reverse(end_ns)| end_ns <= now_ns) {
-            self.reads_end.pop();
-        }
-        1.0 + self.reads_end.len() as f64
     }
 
     /// How long so many bytes of a request leave an idle drive.
@@ -319,7 +350,13 @@ impl Flash {
         self.drained_ns = self.drained_ns.max(programmed_ns);
         let hidden = transfer_ns(self.spec.buffer_bytes, self.spec.write_mb_per_s);
         let linked = self.on_link(now_ns, request);
-        (now_ns + request.latency_ns(self.spec.write_latency_us)).max(linked).max(programmed_ns.saturating_sub(hidden))
+        let waited_us = self.spec.waited_us(bytes, 1.0 + self.in_flight.until(now_ns)).unwrap_or(0.0);
+        let latency_ns = request.latency_ns(self.spec.write_latency_us + waited_us);
+        let end_ns = (now_ns + latency_ns).max(linked).max(programmed_ns.saturating_sub(hidden));
+        if !self.spec.read_us_in_flight.is_empty() {
+            self.in_flight.push(end_ns, self.spec.write_weight() * request.latency_share);
+        }
+        end_ns
     }
 }
 
@@ -341,7 +378,7 @@ impl Device for Flash {
         if self.spec.read_cpu_us_in_flight.is_empty() {
             return None;
         }
-        let in_flight = self.in_flight(now_ns);
+        let in_flight = 1.0 + self.in_flight.until(now_ns);
         let us = self.spec.read_cpu_us_in_flight.us(bytes, in_flight, Between::Doublings)?;
         Some((us * 1e3) as u64)
     }
@@ -448,6 +485,26 @@ mod tests {
             let mean_us = last_us * clients as f64 / 2_000.0;
             assert!((mean_us / us - 1.0).abs() < 0.05, "{clients} in flight: {mean_us} us, not {us}");
         }
+    }
+
+    #[test]
+    fn reads_and_writes_in_flight_hold_one_another_up_by_what_they_take_of_the_drive() {
+        let read_us_in_flight = Seen(vec![(4096.0, 1.0, 100.0), (4096.0, 3.0, 160.0)]);
+        let spec = FlashSpec {
+            read_us_in_flight,
+            read_mb_per_s: 1e6,
+            write_mb_per_s: 2e6,
+            link_mb_per_s: 1e6,
+            write_latency_us: 50.0,
+            ..spec()
+        };
+        let request = |n: u64| Request::new(n << 20, 4096);
+        let mut drive = Flash::new(spec).unwrap();
+        assert_eq!(drive.write(0, request(0)) / 1000, 50);
+        assert_eq!(drive.write(0, request(1)) / 1000, 65, "half a read is in flight with it");
+        assert_eq!(drive.read(0, request(2)) / 1000, 130, "a whole one");
+        assert_eq!(drive.write(0, request(3)) / 1000, 110, "two");
+        assert_eq!(drive.read(200_000, request(4)) / 1000, 300, "all are done");
     }
 
     #[test]

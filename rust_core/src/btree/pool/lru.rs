@@ -392,7 +392,7 @@ mod tests {
             match random % 4 {
                 0 | 1 => {
                     if let Some(frame) = lru.take_free() {
-                        lru.insert(frame, if random % 12 == 0 { Place::Front } else { Place::Midpoint });
+                        lru.insert(frame, if random.is_multiple_of(12) { Place::Front } else { Place::Midpoint });
                         inside.push(frame);
                     }
                 }
