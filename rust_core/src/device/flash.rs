@@ -90,9 +90,9 @@ impl FlashSpec {
         Some(us + transfer_ns(rest, self.read_mb_per_s) as f64 / 1e3)
     }
 
-    /// What of that is because of those in flight with it.
-    fn waited_us(&self, bytes: u64, in_flight: f64) -> Option<f64> {
-        Some(self.seen_us(bytes, in_flight)? - self.seen_us(bytes, 1.0)?)
+    /// Whether reads of such a size were seen.
+    fn saw(&self, bytes: u64) -> bool {
+        bytes <= self.read_us_in_flight.most_bytes()
     }
 
     /// How many reads a write in flight holds the others up for as much as: as the drive writes faster than it reads.
@@ -204,7 +204,9 @@ pub struct Flash {
     spec: FlashSpec,
     channels: Pool,
     dies: Dies,
-    in_flight: InFlight,
+    reads: InFlight,
+    /// Writes no larger than the reads that were seen.
+    writes: InFlight,
     /// What all reads leave by, at the read rate.
     outlet: Server,
     link: Server,
@@ -233,7 +235,8 @@ impl Flash {
         Ok(Self {
             channels: Pool::new(spec.channels),
             dies: Dies::new(&spec),
-            in_flight: InFlight::default(),
+            reads: InFlight::default(),
+            writes: InFlight::default(),
             outlet: Server::default(),
             link: Server::default(),
             alone: spec.sync_alone.then(AloneSyncs::default),
@@ -291,7 +294,7 @@ impl Flash {
     fn read_now(&mut self, now_ns: u64, request: Request) -> u64 {
         let (piece, bytes) = (self.spec.piece_bytes(), request.bytes);
         self.stats.read_bytes += bytes;
-        let in_flight = 1.0 + self.in_flight.until(now_ns);
+        let in_flight = self.in_flight(now_ns, bytes);
         let seen_us = self.spec.seen_us(bytes, in_flight);
         let mean_us = seen_us.unwrap_or(self.spec.read_latency_us);
         let latency_ns = request.latency_ns(mean_us * self.spec.varied(&mut self.random));
@@ -302,7 +305,7 @@ impl Flash {
             let begin_ns = now_ns + latency_ns.saturating_sub(moved_ns);
             let read_ns = self.outlet.fill(begin_ns, moved_ns);
             let end_ns = read_ns.max(now_ns + latency_ns).max(self.on_link(begin_ns, request));
-            self.in_flight.push(end_ns, 1.0);
+            self.reads.push(end_ns, 1.0);
             return end_ns;
         }
         let full_ns = (self.spec.read_latency_us * 1e3) as u64;
@@ -321,9 +324,26 @@ impl Flash {
         let read_ns = self.outlet.fill(begin_ns, transfer_ns(bytes, self.spec.read_mb_per_s));
         let end_ns = first_ns.max(last_ns).max(read_ns).max(self.on_link(begin_ns, request));
         if !self.spec.read_cpu_us_in_flight.is_empty() {
-            self.in_flight.push(end_ns, 1.0);
+            self.reads.push(end_ns, 1.0);
         }
         end_ns
+    }
+
+    /// How many reads a request that is given now has for company, itself counted. One larger than those that were seen
+    /// meets the writes on the link, where they share the rate.
+    fn in_flight(&mut self, now_ns: u64, bytes: u64) -> f64 {
+        let writes = if self.spec.saw(bytes) { self.writes.until(now_ns) } else { 0.0 };
+        1.0 + self.reads.until(now_ns) + writes
+    }
+
+    /// What a write waits for those in flight with it: as long as a read of its size.
+    fn waited_us(&mut self, now_ns: u64, bytes: u64) -> f64 {
+        if !self.spec.saw(bytes) {
+            return 0.0;
+        }
+        let in_flight = self.in_flight(now_ns, bytes);
+        let us = |in_flight| self.spec.seen_us(bytes, in_flight);
+        us(in_flight).zip(us(1.0)).map_or(0.0, |(among_them, alone)| among_them - alone)
     }
 
     /// How long so many bytes of a request leave an idle drive.
@@ -350,11 +370,11 @@ impl Flash {
         self.drained_ns = self.drained_ns.max(programmed_ns);
         let hidden = transfer_ns(self.spec.buffer_bytes, self.spec.write_mb_per_s);
         let linked = self.on_link(now_ns, request);
-        let waited_us = self.spec.waited_us(bytes, 1.0 + self.in_flight.until(now_ns)).unwrap_or(0.0);
+        let waited_us = self.waited_us(now_ns, bytes);
         let latency_ns = request.latency_ns(self.spec.write_latency_us + waited_us);
         let end_ns = (now_ns + latency_ns).max(linked).max(programmed_ns.saturating_sub(hidden));
-        if !self.spec.read_us_in_flight.is_empty() {
-            self.in_flight.push(end_ns, self.spec.write_weight() * request.latency_share);
+        if self.spec.saw(bytes) {
+            self.writes.push(end_ns, self.spec.write_weight() * request.latency_share);
         }
         end_ns
     }
@@ -378,7 +398,7 @@ impl Device for Flash {
         if self.spec.read_cpu_us_in_flight.is_empty() {
             return None;
         }
-        let in_flight = 1.0 + self.in_flight.until(now_ns);
+        let in_flight = 1.0 + self.reads.until(now_ns);
         let us = self.spec.read_cpu_us_in_flight.us(bytes, in_flight, Between::Doublings)?;
         Some((us * 1e3) as u64)
     }
