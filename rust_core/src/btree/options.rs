@@ -237,8 +237,7 @@ impl Options {
     /// `BUF_LRU_OLD_TOLERANCE`: pages by which the old part may be off its share. A copy has as much of it as of the
     /// pages that the cleaner frees at once: what is beyond it makes pages young that come in.
     pub fn lru_old_tolerance(&self) -> usize {
-        let depth = self.innodb_lru_scan_depth.max(1) as usize;
-        (LRU_OLD_TOLERANCE * self.scan_depth() / depth).min(LRU_OLD_TOLERANCE)
+        LRU_OLD_TOLERANCE * self.scan_depth() / self.innodb_lru_scan_depth as usize
     }
 
     /// `BUF_LRU_MIN_LEN`: length of the LRU list from which on pages are evicted before anybody asks.
