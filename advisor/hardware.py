@@ -91,7 +91,7 @@ Work = Literal[
 Costs = dict[Call, Annotated[float, Field(ge=0, allow_inf_nan=False)]]
 
 SHORT_READ = 4 << 10
-FIGURES_VERSION = 10
+FIGURES_VERSION = 11
 """Of a calibration. It is raised when figures measured before no longer mean the same: when the
 core charges a kind of work that was in another's cost or in none, waits once more for what was
 measured, or the device is the drive where it was the page cache; or when what was measured was

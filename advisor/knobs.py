@@ -88,6 +88,15 @@ class SearchRange:
     """
     budget_share: float | None = None
     """A size never takes more than this part of the memory budget."""
+    data_share: float | None = None
+    """A size never takes more than this part of the data's."""
+
+    def within(self, memory: int | None, data: int | None) -> SearchRange:
+        """The part of the range that so much memory and data leave, in bytes; None bounds
+        nothing."""
+        shares = ((self.budget_share, memory), (self.data_share, data))
+        bounds = [int(share * of) for share, of in shares if share is not None and of is not None]
+        return replace(self, high=max(self.low, min(self.high, *bounds))) if bounds else self
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,10 +211,14 @@ def durability_knobs(engines: Iterable[Engine]) -> tuple[str, ...]:
 
 
 def searchable(
-    engine: Engine, *, memory_budget: int | None = None, include: Collection[str] = ()
+    engine: Engine,
+    *,
+    memory_budget: int | None = None,
+    data: int | None = None,
+    include: Collection[str] = (),
 ) -> dict[str, SearchRange]:
-    """What a search walks, sizes cut to the memory budget; a knob comes after the one that bounds
-    it.
+    """What a search walks, sizes cut to the memory budget and the bytes of the data; a knob comes
+    after the one that bounds it.
 
     Knobs that are not searched by default, durability among them, take part only when `include`
     names them.
@@ -219,8 +232,7 @@ def searchable(
         for name, knob in knobs.items()
         if name in include or (knob.search is not None and not knob.durability)
     }
-    if memory_budget is not None:
-        ranges = {name: _within(known, memory_budget) for name, known in ranges.items()}
+    ranges = {name: known.within(memory_budget, data) for name, known in ranges.items()}
     return {name: ranges[name] for name in sorted(ranges, key=lambda name: _depth(knobs, name))}
 
 
@@ -286,13 +298,6 @@ def _whole_range(knob: Knob) -> SearchRange:
         integer=knob.type != "number",
         at_least=knob.at_least,
     )
-
-
-def _within(known: SearchRange, memory_budget: int) -> SearchRange:
-    if known.budget_share is None:
-        return known
-    high = max(known.low, min(known.high, int(memory_budget * known.budget_share)))
-    return SearchRange(**{**vars(known), "high": high})
 
 
 def _depth(knobs: Mapping[str, Knob], name: str) -> int:

@@ -142,8 +142,13 @@ OF_SERVERS = (
     _graph("facebook"),
     _graph("fork2020"),
     _waiting(_script("point_select", table_size=MANY_ROWS)),
+    # Several waits in one statement, some of them.
+    _waiting(_script("read_only", 2_000, table_size=MANY_ROWS)),
 )
 OF_MYROCKS = (
+    _stored_with("kSnappyCompression", BLOCK),
+    _stored_with("kSnappyCompression", LARGE_BLOCK),
+    _merged_with("kSnappyCompression", BLOCK),
     _stored_with("kLZ4Compression", BLOCK),
     _merged_with("kLZ4Compression", BLOCK),
     _stored_with("kZlibCompression", BLOCK),
@@ -152,7 +157,7 @@ OF_MYROCKS = (
     _merged_with("kZlibCompression", LARGE_BLOCK),
 )
 """Beside those of all servers: what comes into the block cache, what flushes and compactions take
-in, and the zlib that it is linked with."""
+in, and the snappy and zlib that it is linked with."""
 ALONE = replace(_script("point_select"), name="point_select, one client", clients=1)
 """A statement at a time, which no other waits for and which waits for no other."""
 ROUNDS = 3

@@ -31,6 +31,7 @@ def space_of(question: Question, engine: Engine, own: Sequence[Seed], scale: Sca
         engine,
         question.base(engine),
         memory=profile.memory_bytes,
+        data=profile.data_bytes,
         need=lambda settings: needed_memory(profile, engine, settings),
         scale=scale,
         opened=[name for name in question.opened if name in catalogue(engine)],

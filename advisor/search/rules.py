@@ -82,6 +82,8 @@ def _value(knob: Knob, stated: Any, profile: Profile, so_far: Settings) -> Setti
     """A stated value in the knob's own type, within its range. Raises `ValueError` for what the
     knob does not accept."""
     value = _amount(knob, stated, profile, so_far)
+    if knob.search is not None and knob.search.data_share is not None:
+        value = min(value, _whole(knob.search.within(None, profile.data_bytes).high))
     normal = knob.normal(value)
     if normal is None:
         raise ValueError(f"{knob.name}: {stated!r} is not {knob.accepted}")

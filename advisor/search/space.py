@@ -83,6 +83,7 @@ def space(
     base: Settings,
     *,
     memory: int,
+    data: int,
     need: Callable[[Settings], int],
     scale: Scale,
     opened: Collection[str] = (),
@@ -95,7 +96,7 @@ def space(
     are settings that must lie on the axes. Other values are left out where a run at `scale` could
     not tell them apart.
     """
-    ranges = knobs.searchable(engine, memory_budget=memory, include=opened)
+    ranges = knobs.searchable(engine, memory_budget=memory, data=data, include=opened)
     corners = (base, *anchors)
     catalogue = knobs.catalogue(engine)
     axes = (

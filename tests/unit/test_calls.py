@@ -41,9 +41,24 @@ def test_writers_of_a_library_are_measured_alone() -> None:
 def test_loads_that_wait_for_the_drive_come_in_rounds_that_lie_apart() -> None:
     names = [load.name for load in loads.loads_of(SERVER)]
     waits = [load.waits for load in loads.loads_of(SERVER)]
-    assert sum(waits) == loads.ROUNDS and waits[0] and waits[-1]
-    assert waits[len(waits) // 2] or waits[len(waits) // 2 - 1]
-    assert len(set(names)) == len(names) == len(loads.OF_SERVERS) + loads.ROUNDS - 1
+    of_round = [load.name for load in loads.OF_SERVERS if load.waits]
+    assert [name for name, wait in zip(names, waits, strict=True) if wait] == [
+        f"{name}, round {number}" for number in (1, 2, 3) for name in of_round
+    ]
+    assert waits[0] and waits[len(waits) // 2] and waits[-1]
+    again = (loads.ROUNDS - 1) * len(of_round)
+    assert len(set(names)) == len(names) == len(loads.OF_SERVERS) + again
+
+
+def test_a_server_waits_for_the_drive_once_in_a_statement_and_several_times() -> None:
+    scripts = [load.workload["script"] for load in loads.OF_SERVERS if load.waits]
+    assert scripts == ["oltp_point_select", "oltp_read_only"]
+
+
+def test_every_codec_of_myrocks_is_measured_by_blocks_of_its_own() -> None:
+    stored = {load.options.get("compression") for load in loads.OF_MYROCKS}
+    assert stored == {"kSnappyCompression", "kLZ4Compression", "kZlibCompression"}
+    assert {"snapped_byte", "unsnapped_byte", "zipped_byte"} <= set(calls.known_calls("myrocks"))
 
 
 def test_zlib_is_measured_of_each_product_that_has_its_own() -> None:

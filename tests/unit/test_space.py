@@ -16,6 +16,7 @@ def make(engine: knobs.Engine, scale: float = 1.0, **changes: object) -> Space:
     profile = problem()
     fields = {
         "memory": profile.memory_bytes,
+        "data": profile.data_bytes,
         "need": lambda settings: needed_memory(profile, engine, settings),
         "scale": Scale(scale),
     }
@@ -30,6 +31,11 @@ def values(made: Space, name: str) -> tuple[object, ...]:
 def test_sizes_are_powers_of_two_and_their_halves() -> None:
     found = values(make("btree"), "innodb_redo_log_capacity")
     assert found[:5] == (32 * MIB, 48 * MIB, 64 * MIB, 96 * MIB, 128 * MIB)
+
+
+def test_a_log_is_no_larger_than_the_data() -> None:
+    found = values(make("btree", data=200 * MIB), "innodb_redo_log_capacity")
+    assert found == (32 * MIB, 48 * MIB, 64 * MIB, 96 * MIB, 128 * MIB, 192 * MIB, 200 * MIB)
 
 
 def test_defaults_and_anchors_lie_on_the_axes() -> None:

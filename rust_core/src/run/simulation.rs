@@ -365,7 +365,7 @@ impl Simulation {
         while let Some(step) = seat.steps.pop() {
             let now_ns = seat.task.now_ns;
             match step {
-                Step::Cpu(work) => seat.task.now_ns = self.world.lock().client_cpu(now_ns, &work),
+                Step::Cpu(work) => seat.task.now_ns = self.world.lock().client_cpu(now_ns, &work, &mut seat.asker),
                 Step::Io(access) => {
                     seat.task.now_ns = self.world.lock().io(now_ns, access, &mut seat.asker, Cores::serve);
                 }
@@ -414,7 +414,7 @@ impl Simulation {
             let mut task = Task::recording(JOB_TASKS + n as u32, now_ns).at_scale(scale);
             job.run(&mut task)?;
             let steps = task.into_steps().into();
-            let asker = Asker { stream: job.stream(), queued_ns: 0 };
+            let asker = Asker { stream: job.stream(), ..Asker::default() };
             let running = RunningJob { job, steps, now_ns, asker };
             if pays_debt(running.job.kind()) {
                 self.busy.begin(now_ns);
@@ -475,7 +475,7 @@ impl Simulation {
         if pays_debt(running.job.kind()) {
             self.busy.end(running.now_ns);
         }
-        let asker = Asker { stream: running.asker.stream, queued_ns: 0 };
+        let asker = Asker { stream: running.asker.stream, ..Asker::default() };
         let mut task = Self::task_of(&self.world, JOB_TASKS + n as u32, running.now_ns, asker);
         running.job.install(&mut task)?;
         task.settle();

@@ -1,6 +1,6 @@
 //! What all tasks of a simulation share: cores and a device.
 
-use super::cores::{Cores, SLICE_NS};
+use super::cores::{Cores, SLICE_NS, Seat};
 use crate::cost::{CpuUse, Prices, Work, WorkCounts};
 use crate::device::{Device, DeviceStats, Request};
 use crate::scale::Scale;
@@ -73,15 +73,15 @@ impl World {
     }
 
     /// Does `work`, which takes `service_ns` where `serve` finds a core.
-    fn cpu(&mut self, now_ns: u64, work: &WorkCounts, service_ns: u64, serve: Serve) -> u64 {
+    fn cpu(&mut self, now_ns: u64, work: &WorkCounts, service_ns: u64, seat: &mut Seat, serve: Serve) -> u64 {
         self.done.add(work);
-        if service_ns == 0 { now_ns } else { serve(&mut self.cores, now_ns, service_ns) }
+        if service_ns == 0 { now_ns } else { serve(&mut self.cores, seat, now_ns, service_ns) }
     }
 
     /// Does a client's `work`, with what passes in its round trips.
-    pub(super) fn client_cpu(&mut self, now_ns: u64, work: &WorkCounts) -> u64 {
+    pub(super) fn client_cpu(&mut self, now_ns: u64, work: &WorkCounts, asker: &mut Asker) -> u64 {
         let service_ns = self.work_ns(work);
-        self.cpu(now_ns, work, service_ns, Cores::serve) + self.wait_ns(work)
+        self.cpu(now_ns, work, service_ns, &mut asker.seat, Cores::serve) + self.wait_ns(work)
     }
 
     /// The part of its latency that a transfer pays. A job of a smaller copy of the data takes as many requests and
@@ -95,12 +95,12 @@ impl World {
     }
 
     /// Does what the operating system computes for a read, of which one that stands for part of another pays its part.
-    fn read_cpu(&mut self, now_ns: u64, bytes: u64, share: f64, serve: Serve) -> u64 {
+    fn read_cpu(&mut self, now_ns: u64, bytes: u64, share: f64, seat: &mut Seat, serve: Serve) -> u64 {
         let known_ns = self.device.read_cpu_ns(now_ns, bytes).map(|ns| ns as f64);
         let full_ns = known_ns.unwrap_or(self.prices.unit_ns[Work::StorageWait as usize]);
         let service_ns = (full_ns * share) as u64;
         self.done.count(Work::StorageWait, 1);
-        if service_ns == 0 { now_ns } else { serve(&mut self.cores, now_ns, service_ns) }
+        if service_ns == 0 { now_ns } else { serve(&mut self.cores, seat, now_ns, service_ns) }
     }
 
     /// Performs an access of a task that `serve` gives its cores.
@@ -108,7 +108,7 @@ impl World {
         match access {
             Access::Read { address, bytes } => {
                 let latency_share = self.latency_share(bytes, asker.stream.map(|stream| stream.read_bytes));
-                let asked_ns = self.read_cpu(now_ns, bytes, latency_share, serve);
+                let asked_ns = self.read_cpu(now_ns, bytes, latency_share, &mut asker.seat, serve);
                 self.device.read(asked_ns, Request { address, bytes, latency_share })
             }
             Access::Write { address, bytes, pace } => {
@@ -160,7 +160,7 @@ impl World {
 }
 
 /// How a task gets time of a core: from when, for how long, and until when that is.
-pub(super) type Serve = fn(&mut Cores, u64, u64) -> u64;
+pub(super) type Serve = fn(&mut Cores, &mut Seat, u64, u64) -> u64;
 
 /// What the operating system wrote back lately: when it began and when the device had it, in the order of the
 /// beginnings. What an operation does at its end executes whole, so some begin after the time of the task that asks.
@@ -190,9 +190,11 @@ impl WrittenBack {
     }
 }
 
-/// Who asks the device: what it takes from one access to the next.
+/// Who asks: what it takes from one access to the next.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Asker {
+    /// Where its thread was.
+    pub seat: Seat,
     /// When the writes that the task queued will all be done.
     pub queued_ns: u64,
     /// How its job moves files.
@@ -207,7 +209,7 @@ pub(super) struct Ticket {
 
 impl Charge for Ticket {
     fn cpu(&mut self, now_ns: u64, work: &WorkCounts) -> u64 {
-        self.world.lock().client_cpu(now_ns, work)
+        self.world.lock().client_cpu(now_ns, work, &mut self.asker)
     }
 
     fn io(&mut self, now_ns: u64, access: Access) -> u64 {
@@ -224,11 +226,11 @@ pub(super) fn replay(world: &mut World, now_ns: u64, step: Step, asker: &mut Ask
                 let (slice, rest) = work.split(service_ns.div_ceil(SLICE_NS));
                 let slice_ns = world.work_ns(&slice);
                 if slice_ns > 0 {
-                    let now_ns = world.cpu(now_ns, &slice, slice_ns, Cores::serve_slice);
+                    let now_ns = world.cpu(now_ns, &slice, slice_ns, &mut asker.seat, Cores::serve_slice);
                     return (now_ns, Some(Step::Cpu(Box::new(rest))));
                 }
             }
-            (world.cpu(now_ns, &work, service_ns, Cores::serve_slice), None)
+            (world.cpu(now_ns, &work, service_ns, &mut asker.seat, Cores::serve_slice), None)
         }
         Step::Io(Access::Read { address, bytes }) if bytes > world.turn_bytes => {
             let turn = world.turn_bytes;

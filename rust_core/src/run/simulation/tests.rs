@@ -354,7 +354,7 @@ fn client_times(stands_for: f64, accesses: &[Access]) -> Vec<u64> {
 fn job_times(stands_for: f64, accesses: &[Access]) -> Vec<u64> {
     let mut world = world_of_disks(stands_for);
     let stream = Stream { read_bytes: 1 << 20, write_bytes: 1 << 20 };
-    let (mut now_ns, mut asker) = (0, Asker { stream: Some(stream), queued_ns: 0 });
+    let (mut now_ns, mut asker) = (0, Asker { stream: Some(stream), ..Asker::default() });
     let mut time = |access: &Access| {
         let (done_ns, rest) = replay(&mut world, now_ns, Step::Io(*access), &mut asker);
         assert!(rest.is_none());
