@@ -218,7 +218,9 @@ impl Redo {
     /// Whether the buffer holds more than it should, so that the caller must write it out.
     #[inline]
     pub fn buffer_is_full(&self) -> bool {
-        self.lsn() - self.written.load(Ordering::Relaxed) >= self.buffer_bytes as u64
+        // In this order: what is written meanwhile was appended before.
+        let written = self.written.load(Ordering::Acquire);
+        self.lsn() - written >= self.buffer_bytes as u64
     }
 
     /// Writes the log to its file, at least up to `lsn`, without a sync.
