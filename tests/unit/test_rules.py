@@ -77,8 +77,8 @@ def test_a_dedicated_server_sizes_its_pool_by_steps(memory: str, pool: int) -> N
     assert found is not None and found["innodb_buffer_pool_size"] == pool
 
 
-@pytest.mark.parametrize(("data", "log"), [("384MiB", 384 * MIB), ("20GiB", 2 * GIB)])
-def test_a_log_is_no_larger_than_the_data(data: str, log: int) -> None:
+@pytest.mark.parametrize(("data", "log"), [("384MiB", 768 * MIB), ("20GiB", 2 * GIB)])
+def test_a_log_is_no_larger_than_twice_the_data(data: str, log: int) -> None:
     rule = named("btree", "the five settings")
     found = rule.settings(problem(data=data), knobs.defaults("btree"))
     assert found is not None and found["innodb_redo_log_capacity"] == log
