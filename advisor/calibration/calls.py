@@ -55,8 +55,7 @@ ZLIB: Mapping[str, float] = {
 FETCH: Mapping[str, float] = {"block_fetch": 500.0}
 """Of a block that is fetched: assumption, a few allocations."""
 LEFT_OUT: Mapping[str, Mapping[str, float]] = {
-    "rocksdb": {**FETCH, **SNAPPY, **ZLIB},
-    "myrocks": {**FETCH, **SNAPPY, **ZLIB},
+    product: {**FETCH, **SNAPPY, **ZLIB} for product in ("rocksdb", "myrocks")
 }
 """Where the fit of what shipped figures leave out begins."""
 COLD_WAIT_NS = 5000.0

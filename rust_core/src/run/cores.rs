@@ -48,7 +48,7 @@ impl Cores {
         let pool = Pool::new(cores);
         let n = pool.len();
         let (held, took_ns) = (vec![(0, 0); n], vec![0; n]);
-        Self { pool, held, took_ns, since: (0, 0), looked_at: n }
+        Self { pool, held, took_ns, since: (0, 0), looked_at: n - 1 }
     }
 
     /// Serves a client, and returns when it is done.
@@ -74,8 +74,8 @@ impl Cores {
             return (own, start_ns);
         }
         self.look_again(now_ns);
-        let near = (1..=self.looked_at).map(|step| (own + step) % cores);
-        if let Some(idle) = near.into_iter().find(|&n| self.pool.server(n).earliest(now_ns, service_ns) == now_ns) {
+        let mut near = (1..=self.looked_at).map(|step| (own + step) % cores);
+        if let Some(idle) = near.find(|&n| self.pool.server(n).earliest(now_ns, service_ns) == now_ns) {
             *seat = Seat(Some(idle));
             return (idle, now_ns);
         }
