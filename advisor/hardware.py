@@ -42,6 +42,7 @@ Call = Literal[
     "block_fetch",
     "cold_wait",
     "snapped_byte",
+    "snapped_match",
     "unsnapped_byte",
     "zipped_byte",
     "zipped_block",
@@ -91,7 +92,7 @@ Work = Literal[
 Costs = dict[Call, Annotated[float, Field(ge=0, allow_inf_nan=False)]]
 
 SHORT_READ = 4 << 10
-FIGURES_VERSION = 11
+FIGURES_VERSION = 12
 """Of a calibration. It is raised when figures measured before no longer mean the same: when the
 core charges a kind of work that was in another's cost or in none, waits once more for what was
 measured, or the device is the drive where it was the page cache; or when what was measured was

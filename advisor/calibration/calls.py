@@ -41,6 +41,7 @@ PAGE_CACHE_BYTES = 4 << 30
 """As a machine that has room for all of it, as this one has."""
 SNAPPY: Mapping[str, float] = {
     "snapped_byte": 0.6,
+    "snapped_match": 60.0,
     "unsnapped_byte": 0.2,
 }
 """As much again as the core's own: whether it is optimized is the build's, and that of the Java

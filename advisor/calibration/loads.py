@@ -95,10 +95,10 @@ def _buffered(keys: int, batch: int) -> Load:
     return replace(load, name=f"{keys:,} keys buffered, batch {batch}", real_operations=keys)
 
 
-def _merged(codec: str, memtable: int, block: int = BLOCK) -> Load:
+def _merged(codec: str, memtable: int, block: int = BLOCK, **parameters: Any) -> Load:
     """Overwrites whose flushes and compactions take more than the writes."""
     options: Settings = {"write_buffer_size": memtable, "compression": codec, "block_size": block}
-    return _benchmark("overwrite", options, batch=10)
+    return _benchmark("overwrite", options, batch=10, **parameters)
 
 
 def _uncached(codec: str, block: int = BLOCK) -> Load:
@@ -190,6 +190,10 @@ OF_LIBRARIES = (
     _merged("kLZ4Compression", 4 * MIB),
     _merged("kLZ4Compression", MIB),
     _merged("kSnappyCompression", 4 * MIB),
+    # Values in which a codec finds no match, and skips.
+    _merged("kLZ4Compression", 4 * MIB, compression_ratio=1.0),
+    _merged("kSnappyCompression", 4 * MIB, compression_ratio=1.0),
+    _merged("kSnappyCompression", 4 * MIB, compression_ratio=1.0, value_bytes=1000),
     _uncached("kLZ4Compression"),
     _uncached("kSnappyCompression"),
     _merged("kZlibCompression", 4 * MIB),

@@ -105,6 +105,7 @@ impl Compression {
                 task.charge(Work::CompressFastMatch, matches);
                 if self == Self::Snappy {
                     task.charge(Work::SnappedByte, bytes);
+                    task.charge(Work::SnappedMatch, matches);
                 }
             }
             Self::Zlib => {
@@ -309,7 +310,10 @@ mod tests {
             assert!(charged(algorithm, &half_empty).get(Work::CompressFastMatch) <= 2, "{algorithm:?}");
         }
         assert_eq!(charged(Compression::Snappy, &half_empty).get(Work::SnappedByte), 2048);
-        assert_eq!(charged(Compression::Lz4, &half_empty).get(Work::SnappedByte), 0);
+        assert_eq!(charged(Compression::Snappy, &twice).get(Work::SnappedMatch), 40);
+        for kind in [Work::SnappedByte, Work::SnappedMatch] {
+            assert_eq!(charged(Compression::Lz4, &twice).get(kind), 0);
+        }
         let zlib = charged(Compression::Zlib, &half_empty);
         assert_eq!((zlib.get(Work::CompressZlibBlock), zlib.get(Work::CompressZlibByte)), (1, 2048));
         assert_eq!((zlib.get(Work::ZippedBlock), zlib.get(Work::ZippedByte)), (1, 2048));

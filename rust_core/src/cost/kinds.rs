@@ -140,6 +140,8 @@ kinds_of_work! {
     ColdWait = "cold_wait", 0.0;
     /// One byte that goes into snappy. Some builds of a product hold one that was not optimized.
     SnappedByte = "snapped_byte", 0.0;
+    /// One match that snappy finds: it skips what has none.
+    SnappedMatch = "snapped_match", 0.0;
     /// One byte that comes out of snappy.
     UnsnappedByte = "unsnapped_byte", 0.0;
     /// One byte that goes into zlib.
