@@ -23,6 +23,10 @@ def workload_kinds() -> list[dict[str, Any]]:
 def work_kinds() -> list[dict[str, Any]]:
     """Every kind of CPU work: name, and the nanoseconds of a unit where a machine does not say."""
 
+def probe_turning() -> float:
+    """How long a writer of RocksDB that waits turns on this machine before it offers its core,
+    microseconds."""
+
 def probe_reads(
     path: str, read_bytes: int, threads: int, seconds: float, seed: int
 ) -> dict[str, float]:

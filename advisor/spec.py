@@ -48,9 +48,9 @@ class CostSpec(TypedDict, total=False):
     statement_wait_us: float
     """What each round trip to a SQL server waits without a core, because who is spoken to has to
     wake; 0 if absent."""
-    write_handoff_us: float
-    """What passes until a writer of RocksDB goes on that had to wait for another's write to end; 0
-    if absent."""
+    write_turning_us: float
+    """How long a writer of RocksDB whose turn has not come turns on its core before it offers that
+    to others; 0, where it waits on no core, if absent."""
 
 
 class HardwareSpec(TypedDict):

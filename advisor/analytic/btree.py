@@ -126,7 +126,7 @@ def resources(
         + page * (prices["copy_byte"] + prices["checksum_byte"])
         + stored * prices["storage_write_byte"]
         # One that saves no block has been compressed all the same.
-        + codecs.zip_ns(codec, page, prices)
+        + codecs.zip_ns(codec, page, demand, prices)
     )
     at_commit = s.number("innodb_flush_log_at_trx_commit")
     syncs = demand.commits * (at_commit == 1)

@@ -152,8 +152,8 @@ def resources(
     job_ns = (
         job_entries
         * (2 * prices["record"] + MERGE_COMPARES * prices["compare"] + prices["merged_entry"])
-        + wrote.upper_raw_kb * KB / block * _recoded(upper, block, prices)
-        + wrote.last_raw_kb * KB / block * _recoded(last, block, prices)
+        + wrote.upper_raw_kb * KB / block * _recoded(upper, block, demand, prices)
+        + wrote.last_raw_kb * KB / block * _recoded(last, block, demand, prices)
         + (wrote.kb + wrote.read_kb) * KB * prices["checksum_byte"]
         + wrote.kb * KB * prices["storage_write_byte"]
     )
@@ -285,9 +285,11 @@ def _codecs(s: Columns) -> tuple[Numbers, Numbers]:
     return upper, np.where(own < 0, upper, own)
 
 
-def _recoded(codec: Numbers, block: Numbers, prices: Mapping[str, float]) -> Numbers:
+def _recoded(
+    codec: Numbers, block: Numbers, demand: Demand, prices: Mapping[str, float]
+) -> Numbers:
     """Nanoseconds of a block that a compaction reads and writes."""
-    return codecs.unzip_ns(codec, block, prices) + codecs.zip_ns(codec, block, prices)
+    return codecs.unzip_ns(codec, block, prices) + codecs.zip_ns(codec, block, demand, prices)
 
 
 def _ratio(codec: Numbers, demand: Demand) -> Numbers:

@@ -10,16 +10,15 @@ different proportions (`fit`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 from typing import Any, cast
 
 from advisor import core as bridge
 from advisor import scratch
 from advisor.calibration.fit import Fit, Observation, fit
-from advisor.calibration.loads import ALONE, CACHED, IN_LINE, WAITING, Load, loads_of
+from advisor.calibration.loads import ALONE, CACHED, WAITING, Load, loads_of
 from advisor.core import Core
 from advisor.hardware import calls
 from advisor.hardware import hardware as hardware_of
@@ -79,13 +78,11 @@ class Calls:
     statement_wait_us: float | None
     """What a statement of a single client takes beyond CPU time of both sides; None for a
     library."""
-    write_handoff_us: float | None
-    """What a write takes longer where writers wait for one another; None for a server."""
 
 
 def runs_of(real: RealEngine) -> int:
     """How many runs of a product `measure` makes."""
-    return len(loads_of(real)) + (1 if isinstance(real, Server) else sum(map(len, IN_LINE)))
+    return len(loads_of(real)) + (1 if isinstance(real, Server) else 0)
 
 
 def measure(
@@ -139,25 +136,14 @@ def measure(
             of_clients.append(1e3 * report["metrics"]["client_cpu_us_per_op"] / trips)
     # A client also takes rows in, and more CPU time where it is put aside for others.
     round_trip_ns = min(of_clients, default=None)
-    wait_us = handoff_us = None
-    if isinstance(real, Server):
-        wait_us = _waits_us(run(ALONE)["metrics"])
-    else:
-        made = [[run(load)["metrics"]["ops_per_s"] for load in of_round] for of_round in IN_LINE]
-        handoff_us = _handoff_us(made)
-    return Calls(product, version, fit(observations, known), round_trip_ns, wait_us, handoff_us)
+    wait_us = _waits_us(run(ALONE)["metrics"]) if isinstance(real, Server) else None
+    return Calls(product, version, fit(observations, known), round_trip_ns, wait_us)
 
 
 def _waits_us(metrics: Mapping[str, float]) -> float:
     """What an operation of a single client takes while neither it nor the server computes."""
     computes_us = metrics["cpu_us_per_op"] + metrics["client_cpu_us_per_op"]
     return max(0.0, 1e6 / metrics["ops_per_s"] - computes_us)
-
-
-def _handoff_us(rates: Sequence[Sequence[float]]) -> float:
-    """What a write takes longer where several write, one after the other in any case: the median of
-    rounds, of which each says how many a second one writer made and how many several did."""
-    return max(0.0, median(1e6 / several - 1e6 / alone for alone, several in rates))
 
 
 def known_calls(product: str) -> dict[str, float]:

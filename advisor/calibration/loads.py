@@ -81,8 +81,6 @@ def _named(name: str, parameters: Parameters) -> str:
 
 NO_FLUSH: Settings = {"write_buffer_size": 512 * MIB}
 """What a load writes stays in the memtable: the calls of clients alone."""
-WRITES_IN_LINE = 500_000
-"""Some three seconds."""
 FEW_KEYS, MANY_KEYS = 40_000, 1_500_000
 """In a memtable of 8 MB and in one of 300, where most of a search misses the caches."""
 BLOCK, LARGE_BLOCK = 4 << 10, 32 << 10
@@ -162,22 +160,7 @@ ALONE = replace(_script("point_select"), name="point_select, one client", client
 """A statement at a time, which no other waits for and which waits for no other."""
 ROUNDS = 3
 """Of loads that hang on the moment. Those that wait for the drive: the host of a virtual one has
-better and worse ones; 22 to 31 us of CPU time for the same read within an hour. Writers that wait
-for one another: 1.3 and 2.8 us within an hour."""
-IN_LINE = tuple(
-    tuple(
-        replace(
-            _benchmark("overwrite", NO_FLUSH),
-            name=f"{WRITES_IN_LINE:,} keys buffered, {name}, round {number + 1}",
-            real_operations=WRITES_IN_LINE,
-            clients=clients,
-        )
-        for name, clients in (("one writer", 1), ("several writers", None))
-    )
-    for number in range(ROUNDS)
-)
-"""The same writes by one and by as many as keep the machine busy, who do them one after the other,
-in rounds."""
+better and worse ones; 22 to 31 us of CPU time for the same read within an hour."""
 OF_LIBRARIES = (
     _benchmark("readrandom"),
     _benchmark("seekrandom", seek_nexts=0),

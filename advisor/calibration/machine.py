@@ -39,6 +39,8 @@ class Calibration:
     storage: Storage
     calls: tuple[Calls, ...]
     """Of the real engines that ran."""
+    turning_us: float
+    """How long a writer of RocksDB turns before it offers its core."""
     busy_ratio: float
     """CPU time over wall time of the runs that only compute: 1 on an idle machine."""
 
@@ -109,6 +111,7 @@ def calibrate(
         fit=fitted,
         storage=storage,
         calls=tuple(measured),
+        turning_us=core.probe_turning(),
         busy_ratio=sum(busy) / len(busy) if busy else 1.0,
     )
 
@@ -127,9 +130,7 @@ def to_toml(calibration: Calibration) -> str:
     waits = [wait for one in calibration.calls if (wait := one.statement_wait_us) is not None]
     if waits:
         document["statement_wait_us"] = round(min(waits), 1)
-    handoffs = [us for one in calibration.calls if (us := one.write_handoff_us) is not None]
-    if handoffs:
-        document["write_handoff_us"] = round(min(handoffs), 2)
+    document["write_turning_us"] = round(calibration.turning_us, 2)
     document["work_ns"] = _costs(calibration.fit)
     for name, cost in _of_drive(calibration.storage).items():
         document["work_ns"][name] = tomlkit.float_(f"{cost:.4g}")
@@ -206,6 +207,6 @@ def _source(calibration: Calibration) -> str:
         "reads take by how many are is the device's read_cpu_us_in_flight.\n"
         "round_trip: CPU time of a server's clients per statement, the least of its loads.\n"
         "statement_wait_us: what a statement of a single client takes beyond CPU time of both.\n"
-        "write_handoff_us: what a write of RocksDB takes longer where writers wait for another.\n"
+        "write_turning_us: 200 pauses, as RocksDB makes them where a write waits for another.\n"
         "Absent kinds did not occur in the runs and take the defaults.\n"
     )

@@ -40,6 +40,7 @@ class ProcessCore:
         self.RunError = core.RunError
         self.RunCancelled = core.RunCancelled
         self.work_kinds = core.work_kinds
+        self.probe_turning = core.probe_turning
 
     def Run(self, spec: Spec) -> ProcessRun:
         """One run; what the core refuses shows in its report."""

@@ -46,7 +46,7 @@ def machine_spec(
             "slowdown": machine.slowdown,
             "calls": calls(machine.calls).by_product if machine.calls else {},
             "statement_wait_us": machine.statement_wait_us,
-            "write_handoff_us": machine.write_handoff_us,
+            "write_turning_us": machine.write_turning_us,
         },
     }
 

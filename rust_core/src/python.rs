@@ -12,6 +12,7 @@ mod _core {
     use crate::cost::Work;
     use crate::error::Error;
     use crate::options::OptionInfo;
+    use crate::run::turning::measure_turning;
     use crate::storage::probe::RandomReads;
     use crate::task::panics;
     use crate::{btree, lsm, run, workload};
@@ -92,6 +93,12 @@ mod _core {
         let kinds: Value =
             Work::ALL.into_iter().map(|work| json!({"name": work.name(), "ns": work.default_ns()})).collect();
         to_python(py, &kinds)
+    }
+
+    /// How long a writer of RocksDB that waits turns on this machine before it offers its core, microseconds.
+    #[pyfunction]
+    fn probe_turning(py: Python<'_>) -> f64 {
+        py.detach(measure_turning) as f64 / 1e3
     }
 
     /// Direct random reads of `read_bytes` each by so many threads, each waiting for its own, for this long.

@@ -22,6 +22,7 @@ from advisor.imports import read
 from advisor.knobs import catalogue, defaults
 
 WORK_NS = {"call": 200.0, "compare": 8.0, "copy_byte": 0.1}
+TURNING_US = 3.2
 """What work costs on the machine of the model; its defaults are half as much again."""
 
 UNIT_BYTES = {"ids": 800, "records": 1023, "keys": 116, "warehouses": 75_000_000, "table_size": 196}
@@ -133,6 +134,9 @@ class FakeCore:
 
     def work_kinds(self) -> list[dict[str, Any]]:
         return [{"name": name, "ns": 1.5 * cost} for name, cost in WORK_NS.items()]
+
+    def probe_turning(self) -> float:
+        return TURNING_US
 
     def _answer(self, spec: Mapping[str, Any]) -> dict[str, float]:
         self.fail(spec)

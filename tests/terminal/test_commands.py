@@ -563,7 +563,7 @@ def test_a_calibration_is_kept_as_this_machine(
     def measured(real: Server, *_: object, **__: object) -> Calls:
         asked.append(real)
         found = fit([Observation("one load", {"statement": 2.0}, 18_000.0)], {"statement": 9000.0})
-        return Calls("innodb", "InnoDB of MariaDB 10.11", found, 6000.0, 85.0, None)
+        return Calls("innodb", "InnoDB of MariaDB 10.11", found, 6000.0, 85.0)
 
     monkeypatch.setattr(machine, "measure", measured)
     assert "not calibrated" in refused("run", "ycsb-a", "--engine", "lsm", "--simulate")

@@ -27,7 +27,7 @@ from advisor.scale import device_spec, machine_spec
 from tests.calibration.compare import Case, through_page_cache
 from tests.support.calibration_core import WorkingCore
 from tests.support.drives import PLACE, drive, probed, storage
-from tests.support.fake_core import WORK_NS
+from tests.support.fake_core import TURNING_US, WORK_NS
 
 TRUE = {"call": 200.0, "compare": 8.0, "copy_byte": 0.1}
 DEFAULTS = {"call": 150.0, "compare": 20.0, "copy_byte": 0.05}
@@ -120,6 +120,12 @@ def test_a_profile_of_another_processor_is_unfit_for_this_one() -> None:
     assert hardware("nvme-2024").unfit == ""
 
 
+def test_how_long_writers_turn_is_part_of_a_machine(tmp_path: Path) -> None:
+    path = tmp_path / "here.toml"
+    path.write_text(to_toml(calibrate(core=WorkingCore())))
+    assert machine_spec(hardware(path))["cost"]["write_turning_us"] == TURNING_US
+
+
 def test_a_profile_of_another_version_is_unfit() -> None:
     own = hardware("this-machine")
     measured = {"calibrated": "2026-01-01", "processor": processor()}
@@ -135,7 +141,8 @@ def test_a_machine_that_was_calibrated_before_sizes_were_told_apart_is_read_and_
     now = to_toml(calibrate(core=WorkingCore()))
     began, ends = now.index("read_us_in_flight = ["), now.index("read_spread = ")
     then = now[:began] + "read_us_in_flight = [[1.0, 53.5], [4.0, 108.7]]\n" + now[ends:]
-    path.write_text(then.replace(f"figures_version = {FIGURES_VERSION}", "figures_version = 7"))
+    then = then.replace(f"figures_version = {FIGURES_VERSION}", "figures_version = 7")
+    path.write_text(then.replace("write_turning_us", "write_handoff_us"))
     own = hardware(path)
     assert "another version" in own.unfit
     assert isinstance(own.device, Flash)

@@ -27,7 +27,6 @@ TRUE = {
 OWN = {"call": 100.0, "compare": 5.0}
 ROUND_TRIP_NS = 5000.0
 WAIT_US = 90.0
-HANDOFF_US = 1.5
 
 
 def test_writers_of_a_library_are_measured_alone() -> None:
@@ -149,32 +148,6 @@ def test_known_costs_of_calls_are_found_again(monkeypatch: pytest.MonkeyPatch) -
     assert found.fit.ratios == pytest.approx(dict.fromkeys(found.fit.ratios, 1.0), abs=0.05)
     assert found.round_trip_ns == pytest.approx(ROUND_TRIP_NS)
     assert found.statement_wait_us == pytest.approx(WAIT_US)
-
-
-def lines_of(spec: Mapping[str, Any], **_: object) -> dict[str, Any]:
-    """A library of which nothing costs anything but its writers' waiting for one another."""
-    if spec["clock"] == "simulated":
-        work = dict.fromkeys(("point_read", "key_change"), 1000.0)
-        return {"work": work, "operations": 1000, "metrics": {"cpu_us_per_op": 1.0}}
-    each_us = 5.0 + (HANDOFF_US if spec["clients"] > 1 else 0.0)
-    metrics = {"cpu_us_per_op": 5.0, "ops_per_s": 1e6 / each_us}
-    return {"metrics": metrics, "operations": 1000, "product": {"name": "RocksDB", "version": "10"}}
-
-
-def test_what_a_write_waits_for_another_is_told_from_what_it_takes_alone(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    here = calibrate(core=WorkingCore())
-    monkeypatch.setattr(calls.bridge, "run", lines_of)
-    library, heard = Library("librocksdb.so"), list[str]()
-    found = calls.measure(library, OWN, cores=2, on_run=heard.append, core=WorkingCore())
-    assert len(heard) == calls.runs_of(library) == len(set(heard))
-    assert found.write_handoff_us == pytest.approx(HANDOFF_US)
-    assert found.statement_wait_us is None
-    path = tmp_path / "here.toml"
-    path.write_text(to_toml(replace(here, calls=(found,))))
-    cost = machine_spec(hardware(path))["cost"]
-    assert cost["write_handoff_us"] == pytest.approx(HANDOFF_US, rel=0.01)
 
 
 def test_a_row_is_told_from_its_statement_by_loads_of_many_rows(

@@ -131,7 +131,7 @@ def test_the_spec_of_the_core_says_what_the_machine_has_and_nothing_else() -> No
         "slowdown",
         "calls",
         "statement_wait_us",
-        "write_handoff_us",
+        "write_turning_us",
     }
     assert spec["cores"] == 40
     assert set(spec["device"]) == set(Flash.model_fields) - {"source"}

@@ -80,6 +80,7 @@ def _document(found: "Calibration", target: Path) -> dict[str, object]:
         "processor": found.processor,
         "calibrated": found.measured,
         "busy_ratio": found.busy_ratio,
+        "write_turning_us": found.turning_us,
         "work_ns": costs,
         "determined": sorted(found.fit.determined),
         "open_ratio": found.fit.open_ratio,
@@ -94,7 +95,6 @@ def _document(found: "Calibration", target: Path) -> dict[str, object]:
                 "not_explained": one.fit.far_off,
                 "round_trip_ns": one.round_trip_ns,
                 "statement_wait_us": one.statement_wait_us,
-                "write_handoff_us": one.write_handoff_us,
             }
             for one in found.calls
         },

@@ -24,9 +24,9 @@ pub struct CostSpec {
     /// Microseconds of a round trip during which neither client nor server computes, because the one that is spoken to
     /// has to be woken first.
     pub statement_wait_us: f64,
-    /// Microseconds that pass until a writer of a library goes on whose turn comes once another's ends: it has waited
-    /// on no core, and what both wrote to goes from one core's caches to another's.
-    pub write_handoff_us: f64,
+    /// Microseconds that a writer of a library whose turn has not come turns on its core before it offers that to
+    /// others: 200 `pause` instructions of RocksDB's `WriteThread::AwaitState`. With 0 it waits on no core.
+    pub write_turning_us: f64,
 }
 
 impl Default for CostSpec {
@@ -36,7 +36,7 @@ impl Default for CostSpec {
             slowdown: 1.0,
             calls: BTreeMap::new(),
             statement_wait_us: 0.0,
-            write_handoff_us: 0.0,
+            write_turning_us: 0.0,
         }
     }
 }
@@ -54,7 +54,7 @@ impl CostSpec {
         if !(0.01..=100.0).contains(&self.slowdown) {
             return Err(Error::invalid(format!("{field}.slowdown"), self.slowdown, "a factor from 0.01 to 100"));
         }
-        for (name, us) in [("statement_wait_us", self.statement_wait_us), ("write_handoff_us", self.write_handoff_us)] {
+        for (name, us) in [("statement_wait_us", self.statement_wait_us), ("write_turning_us", self.write_turning_us)] {
             if !(0.0..=1e6).contains(&us) {
                 return Err(Error::invalid(format!("{field}.{name}"), us, "microseconds from 0 to 1e6"));
             }
@@ -77,8 +77,8 @@ impl CostSpec {
             named_ns.unwrap_or(call_ns.unwrap_or(work.default_ns()) * self.slowdown)
         });
         // A server's writers wait for more than their turns, and their statements' waits say of all of it.
-        let handoff_us = if product == Product::RocksDb { self.write_handoff_us } else { 0.0 };
-        Prices { unit_ns, statement_wait_ns: self.statement_wait_us * 1000.0, handoff_ns: (handoff_us * 1000.0) as u64 }
+        let turning_us = if product == Product::RocksDb { self.write_turning_us } else { 0.0 };
+        Prices { unit_ns, statement_wait_ns: self.statement_wait_us * 1000.0, turning_ns: (turning_us * 1000.0) as u64 }
     }
 }
 
@@ -102,8 +102,9 @@ pub struct Prices {
     pub unit_ns: [f64; Work::COUNT],
     /// Nanoseconds that pass in each round trip while neither client nor server computes.
     pub statement_wait_ns: f64,
-    /// Nanoseconds until a client goes on whose turn in a line comes once another's ends.
-    pub handoff_ns: u64,
+    /// Nanoseconds that a client whose turn has not come turns on its core before it offers that to others; 0 if it
+    /// waits on none.
+    pub turning_ns: u64,
 }
 
 #[cfg(test)]
@@ -125,8 +126,8 @@ mod tests {
         assert_eq!(of(Product::InnoDb, Work::PointRead), 1000.0);
         assert_eq!(of(Product::RocksDb, Work::PointRead), 0.0);
         assert_eq!(of(Product::InnoDb, Work::Call), 2.0 * Work::Call.default_ns());
-        let handed = CostSpec { write_handoff_us: 1.5, ..CostSpec::default() };
-        assert_eq!([Product::RocksDb, Product::InnoDb].map(|one| handed.prices(one).handoff_ns), [1500, 0]);
+        let turning = CostSpec { write_turning_us: 1.5, ..CostSpec::default() };
+        assert_eq!([Product::RocksDb, Product::InnoDb].map(|one| turning.prices(one).turning_ns), [1500, 0]);
         assert!(spec.speaks_for(Product::InnoDb) && !spec.speaks_for(Product::MyRocks));
     }
 
@@ -148,7 +149,7 @@ mod tests {
             (with_calls("innodb", one("call", 1.0)), "hardware.cost.calls.innodb.call: found 1"),
             (CostSpec { slowdown: 0.0, ..CostSpec::default() }, "hardware.cost.slowdown: found 0"),
             (CostSpec { statement_wait_us: -1.0, ..CostSpec::default() }, "hardware.cost.statement_wait_us: found -1"),
-            (CostSpec { write_handoff_us: -1.0, ..CostSpec::default() }, "hardware.cost.write_handoff_us: found -1"),
+            (CostSpec { write_turning_us: -1.0, ..CostSpec::default() }, "hardware.cost.write_turning_us: found -1"),
         ] {
             let message = told(spec);
             assert!(message.starts_with(says), "{message}");

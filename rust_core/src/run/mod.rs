@@ -26,6 +26,7 @@ pub mod server;
 pub mod simulated;
 pub mod simulation;
 mod spec;
+pub mod turning;
 mod wear;
 pub mod workers;
 pub mod world;

@@ -4,6 +4,7 @@
 //! time: the same inputs give the same run.
 
 use super::cores::Cores;
+use super::turning::{Adaptation, Pause, Wait};
 use super::world::{Asker, Ticket, World, replay};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
@@ -74,6 +75,8 @@ struct ProcessState<'a> {
     /// How long it waited for admission.
     stalled_ns: u64,
     asker: Asker,
+    /// It waits for its turn in a line, awake.
+    wait: Option<Wait>,
 }
 
 impl<'a> ProcessState<'a> {
@@ -89,6 +92,7 @@ impl<'a> ProcessState<'a> {
             is_executed: false,
             stalled_ns: 0,
             asker,
+            wait: None,
         }
     }
 }
@@ -151,6 +155,10 @@ pub struct Simulation {
     jobs: Vec<Option<RunningJob>>,
     busy: BusyTime,
     now_ns: u64,
+    /// What clients that waited for their turns awake have learned.
+    adaptation: Adaptation,
+    /// Clients in lines that are awake: nobody wakes them.
+    awake: Vec<bool>,
     /// Time that each run starts from: no client is behind it.
     timer_ns: Option<u64>,
 }
@@ -160,7 +168,8 @@ impl Simulation {
     pub fn new(world: Arc<Mutex<World>>, engine: Arc<dyn Engine>, signal: Arc<Signal>, now_ns: u64) -> Self {
         let threads = engine.background_threads().max(1);
         let jobs = (0..threads).map(|_| None).collect();
-        Self { world, engine, signal, jobs, busy: BusyTime::default(), now_ns, timer_ns: None }
+        let (busy, adaptation, awake) = (BusyTime::default(), Adaptation::default(), Vec::new());
+        Self { world, engine, signal, jobs, busy, now_ns, adaptation, awake, timer_ns: None }
     }
 
     /// A task of this world that starts now.
@@ -200,6 +209,7 @@ impl Simulation {
         (0..seats.len()).for_each(|n| queue.push(Reverse((start_ns, Event::Client(n)))));
         let mut waiting = Vec::new();
         let mut active = seats.len();
+        self.awake = vec![false; seats.len()];
         while active > 0 {
             observer.check()?;
             let seen = self.signal.ready_generation();
@@ -375,14 +385,18 @@ impl Simulation {
                 }
                 Step::Enter(ref line) => {
                     if !line.enter(CLIENTS_IN_LINE + n) {
+                        let next = self.wait_for_turn(n, seat);
                         seat.steps.push(step);
-                        return Ok(Next::Stands);
+                        return Ok(next);
+                    }
+                    if let Some(wait) = seat.wait.take() {
+                        self.adaptation.came(&wait);
+                        self.awake[n] = false;
                     }
                 }
                 Step::Leave(line) => {
                     if let Some(next) = line.leave(CLIENTS_IN_LINE + n) {
-                        let handoff_ns = self.world.lock().handoff_ns();
-                        self.wake(next, now_ns + handoff_ns, queue);
+                        self.wake(next, now_ns, queue);
                     }
                 }
             }
@@ -396,10 +410,34 @@ impl Simulation {
         Ok(Next::Again)
     }
 
-    /// The next one in a line has its turn.
+    /// What a client does until its turn comes.
+    fn wait_for_turn(&mut self, n: usize, seat: &mut ProcessState<'_>) -> Next {
+        let mut world = self.world.lock();
+        let turning_ns = world.turning_ns();
+        if turning_ns == 0 {
+            return Next::Stands;
+        }
+        let wait = seat.wait.get_or_insert_default();
+        match self.adaptation.next(wait, seat.task.now_ns, turning_ns) {
+            Pause::Core(ns) => {
+                seat.task.now_ns = world.hold_core(seat.task.now_ns, ns, &mut seat.asker);
+                self.awake[n] = true;
+                Next::Again
+            }
+            Pause::Sleep => {
+                seat.wait = None;
+                self.awake[n] = false;
+                Next::Stands
+            }
+        }
+    }
+
+    /// The next one in a line has its turn, and sees it if it is awake.
     fn wake(&mut self, next: usize, now_ns: u64, queue: &mut EventQueue) {
         if let Some(client) = next.checked_sub(CLIENTS_IN_LINE) {
-            queue.push(Reverse((now_ns, Event::Client(client))));
+            if !self.awake[client] {
+                queue.push(Reverse((now_ns, Event::Client(client))));
+            }
         } else if let Some(woken) = &mut self.jobs[next] {
             woken.now_ns = woken.now_ns.max(now_ns);
             queue.push(Reverse((woken.now_ns, Event::Job(next))));

@@ -59,9 +59,14 @@ impl World {
         self.scale
     }
 
-    /// How long the turn of a client takes to come once another's ends.
-    pub(super) fn handoff_ns(&self) -> u64 {
-        self.prices.handoff_ns
+    /// How long a client whose turn has not come turns on its core.
+    pub(super) fn turning_ns(&self) -> u64 {
+        self.prices.turning_ns
+    }
+
+    /// A client holds its core for so long, and computes nothing.
+    pub(super) fn hold_core(&mut self, now_ns: u64, service_ns: u64, asker: &mut Asker) -> u64 {
+        self.cores.serve(&mut asker.seat, now_ns, service_ns)
     }
 
     fn work_ns(&self, work: &WorkCounts) -> u64 {

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 const SLOTS: u64 = 4;
 
 fn prices(unit_ns: &[f64; Work::COUNT]) -> Prices {
-    Prices { unit_ns: *unit_ns, statement_wait_ns: 0.0, handoff_ns: 0 }
+    Prices { unit_ns: *unit_ns, statement_wait_ns: 0.0, turning_ns: 0 }
 }
 
 struct Toy {
@@ -189,10 +189,10 @@ fn simulate_under(writers: &mut [Writer], until_ns: u64, observer: &mut dyn Obse
 }
 
 fn toy() -> (Simulation, Arc<dyn Engine>) {
-    toy_that_hands_over_in(0)
+    toy_that_turns_for(0)
 }
 
-fn toy_that_hands_over_in(handoff_ns: u64) -> (Simulation, Arc<dyn Engine>) {
+fn toy_that_turns_for(turning_ns: u64) -> (Simulation, Arc<dyn Engine>) {
     let volume = CloudVolume::new(CloudVolumeSpec {
         capacity_bytes: 1 << 40,
         iops: 1e9,
@@ -203,7 +203,7 @@ fn toy_that_hands_over_in(handoff_ns: u64) -> (Simulation, Arc<dyn Engine>) {
     });
     let mut cost_ns = [0.0; Work::COUNT];
     cost_ns[Work::Call as usize] = 1000.0;
-    let prices = Prices { handoff_ns, ..prices(&cost_ns) };
+    let prices = Prices { turning_ns, ..prices(&cost_ns) };
     let world = Arc::new(Mutex::new(World::new(1, prices, Box::new(volume), Scale::FULL)));
     let signal = Arc::<Signal>::default();
     let storage = Arc::new(SimulatedStorage::new(Arc::<Meters>::default(), 1 << 30, 0, Scale::FULL));
@@ -492,10 +492,10 @@ const MS: u64 = 1_000_000;
 
 /// Milliseconds at which the operations end, on the volume that takes 10 ms for a read.
 fn ends(readers: &mut [Reader]) -> Vec<u64> {
-    ends_in(toy().0, readers)
+    ends_in(&mut toy().0, readers)
 }
 
-fn ends_in(mut simulation: Simulation, readers: &mut [Reader]) -> Vec<u64> {
+fn ends_in(simulation: &mut Simulation, readers: &mut [Reader]) -> Vec<u64> {
     let mut clients: Vec<&mut dyn Process> = readers.iter_mut().map(|one| one as &mut dyn Process).collect();
     simulation.run(&mut clients, u64::MAX, MS, &mut Ticks::default()).unwrap();
     readers.iter().map(|reader| (reader.ended_ns + MS / 2) / MS).collect()
@@ -521,10 +521,20 @@ fn clients_have_their_turns_in_the_order_in_which_they_come() {
 }
 
 #[test]
-fn a_turn_that_another_ended_comes_later_by_the_handoff() {
+fn clients_that_turn_hold_their_core_until_they_sleep_or_have_their_turns() {
     let line = Arc::<Serial<()>>::default();
-    let mut readers = [0, 0, 50].map(|at| Reader::new(at * MS, 1).in_line(&line));
-    assert_eq!(ends_in(toy_that_hands_over_in(3 * MS).0, &mut readers), [10, 23, 60], "the last waited for nobody");
+    let busy_ms = |at: [u64; 3], turning_ns: u64| {
+        let (mut simulation, _) = toy_that_turns_for(turning_ns);
+        let world = simulation.world.clone();
+        let mut readers = at.map(|at| Reader::new(at * MS, 1).in_line(&line));
+        let ends = ends_in(&mut simulation, &mut readers);
+        let busy_ns = world.lock().cpu_use().ns;
+        (ends, (busy_ns + MS / 2) / MS)
+    };
+    assert_eq!(busy_ms([0, 1, 50], 0), (vec![10, 20, 60], 0), "nobody waits on a core");
+    assert_eq!(busy_ms([0, 1, 50], 4 * MS), (vec![10, 20, 60], 4), "the second turns, and sleeps for the rest");
+    assert_eq!(busy_ms([0, 8, 50], 4 * MS), (vec![10, 20, 60], 2), "until its turn comes; the last waits for nobody");
+    assert_eq!(busy_ms([0, 1, 2], 4 * MS), (vec![10, 20, 30], 8), "both, behind one another on the only core");
 }
 
 #[test]
