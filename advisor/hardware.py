@@ -39,6 +39,7 @@ Call = Literal[
     "memtable_switch",
     "memtable_miss",
     "merged_entry",
+    "merged_byte",
     "block_fetch",
     "cold_wait",
     "snapped_byte",

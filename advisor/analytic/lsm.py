@@ -154,6 +154,7 @@ def resources(
         * (2 * prices["record"] + MERGE_COMPARES * prices["compare"] + prices["merged_entry"])
         + wrote.upper_raw_kb * KB / block * _recoded(upper, block, demand, prices)
         + wrote.last_raw_kb * KB / block * _recoded(last, block, demand, prices)
+        + wrote.raw_kb * KB * prices["merged_byte"]
         + (wrote.kb + wrote.read_kb) * KB * prices["checksum_byte"]
         + wrote.kb * KB * prices["storage_write_byte"]
     )

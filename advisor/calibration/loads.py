@@ -173,6 +173,7 @@ OF_LIBRARIES = (
     _merged("kLZ4Compression", 4 * MIB),
     _merged("kLZ4Compression", MIB),
     _merged("kSnappyCompression", 4 * MIB),
+    _merged("kNoCompression", 4 * MIB, compression_ratio=1.0, value_bytes=1000),
     # Values in which a codec finds no match, and skips.
     _merged("kLZ4Compression", 4 * MIB, compression_ratio=1.0),
     _merged("kSnappyCompression", 4 * MIB, compression_ratio=1.0),

@@ -133,6 +133,8 @@ kinds_of_work! {
     MemtableMiss = "memtable_miss", 0.0;
     /// One entry that a flush or a compaction takes in.
     MergedEntry = "merged_entry", 0.0;
+    /// One byte of such an entry.
+    MergedByte = "merged_byte", 0.0;
     /// One data block that comes into the block cache: its buffer, its entry, and the ones that go for it.
     BlockFetch = "block_fetch", 0.0;
     /// One read of the drive that a thread waited for, beyond [`Self::StorageWait`]: what goes on afterwards finds cold

@@ -3,7 +3,6 @@
 use super::background::BackgroundWork;
 use super::db_impl::DbImpl;
 use super::merge::{MergingIterator, Source};
-use crate::cost::Work;
 use crate::error::Result;
 use crate::lsm::keys::key::{self, Kind};
 use crate::lsm::policy::{Compaction, CompactionInputFiles, OutputSplitter, level_compression, pick_compaction};
@@ -154,7 +153,7 @@ impl CompactionJob {
         let mut output: Option<(u64, TableBuilder)> = None;
         merge.seek_to_first(task)?;
         while merge.valid() {
-            task.charge(Work::MergedEntry, 1);
+            merge.charge_entry(task);
             let (user_key, mut trailer) = key::split(merge.key());
             if has_last && *last_key == *user_key {
                 merge.advance(task)?;

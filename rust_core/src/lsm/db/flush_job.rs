@@ -3,7 +3,6 @@
 use super::background::{BackgroundWork, FlushGroup};
 use super::db_impl::DbImpl;
 use super::merge::{MergingIterator, Source};
-use crate::cost::Work;
 use crate::error::Result;
 use crate::lsm::keys::key;
 use crate::lsm::memtable::MemTable;
@@ -62,7 +61,7 @@ impl DbImpl {
         merge.seek_to_first(task)?;
         let mut last_key: Option<Vec<u8>> = None;
         while merge.valid() {
-            task.charge(Work::MergedEntry, 1);
+            merge.charge_entry(task);
             let user_key = key::user_key(merge.key());
             if last_key.as_deref() != Some(user_key) {
                 builder.add(task, merge.key(), merge.value())?;

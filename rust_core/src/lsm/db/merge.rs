@@ -299,4 +299,29 @@ impl MergingIterator {
     pub fn value(&self) -> &[u8] {
         self.heap.first().map_or(&[], |first| self.sources[first.source as usize].value())
     }
+
+    /// Charges for the entry as a flush or a compaction does that takes it in.
+    pub fn charge_entry(&self, task: &mut Task) {
+        task.charge(Work::MergedEntry, 1);
+        task.charge(Work::MergedByte, (self.key().len() + self.value().len()) as u64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::WriteBatch;
+    use crate::lsm::memtable::MemTable;
+
+    #[test]
+    fn an_entry_is_charged_with_its_bytes() {
+        let (mut task, memtable, mut batch) = (Task::wall(0), MemTable::new(1, 1, 4096), WriteBatch::default());
+        batch.put(b"key", &[7; 1000]);
+        memtable.insert(&mut task, &batch, 1, 4096, 1 << 20);
+        let mut merge = MergingIterator::new(vec![Source::MemTable(memtable.cursor())]);
+        merge.seek_to_first(&mut task).unwrap();
+        merge.charge_entry(&mut task);
+        let bytes = 3 + key::TRAILER_BYTES + 1000;
+        assert_eq!([Work::MergedEntry, Work::MergedByte].map(|kind| task.work().get(kind)), [1, bytes as u64]);
+    }
 }
