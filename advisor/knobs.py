@@ -112,6 +112,10 @@ class Knob(Option):
     search: SearchRange | None = None
     scales: bool = False
     """True for sizes that shrink with the data."""
+    of_writes: bool = False
+    """True where a workload that writes nothing sees by it only what its load happened to leave: it
+    is not searched for such a one.
+    """
     durability: bool = False
     """True where a change may cost committed data in a crash: never changed unless the user opens
     it.

@@ -35,7 +35,7 @@ def space_of(question: Question, engine: Engine, own: Sequence[Seed], scale: Sca
         need=lambda settings: needed_memory(profile, engine, settings),
         scale=scale,
         opened=[name for name in question.opened if name in catalogue(engine)],
-        fixed=question.fixed(engine),
+        fixed=question.unsearched(engine),
         anchors=[seed.settings for seed in own if seed.engine == engine],
     )
 

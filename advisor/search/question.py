@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from advisor import engines, knobs
+from advisor.analytic.demand import demand
 from advisor.core import Core
 from advisor.errors import InputError
 from advisor.knobs import Engine, Settings
@@ -110,6 +111,16 @@ class Question:
             for name, knob in catalogue.items()
             if knob.change == "rebuild" and name not in self.opened
         )
+
+    def unsearched(self, engine: Engine) -> frozenset[str]:
+        """Knobs that no trial changes, unless they are opened: those that are fixed, and for a
+        workload that writes nothing those of writes. What a load leaves in level 0 is chance, and
+        the next load leaves something else."""
+        asked = demand(self.profile)
+        if asked is None or asked.writes > 0:
+            return self.fixed(engine)
+        of_writes = (name for name, knob in knobs.catalogue(engine).items() if knob.of_writes)
+        return self.fixed(engine).union(name for name in of_writes if name not in self.opened)
 
     def _syncs_commits(self, engine: Engine) -> bool | None:
         """Whether the engine's commits survive a power failure, by the user's settings, or by

@@ -61,7 +61,7 @@ def _of_engine(question: Question, engine: Engine) -> list[Seed]:
     for known in question.earlier:
         if known.engine == engine and (fitted := _fitted(question, known)) is not None:
             found.append(Seed(engine, "earlier", fitted, known.told))
-    stock, fixed = question.stock(engine), question.fixed(engine)
+    stock, fixed = question.stock(engine), question.unsearched(engine)
     for rule in rules(engine):
         settings = rule.settings(question.profile, stock, fixed)
         if settings is not None:
@@ -74,7 +74,7 @@ def _fitted(question: Question, known: Earlier) -> dict[str, Setting] | None:
     memory, on the engine's defaults. None where it does not fit, or has a value that is no longer
     accepted."""
     engine, profile = known.engine, question.profile
-    catalogue, fixed = knobs.catalogue(engine), question.fixed(engine)
+    catalogue, fixed = knobs.catalogue(engine), question.unsearched(engine)
     opened = [name for name in question.opened if name in catalogue]
     made: dict[str, Setting] = dict(question.stock(engine))
     for name in knobs.searchable(engine, include=opened):

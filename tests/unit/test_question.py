@@ -6,6 +6,7 @@ from pathlib import Path
 from advisor import knobs
 from advisor.profile import Profile, load
 from advisor.search import Bounds, Question
+from advisor.search.seeds import seeds
 from tests.support.fake_core import FakeCore
 from tests.support.problems import problem
 
@@ -64,3 +65,24 @@ def test_whose_file_is_wanted_is_no_part_of_the_question() -> None:
     asked = Question(problem()).settled(Bounds(), None)
     stored = asked.record("mine", FakeCore())
     replace(asked, wanted="btree").refuse_unless_same(stored)
+
+
+def test_what_a_load_left_in_level_0_is_not_searched_where_nothing_is_written() -> None:
+    """Files of level 0 that the load of one size leaves cost a scan 2.5 times the reads, and that
+    of another leaves none."""
+    of_writes = {name for name, knob in knobs.catalogue("lsm").items() if knob.of_writes}
+    assert of_writes == {
+        "level0_file_num_compaction_trigger",
+        "level0_slowdown_writes_trigger",
+        "level0_stop_writes_trigger",
+    }
+    scans = load("ycsb-e").with_changes(**SMALL)
+    workload = scans.workload.model_copy(update={"parameters": {"mix": "C"}})
+    reads = scans.model_copy(update={"workload": workload})
+    asked = Question(reads, engines=("lsm",), clock="simulated")
+    assert asked.unsearched("lsm") == of_writes
+    opened = replace(asked, opened=("level0_stop_writes_trigger",))
+    assert opened.unsearched("lsm") == of_writes - {"level0_stop_writes_trigger"}
+    assert Question(scans, engines=("lsm",), clock="simulated").unsearched("lsm") == frozenset()
+    settings = {seed.settings["level0_file_num_compaction_trigger"] for seed in seeds(asked)}
+    assert settings == {knobs.defaults("lsm")["level0_file_num_compaction_trigger"]}
