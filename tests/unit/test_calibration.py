@@ -126,6 +126,13 @@ def test_how_long_writers_turn_is_part_of_a_machine(tmp_path: Path) -> None:
     assert machine_spec(hardware(path))["cost"]["write_turning_us"] == TURNING_US
 
 
+def test_a_machine_of_a_study_of_before_writers_turned_is_read() -> None:
+    shipped = hardware("nvme-2024")
+    stored = shipped.model_dump(mode="json", by_alias=True)
+    del stored["write_turning_us"]
+    assert Hardware.model_validate({**stored, "write_handoff_us": 0.0}) == shipped
+
+
 def test_a_profile_of_another_version_is_unfit() -> None:
     own = hardware("this-machine")
     measured = {"calibrated": "2026-01-01", "processor": processor()}
