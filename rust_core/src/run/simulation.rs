@@ -75,8 +75,6 @@ struct ProcessState<'a> {
     /// How long it waited for admission.
     stalled_ns: u64,
     asker: Asker,
-    /// It waits for its turn in a line, awake.
-    wait: Option<Wait>,
 }
 
 impl<'a> ProcessState<'a> {
@@ -92,7 +90,6 @@ impl<'a> ProcessState<'a> {
             is_executed: false,
             stalled_ns: 0,
             asker,
-            wait: None,
         }
     }
 }
@@ -157,8 +154,8 @@ pub struct Simulation {
     now_ns: u64,
     /// What clients that waited for their turns awake have learned.
     adaptation: Adaptation,
-    /// Clients in lines that are awake: nobody wakes them.
-    awake: Vec<bool>,
+    /// Waits of clients that stand in a line awake: nobody wakes them.
+    waits: Vec<Option<Wait>>,
     /// Time that each run starts from: no client is behind it.
     timer_ns: Option<u64>,
 }
@@ -168,8 +165,8 @@ impl Simulation {
     pub fn new(world: Arc<Mutex<World>>, engine: Arc<dyn Engine>, signal: Arc<Signal>, now_ns: u64) -> Self {
         let threads = engine.background_threads().max(1);
         let jobs = (0..threads).map(|_| None).collect();
-        let (busy, adaptation, awake) = (BusyTime::default(), Adaptation::default(), Vec::new());
-        Self { world, engine, signal, jobs, busy, now_ns, adaptation, awake, timer_ns: None }
+        let (busy, adaptation, waits) = (BusyTime::default(), Adaptation::default(), Vec::new());
+        Self { world, engine, signal, jobs, busy, now_ns, adaptation, waits, timer_ns: None }
     }
 
     /// A task of this world that starts now.
@@ -209,7 +206,7 @@ impl Simulation {
         (0..seats.len()).for_each(|n| queue.push(Reverse((start_ns, Event::Client(n)))));
         let mut waiting = Vec::new();
         let mut active = seats.len();
-        self.awake = vec![false; seats.len()];
+        self.waits = seats.iter().map(|_| None).collect();
         while active > 0 {
             observer.check()?;
             let seen = self.signal.ready_generation();
@@ -389,9 +386,8 @@ impl Simulation {
                         seat.steps.push(step);
                         return Ok(next);
                     }
-                    if let Some(wait) = seat.wait.take() {
+                    if let Some(wait) = self.waits[n].take() {
                         self.adaptation.came(&wait);
-                        self.awake[n] = false;
                     }
                 }
                 Step::Leave(line) => {
@@ -417,16 +413,14 @@ impl Simulation {
         if turning_ns == 0 {
             return Next::Stands;
         }
-        let wait = seat.wait.get_or_insert_default();
+        let wait = self.waits[n].get_or_insert_default();
         match self.adaptation.next(wait, seat.task.now_ns, turning_ns) {
             Pause::Core(ns) => {
                 seat.task.now_ns = world.hold_core(seat.task.now_ns, ns, &mut seat.asker);
-                self.awake[n] = true;
                 Next::Again
             }
             Pause::Sleep => {
-                seat.wait = None;
-                self.awake[n] = false;
+                self.waits[n] = None;
                 Next::Stands
             }
         }
@@ -435,7 +429,7 @@ impl Simulation {
     /// The next one in a line has its turn, and sees it if it is awake.
     fn wake(&mut self, next: usize, now_ns: u64, queue: &mut EventQueue) {
         if let Some(client) = next.checked_sub(CLIENTS_IN_LINE) {
-            if !self.awake[client] {
+            if self.waits[client].is_none() {
                 queue.push(Reverse((now_ns, Event::Client(client))));
             }
         } else if let Some(woken) = &mut self.jobs[next] {
