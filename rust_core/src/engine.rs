@@ -374,6 +374,11 @@ pub trait Engine: Send + Sync {
     /// Whether no background work is ready or running, after [`Engine::begin_settle`] or by itself.
     fn is_settled(&self) -> bool;
 
+    /// While it is asked for, level 0 of an LSM is merged down as soon as it holds a file. Other engines have none.
+    fn empty_level0(&self, _is_asked: bool) -> Result<()> {
+        Ok(())
+    }
+
     /// How many cycles have ended in which reads become dearer until they are cheap again: in an LSM, those in which
     /// level 0 fills until it is merged into the next level. `None` where background work goes on evenly.
     fn cycles(&self) -> Option<u64> {
@@ -432,6 +437,10 @@ macro_rules! forward_to_engine {
 
         fn is_settled(&self) -> bool {
             self.engine.is_settled()
+        }
+
+        fn empty_level0(&self, is_asked: bool) -> $crate::error::Result<()> {
+            self.engine.empty_level0(is_asked)
         }
 
         fn cycles(&self) -> Option<u64> {

@@ -100,6 +100,8 @@ c_api! {
     fn flushoptions_destroy(*mut FlushOptions);
     fn flushoptions_set_wait(*mut FlushOptions, c_uchar);
     fn flush(*mut Db, *const FlushOptions, ErrorText);
+    fn set_options(*mut Db, c_int, *const *const c_char, *const *const c_char, ErrorText);
+    fn options_get_level0_file_num_compaction_trigger(*mut Options) -> c_int;
     fn get_pinned(*mut Db, *const ReadOptions, *const c_char, usize, ErrorText) -> *mut Slice;
     fn pinnableslice_value(*const Slice, *mut usize) -> *const c_char;
     fn pinnableslice_destroy(*mut Slice);

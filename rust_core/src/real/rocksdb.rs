@@ -57,6 +57,7 @@ pub struct RocksDb {
     directory: PathBuf,
     version: String,
     compacts: bool,
+    level0_trigger: i32,
     user_bytes: AtomicU64,
     poison: Poison,
 }
@@ -141,7 +142,7 @@ impl RocksDb {
         let loaded = Loaded::read(api, &path, options.block_cache)?;
         let mut family = ptr::null_mut();
         // SAFETY: options and names are live; the single family's options and handle are arrays of one.
-        let (db, compacts) = unsafe {
+        let (db, compacts, level0_trigger) = unsafe {
             (api.options_set_create_if_missing)(loaded.options, 1);
             // Files of a run stay in its directory, wherever those of the user's program are.
             (api.options_set_wal_dir)(loaded.options, c"".as_ptr());
@@ -157,7 +158,9 @@ impl RocksDb {
                 (api.open_column_families)(loaded.options, path, 1, &raw const names, families, &raw mut family, error)
             });
             let db = opened.map_err(|words| Error::invalid(FILE, words, "options that this RocksDB opens with"))?;
-            (db, (api.options_get_disable_auto_compactions)(*loaded.families) == 0)
+            let family = *loaded.families;
+            let compacts = (api.options_get_disable_auto_compactions)(family) == 0;
+            (db, compacts, (api.options_get_level0_file_num_compaction_trigger)(family))
         };
         // SAFETY: creates and sets objects of its own.
         let write_options = |sync: bool| unsafe {
@@ -179,6 +182,7 @@ impl RocksDb {
             directory: directory.to_owned(),
             version: String::new(),
             compacts,
+            level0_trigger,
             user_bytes: AtomicU64::new(0),
             poison: Poison::default(),
         };
@@ -359,6 +363,13 @@ impl Engine for RocksDb {
             (self.api.flushoptions_destroy)(options);
             flushed
         }
+    }
+
+    fn empty_level0(&self, is_asked: bool) -> Result<()> {
+        let trigger = if is_asked { 1 } else { self.level0_trigger };
+        let (name, value) = (c"level0_file_num_compaction_trigger".as_ptr(), c_string(&trigger.to_string())?);
+        // SAFETY: one name and one value, of live strings.
+        unsafe { self.call(|error| (self.api.set_options)(self.db, 1, &raw const name, &value.as_ptr(), error)) }
     }
 
     fn is_settled(&self) -> bool {

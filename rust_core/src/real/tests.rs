@@ -72,6 +72,34 @@ proptest! {
 }
 
 #[test]
+fn level0_is_merged_where_it_is_asked_for_and_fills_again_after() {
+    let directory = tempfile::tempdir().unwrap();
+    let Some(engine) = opened(directory.path(), SMALL) else { return };
+    let (engine, mut task) = (engine.unwrap(), Task::wall(0));
+    let mut flush_twice_and_count = |is_asked: bool| {
+        for n in 0..2_u8 {
+            let mut batch = WriteBatch::default();
+            (0..100_u8).for_each(|key| batch.put(&[key], &[n; 10]));
+            engine.write(&mut task, &mut batch, Commit::Configured).unwrap();
+            rest(&engine, &mut task);
+        }
+        engine.empty_level0(is_asked).unwrap();
+        rest(&engine, &mut task);
+        engine.empty_level0(false).unwrap();
+        let details = engine.stats().details;
+        details.into_iter().find(|(name, _)| name == "level0_files").unwrap().1
+    };
+    assert_eq!([false, true, false].map(&mut flush_twice_and_count), [2.0, 0.0, 2.0]);
+}
+
+fn rest(engine: &RocksDb, task: &mut Task) {
+    engine.begin_settle(task).unwrap();
+    while !engine.is_settled() {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
 fn what_it_refuses_is_said_in_its_own_words() {
     let directory = tempfile::tempdir().unwrap();
     for (wrong, says) in [("write_buffer_sise=65536", "write_buffer_sise"), ("compression=kFoo", "compression")] {

@@ -104,6 +104,12 @@ impl Driver for WallDriver {
         self.files.sync_everything(|| halt.check()).map(|()| 0)
     }
 
+    fn empty_level0(&mut self) -> Result<()> {
+        self.stage.engine.empty_level0(true)?;
+        self.settle()?;
+        self.stage.engine.empty_level0(false)
+    }
+
     fn snapshot(&self) -> Result<Snapshot> {
         self.stage.snapshot()
     }

@@ -37,6 +37,9 @@ pub trait Driver {
         self.settle().map(drop)
     }
 
+    /// Merges what the load left in level 0, and lets background work drain.
+    fn empty_level0(&mut self) -> Result<()>;
+
     /// All counters now.
     fn snapshot(&self) -> Result<Snapshot>;
 
@@ -107,6 +110,10 @@ pub fn load(run: &CheckedSpec, driver: &mut dyn Driver, on_interval: &mut dyn Fn
     let loaders = (0..run.spec.clients).map(|index| run.workload.loader(index)).collect();
     let outcome = driver.phase(Phase::Load, loaders, limits(run, None, None, Watch::Unwatched), &mut keep)?;
     driver.settle_load()?;
+    if !run.workload.writes() {
+        // How many files a load leaves there is chance, and nothing that follows would change it.
+        driver.empty_level0()?;
+    }
     let settled = driver.snapshot()?;
     let loaded = Loaded {
         seconds: (settled.at_ns - outcome.before.at_ns) as f64 / 1e9,

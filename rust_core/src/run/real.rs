@@ -101,6 +101,12 @@ impl Driver for RealDriver {
         settled.map(|()| 0)
     }
 
+    fn empty_level0(&mut self) -> Result<()> {
+        self.stage.engine.empty_level0(true)?;
+        self.settle()?;
+        self.stage.engine.empty_level0(false)
+    }
+
     fn snapshot(&self) -> Result<Snapshot> {
         self.stage.snapshot()
     }

@@ -119,6 +119,13 @@ impl Driver for ServerDriver {
         analyzed
     }
 
+    fn empty_level0(&mut self) -> Result<()> {
+        let halt = &self.stage.halt;
+        let emptied = self.server.empty_level0(&|| halt.is_asked());
+        halt.check()?;
+        emptied
+    }
+
     fn snapshot(&self) -> Result<Snapshot> {
         self.stage.snapshot()
     }
@@ -184,6 +191,10 @@ impl Workload for Served {
 
     fn client(&self, index: u32) -> Box<dyn Client> {
         self.spoken(self.workload.client(index), index)
+    }
+
+    fn writes(&self) -> bool {
+        self.workload.writes()
     }
 
     fn fork(&self, seed: u64) -> Arc<dyn Workload> {

@@ -278,6 +278,12 @@ impl Driver for VirtualDriver {
         Ok(Some(self.cores))
     }
 
+    fn empty_level0(&mut self) -> Result<()> {
+        self.engine.empty_level0(true)?;
+        self.settle()?;
+        self.engine.empty_level0(false)
+    }
+
     fn snapshot(&self) -> Result<Snapshot> {
         snapshot_of(&self.world, &*self.engine, &*self.storage, self.simulation.now_ns())
     }

@@ -595,6 +595,30 @@ fn an_engine_is_settled_between_load_and_warm_up_under_both_clocks() {
 }
 
 #[test]
+fn what_only_reads_finds_level0_merged_whatever_its_load_left() {
+    let directory = tempfile::tempdir().unwrap();
+    for clock in ["measured", "simulated"] {
+        let level0_files = |workload: Value, trigger: u64| {
+            let options = json!({"write_buffer_size": 65_536, "level0_file_num_compaction_trigger": trigger});
+            let more = json!({"options": options, "workload": workload, "operations": 1});
+            real("lsm", clock, directory.path(), more)["engine_details"]["level0_files"].as_f64().unwrap()
+        };
+        for trigger in [4, 20] {
+            let readers = [
+                json!({"kind": "ycsb", "records": 2_000, "mix": "C"}),
+                json!({"kind": "db_bench", "benchmark": "seekrandom", "keys": 4_000}),
+                json!({"kind": "key_value", "keys": 4_000, "overwrites": 0}),
+                json!({"kind": "sysbench", "script": "oltp_point_select", "table_size": 4_000}),
+            ];
+            for workload in readers {
+                assert_eq!(level0_files(workload.clone(), trigger), 0.0, "{clock} {workload}");
+            }
+        }
+        assert!(level0_files(json!({"kind": "ycsb", "records": 500, "mix": "A"}), 20) > 0.0, "{clock}");
+    }
+}
+
+#[test]
 fn a_run_that_ends_before_its_memtable_is_full_is_not_yet_steady() {
     let directory = tempfile::tempdir().unwrap();
     let steady = |write_buffer_size: u64| {

@@ -109,6 +109,11 @@ pub trait Workload: Send + Sync {
         None
     }
 
+    /// Whether any of its clients ever writes.
+    fn writes(&self) -> bool {
+        true
+    }
+
     /// A copy for another run, with clients of this seed. It goes on from what this one was loaded with, and each of
     /// the two changes by itself.
     fn fork(&self, seed: u64) -> Arc<dyn Workload>;

@@ -185,6 +185,10 @@ impl Workload for DbBench {
         }
     }
 
+    fn writes(&self) -> bool {
+        (0..self.shared.clients).any(|index| !matches!(self.shared.role(index), Role::Read | Role::Seek))
+    }
+
     fn fork(&self, seed: u64) -> Arc<dyn Workload> {
         Arc::new(Self { shared: Arc::new(Shared { seed, ..(*self.shared).clone() }) })
     }

@@ -280,6 +280,11 @@ impl Workload for KeyValue {
         if u64::from(index) < writers { Rate::Apart(writes_per_second) } else { Rate::Requests }
     }
 
+    fn writes(&self) -> bool {
+        let Parameters { overwrites, inserts, .. } = self.shared.parameters;
+        overwrites + inserts > 0
+    }
+
     fn fork(&self, seed: u64) -> Arc<dyn Workload> {
         Arc::new(Self { shared: Arc::new(Shared { seed, ..(*self.shared).clone() }) })
     }

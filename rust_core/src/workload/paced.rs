@@ -108,6 +108,10 @@ impl Workload for Paced {
         self.workload.tables()
     }
 
+    fn writes(&self) -> bool {
+        self.workload.writes()
+    }
+
     fn fork(&self, seed: u64) -> Arc<dyn Workload> {
         Arc::new(Self::of(self.workload.fork(seed), self.given.clone(), self.clients))
     }

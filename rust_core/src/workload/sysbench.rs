@@ -159,6 +159,10 @@ impl Workload for Sysbench {
         Some(statements::tables(self.shared.parameters.tables))
     }
 
+    fn writes(&self) -> bool {
+        !matches!(self.shared.script, Script::PointSelect | Script::ReadOnly)
+    }
+
     fn fork(&self, seed: u64) -> Arc<dyn Workload> {
         Arc::new(Self { shared: Arc::new(Shared { seed, ..(*self.shared).clone() }) })
     }

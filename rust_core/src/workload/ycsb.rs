@@ -172,6 +172,11 @@ impl Workload for Ycsb {
         })
     }
 
+    fn writes(&self) -> bool {
+        let [_, updates, inserts, _, read_modify_writes] = shares(&self.shared.parameters.mix);
+        updates + inserts + read_modify_writes > 0.0
+    }
+
     fn fork(&self, seed: u64) -> Arc<dyn Workload> {
         Arc::new(Self { shared: Arc::new(Shared { seed, ..(*self.shared).clone() }) })
     }

@@ -25,6 +25,8 @@ pub struct BackgroundWork {
     pub compactions: Vec<CompactionInProgress>,
     /// Whether all immutable memtables are to be flushed, however few they are.
     pub flush_all: bool,
+    /// Whether level 0 is merged down as soon as it holds a file.
+    pub empties_level0: bool,
     /// Whether something changed since no work was found.
     pub may_have_work: bool,
     /// The rate of delayed writers.

@@ -5,11 +5,13 @@ use super::db_impl::DbImpl;
 use super::merge::{MergingIterator, Source};
 use crate::error::Result;
 use crate::lsm::keys::key::{self, Kind};
+use crate::lsm::options::Options;
 use crate::lsm::policy::{Compaction, CompactionInputFiles, OutputSplitter, level_compression, pick_compaction};
 use crate::lsm::table::{Access, FileMetaData, TableBuilder, WRITE_BYTES, table_name};
 use crate::lsm::version::{RunCursor, SortedRun, TableFile, Version, VersionEdit};
 use crate::metrics::Purpose;
 use crate::task::{Job, JobKind, Stream, Task};
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -19,7 +21,12 @@ impl DbImpl {
         let (base_level, last_level) = (version.targets.base_level, shape.last_level());
         let codec = |level: usize| level_compression(&self.parsed.codecs, level, base_level, last_level);
         let same = |from: usize, to: usize| codec(from) == codec(to);
-        pick_compaction(&shape, &version.targets, &self.options, self.parsed.priority, &same)
+        let options = if background.empties_level0 {
+            Cow::Owned(Options { level0_file_num_compaction_trigger: 1, ..self.options.clone() })
+        } else {
+            Cow::Borrowed(&self.options)
+        };
+        pick_compaction(&shape, &version.targets, &options, self.parsed.priority, &same)
     }
 
     /// A compaction, if a level is due and the limit allows one more: one, or as many as there are threads once level 0

@@ -105,6 +105,16 @@ impl Engine for Lsm {
         idle && !self.db.flush_is_due(&background) && !self.db.compaction_is_due(&background)
     }
 
+    fn empty_level0(&self, is_asked: bool) -> Result<()> {
+        self.db.poison.check()?;
+        let mut background = self.db.background.lock();
+        background.empties_level0 = is_asked;
+        background.may_have_work = true;
+        drop(background);
+        self.db.signal.wake();
+        Ok(())
+    }
+
     fn cycles(&self) -> Option<u64> {
         Some(self.db.counters.level0_merges.load(Ordering::Relaxed))
     }

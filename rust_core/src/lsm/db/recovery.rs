@@ -135,6 +135,7 @@ pub fn open(storage: Arc<dyn Storage>, options: &Options, signal: Arc<Signal>, t
         being_compacted: BTreeSet::new(),
         compactions: Vec::new(),
         flush_all: false,
+        empties_level0: false,
         may_have_work: true,
         write_controller: WriteController::new(options.delayed_write_rate),
     };

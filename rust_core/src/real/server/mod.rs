@@ -233,6 +233,17 @@ impl SqlServer {
         Ok(rests * u64::from(QUIET_LOOKS) * QUIET_LOOK.as_nanos() as u64)
     }
 
+    /// Merges level 0 of MyRocks down, and waits until the server rests.
+    pub fn empty_level0(&self, give_up: &dyn Fn() -> bool) -> Result<()> {
+        match self.engine {
+            StorageEngine::InnoDb => Ok(()),
+            StorageEngine::MyRocks => {
+                self.run(&["SET GLOBAL rocksdb_force_flush_memtable_and_lzero_now = 1".to_owned()])?;
+                self.rest(give_up, &|_| true)
+            }
+        }
+    }
+
     /// Lets the planner see what the tables hold.
     pub fn analyze(&self) -> Result<()> {
         let tables: Vec<String> = self.control.lock().query("SHOW TABLES").map_err(failed)?;
