@@ -113,8 +113,8 @@ class Knob(Option):
     scales: bool = False
     """True for sizes that shrink with the data."""
     of_writes: bool = False
-    """True where a workload that writes nothing sees by it only what its load happened to leave: it
-    is not searched for such a one.
+    """True where a workload that writes nothing sees nothing of it, since level 0 is merged behind
+    its load: it is not searched for such a one.
     """
     durability: bool = False
     """True where a change may cost committed data in a crash: never changed unless the user opens

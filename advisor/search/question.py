@@ -114,8 +114,7 @@ class Question:
 
     def unsearched(self, engine: Engine) -> frozenset[str]:
         """Knobs that no trial changes, unless they are opened: those that are fixed, and for a
-        workload that writes nothing those of writes. What a load leaves in level 0 is chance, and
-        the next load leaves something else."""
+        workload that writes nothing those of writes."""
         asked = demand(self.profile)
         if asked is None or asked.writes > 0:
             return self.fixed(engine)
