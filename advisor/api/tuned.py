@@ -292,6 +292,7 @@ def tune(
         rebuild=rebuild,
         cold=cold,
         wanted=dialects.engine_of(dialect) if dialect is not None else None,
+        dialect=dialect,
         source=source_of(current),
     )
     finals = asked_finals(finalists, finalist_minutes, rocksdb, server, question)

@@ -21,7 +21,7 @@ from advisor.search.squeeze import squeezed
 from advisor.store import Store, StudyRecord
 from advisor.trial import Clock
 
-_BEFORE = {"rebuild": True, "cold": False}
+_BEFORE = {"rebuild": True, "cold": False, "given_by_product": {}}
 """Parts that studies of earlier versions do not state, as they were then."""
 
 
@@ -52,6 +52,9 @@ class Question:
     wanted: Engine | None = None
     """The engine whose file was asked for, which is searched and repeated however far it is behind;
     no part of what is asked."""
+    dialect: str | None = None
+    """The product whose file was asked for: what it does that no file of it can change is the same
+    in all trials."""
     source: Path | None = None
     """The file of the current settings; where it lies is no part of what is asked."""
 
@@ -85,12 +88,12 @@ class Question:
         Where only another engine's settings are known, commits are as durable as its are; where
         nobody's are, as those of the engine that syncs them by default.
         """
-        settings = dict(knobs.defaults(engine))
+        settings = {**knobs.defaults(engine), **self._given_by_product(engine)}
         if self.clock == "simulated" and self.profile.passes_page_cache:
             settings |= engines.of(engine).direct_io
         if own := self.current.get(engine):
             catalogue, fixed = knobs.catalogue(engine), self.fixed(engine)
-            given = fixed | engines.of(engine).direct_io.keys()
+            given = fixed | engines.of(engine).direct_io.keys() | _of_products(engine)
             settings |= {
                 name: own[name] for name in own if catalogue[name].durability or name in given
             }
@@ -99,6 +102,18 @@ class Question:
                 if other != engine and (synced := self._syncs_commits(other)) is not None:
                     settings |= engines.of(engine).durability(synced)
         return settings
+
+    def _given_by_product(self, engine: Engine) -> Settings:
+        """What the product does whose file was asked for, and its file cannot change."""
+        catalogue = knobs.catalogue(engine)
+        spelled = {
+            name: catalogue[name].spellings.get(self.dialect or "") for name in _of_products(engine)
+        }
+        return {
+            name: spelling.default
+            for name, spelling in spelled.items()
+            if spelling is not None and spelling.absent and spelling.default is not None
+        }
 
     def fixed(self, engine: Engine) -> frozenset[str]:
         """Knobs that stay as the user has them: only a rebuild of the data would change them, and
@@ -156,6 +171,7 @@ class Question:
             identity=self._identity()
             | {
                 "source": str(self.source) if self.source else None,
+                "dialect": self.dialect,
                 "earlier": [one.stored() for one in self.earlier],
             },
             core_version=core.VERSION,
@@ -184,9 +200,23 @@ class Question:
             "seconds": self.seconds,
             "scale": self.scale,
             "cold": self.cold,
+            "given_by_product": {
+                name: value
+                for engine in self.engines
+                for name, value in self._given_by_product(engine).items()
+            },
             # Wall-clock numbers of two machines cannot be ranked together.
             "host": platform.node() if self.clock == "measured" else None,
         }
+
+
+def _of_products(engine: Engine) -> frozenset[str]:
+    """Knobs that some product has without a line for them, otherwise than others do."""
+    return frozenset(
+        name
+        for name, knob in knobs.catalogue(engine).items()
+        if any(one.absent and one.default is not None for one in knob.spellings.values())
+    )
 
 
 def stored_question(name: str, store: Store) -> Question:
@@ -208,6 +238,7 @@ def stored_question(name: str, store: Store) -> Question:
         scale=identity.get("scale"),
         cold=identity.get("cold", _BEFORE["cold"]),
         earlier=_told(record),
+        dialect=identity.get("dialect"),
         source=Path(source) if (source := identity.get("source")) else None,
     )
 

@@ -3,7 +3,10 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from advisor import knobs
+from advisor.errors import InputError
 from advisor.profile import Profile, load
 from advisor.search import Bounds, Question
 from advisor.search.seeds import seeds
@@ -86,3 +89,26 @@ def test_what_a_load_left_in_level_0_is_not_searched_where_nothing_is_written() 
     assert Question(scans, engines=("lsm",), clock="simulated").unsearched("lsm") == frozenset()
     settings = {seed.settings["level0_file_num_compaction_trigger"] for seed in seeds(asked)}
     assert settings == {knobs.defaults("lsm")["level0_file_num_compaction_trigger"]}
+
+
+def test_what_a_product_does_without_a_line_for_it_is_the_same_in_all_trials() -> None:
+    asked = Question(problem(), engines=("lsm", "btree"), clock="simulated")
+    of_mysql = replace(asked, dialect="mysql-8.4")
+    servers = [one.stock("btree")["innodb_server"] for one in (asked, of_mysql)]
+    assert servers == ["mariadb", "mysql"]
+    assert of_mysql.stock("lsm") == asked.stock("lsm")
+    of_myrocks = replace(asked, dialect="myrocks-mariadb-10.11")
+    assert of_myrocks.stock("lsm")["level_compaction_dynamic_file_size"] is False
+    current = {"btree": {**knobs.defaults("btree"), "innodb_server": "mysql"}}
+    for rebuild in (False, True):
+        has_mysql = replace(asked, current=current, rebuild=rebuild)
+        assert has_mysql.stock("btree")["innodb_server"] == "mysql", rebuild
+
+
+def test_a_study_for_one_server_does_not_go_on_for_another() -> None:
+    asked = Question(problem(), engines=("btree",), clock="simulated")
+    stored = asked.record("s", FakeCore())
+    asked.refuse_unless_same(stored)
+    replace(asked, dialect="mariadb-10.11").refuse_unless_same(stored)
+    with pytest.raises(InputError, match="mysql"):
+        replace(asked, dialect="mysql-8.4").refuse_unless_same(stored)

@@ -123,6 +123,7 @@ def tune(
         scale=scale,
         cold=cold,
         wanted=dialects.engine_of(to) if to is not None else None,
+        dialect=to,
         source=current.resolve() if current else None,
     )
     problem.refuse_unanswerable(question)

@@ -4,7 +4,8 @@ use super::test_library::library;
 use super::{RocksDb, RocksDbOptions};
 use crate::engine::{Commit, Engine, WriteBatch};
 use crate::error::Error;
-use crate::task::Task;
+use crate::run::workers::settle;
+use crate::task::{Signal, Task};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -94,9 +95,7 @@ fn level0_is_merged_where_it_is_asked_for_and_fills_again_after() {
 
 fn rest(engine: &RocksDb, task: &mut Task) {
     engine.begin_settle(task).unwrap();
-    while !engine.is_settled() {
-        std::thread::yield_now();
-    }
+    settle(engine, &Signal::default(), &|| false).unwrap();
 }
 
 #[test]
