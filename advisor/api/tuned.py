@@ -249,8 +249,8 @@ def tune(
         rebuild: Also search what takes a rebuild of the data that `current` describes, such as
             another page size.
         cold: Begin without what earlier studies of like questions found best.
-        dialect: The product whose file is wanted, such as `mysql-8.4`: that file is measured as it
-            stands.
+        dialect: The product whose file is wanted, such as `mysql-8.4`: trials are of that server,
+            and the file is measured as it stands.
         seed: Seed of all random numbers: the same simulated question gets the same answer,
             after the same earlier studies.
         name: What the study is called; one of the same name and question is resumed. A new name is
