@@ -69,6 +69,11 @@ class Spelling:
     absent: str = ""
     """Why the product's file has no such setting, and what stands in for it; empty when it has."""
 
+    @property
+    def given(self) -> Setting | None:
+        """What the product does that its file cannot change and others do otherwise, if it does."""
+        return self.default if self.absent else None
+
 
 @dataclass(frozen=True)
 class SearchRange:

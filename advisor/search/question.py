@@ -93,7 +93,7 @@ class Question:
             settings |= engines.of(engine).direct_io
         if own := self.current.get(engine):
             catalogue, fixed = knobs.catalogue(engine), self.fixed(engine)
-            given = fixed | engines.of(engine).direct_io.keys() | _of_products(engine)
+            given = fixed | engines.of(engine).direct_io.keys() | _of_products(engine).keys()
             settings |= {
                 name: own[name] for name in own if catalogue[name].durability or name in given
             }
@@ -105,14 +105,11 @@ class Question:
 
     def _given_by_product(self, engine: Engine) -> Settings:
         """What the product does whose file was asked for, and its file cannot change."""
-        catalogue = knobs.catalogue(engine)
-        spelled = {
-            name: catalogue[name].spellings.get(self.dialect or "") for name in _of_products(engine)
-        }
         return {
-            name: spelling.default
-            for name, spelling in spelled.items()
-            if spelling is not None and spelling.absent and spelling.default is not None
+            name: value
+            for name, spellings in _of_products(engine).items()
+            if (spelling := spellings.get(self.dialect or "")) is not None
+            and (value := spelling.given) is not None
         }
 
     def fixed(self, engine: Engine) -> frozenset[str]:
@@ -149,7 +146,11 @@ class Question:
         not accept."""
         engines = self.engines or self.profile.engines
         current = {
-            engine: {**knobs.defaults(engine), **knobs.check(engine, given, "current settings")}
+            engine: {
+                **knobs.defaults(engine),
+                **self._given_by_product(engine),
+                **knobs.check(engine, given, "current settings"),
+            }
             for engine, given in self.current.items()
             if engine in engines
         }
@@ -210,13 +211,14 @@ class Question:
         }
 
 
-def _of_products(engine: Engine) -> frozenset[str]:
-    """Knobs that some product has without a line for them, otherwise than others do."""
-    return frozenset(
-        name
+def _of_products(engine: Engine) -> dict[str, Mapping[str, knobs.Spelling]]:
+    """Knobs that some product has without a line for them, otherwise than others do, with how each
+    product has them."""
+    return {
+        name: knob.spellings
         for name, knob in knobs.catalogue(engine).items()
-        if any(one.absent and one.default is not None for one in knob.spellings.values())
-    )
+        if any(spelling.given is not None for spelling in knob.spellings.values())
+    }
 
 
 def stored_question(name: str, store: Store) -> Question:

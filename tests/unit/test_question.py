@@ -103,6 +103,8 @@ def test_what_a_product_does_without_a_line_for_it_is_the_same_in_all_trials() -
     for rebuild in (False, True):
         has_mysql = replace(asked, current=current, rebuild=rebuild)
         assert has_mysql.stock("btree")["innodb_server"] == "mysql", rebuild
+    some = replace(of_mysql, current={"btree": {"innodb_io_capacity": 2000}})
+    assert some.settled(Bounds(), None).base("btree")["innodb_server"] == "mysql"
 
 
 def test_a_study_for_one_server_does_not_go_on_for_another() -> None:

@@ -8,6 +8,7 @@ use super::phases::{self, Driver};
 use super::workers::{self, Workers};
 use crate::cost::CpuUse;
 use crate::device::DeviceStats;
+use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::metrics::{Phase, Snapshot};
 use crate::storage::{FileStorage, RunDirectory, Storage};
@@ -104,10 +105,8 @@ impl Driver for WallDriver {
         self.files.sync_everything(|| halt.check()).map(|()| 0)
     }
 
-    fn empty_level0(&mut self) -> Result<()> {
-        self.stage.engine.empty_level0(true)?;
-        self.settle()?;
-        self.stage.engine.empty_level0(false)
+    fn engine(&self) -> &dyn Engine {
+        &*self.stage.engine
     }
 
     fn snapshot(&self) -> Result<Snapshot> {

@@ -8,6 +8,7 @@ use super::spec::{Clock, Ends, Warmup};
 use super::wear::FlashWear;
 use crate::cost::CpuUse;
 use crate::device::DeviceStats;
+use crate::engine::Engine;
 use crate::error::Result;
 use crate::metrics::{Latencies, Length, Phase, Snapshot, Steadiness};
 use crate::workload::Client;
@@ -38,7 +39,14 @@ pub trait Driver {
     }
 
     /// Merges what the load left in level 0, and lets background work drain.
-    fn empty_level0(&mut self) -> Result<()>;
+    fn empty_level0(&mut self) -> Result<()> {
+        self.engine().empty_level0(true)?;
+        self.settle()?;
+        self.engine().empty_level0(false)
+    }
+
+    /// The engine.
+    fn engine(&self) -> &dyn Engine;
 
     /// All counters now.
     fn snapshot(&self) -> Result<Snapshot>;

@@ -9,6 +9,7 @@ use super::phases::{self, Driver};
 use super::workers;
 use crate::cost::CpuUse;
 use crate::device::DeviceStats;
+use crate::engine::Engine;
 use crate::error::Result;
 use crate::metrics::{Latencies, Phase, Snapshot, ratio};
 use crate::real::kernel::Kernel;
@@ -101,10 +102,8 @@ impl Driver for RealDriver {
         settled.map(|()| 0)
     }
 
-    fn empty_level0(&mut self) -> Result<()> {
-        self.stage.engine.empty_level0(true)?;
-        self.settle()?;
-        self.stage.engine.empty_level0(false)
+    fn engine(&self) -> &dyn Engine {
+        &*self.stage.engine
     }
 
     fn snapshot(&self) -> Result<Snapshot> {

@@ -119,6 +119,10 @@ impl Driver for ServerDriver {
         analyzed
     }
 
+    fn engine(&self) -> &dyn Engine {
+        &*self.stage.engine
+    }
+
     fn empty_level0(&mut self) -> Result<()> {
         let halt = &self.stage.halt;
         let emptied = self.server.empty_level0(&|| halt.is_asked());

@@ -278,10 +278,8 @@ impl Driver for VirtualDriver {
         Ok(Some(self.cores))
     }
 
-    fn empty_level0(&mut self) -> Result<()> {
-        self.engine.empty_level0(true)?;
-        self.settle()?;
-        self.engine.empty_level0(false)
+    fn engine(&self) -> &dyn Engine {
+        &*self.engine
     }
 
     fn snapshot(&self) -> Result<Snapshot> {
