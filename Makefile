@@ -44,8 +44,9 @@ lint: $(VENV)/.developer  ## formatters, linters, type checker
 test-rust:  ## unit, property, crash and fault tests of the core
 	$(CARGO) test --manifest-path $(CORE)
 
+# Two files at a time: most tests need one core, and whole studies take all that there are.
 test-python: $(VENV)/.developer  ## tests of the library, the terminal, and real engines where installed
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 test: lint test-rust test-python  ## everything
 

@@ -85,4 +85,5 @@ async def picture(pilot: Pilot[None]) -> str:
 
 def environment(**changes: str) -> dict[str, str]:
     """The environment of a command started as a process."""
-    return {**os.environ, "COLUMNS": "100", **changes}
+    own = {name: value for name, value in os.environ.items() if name != "LINES"}
+    return {**own, "COLUMNS": "100", **changes}
