@@ -81,8 +81,17 @@ def _named(name: str, parameters: Parameters) -> str:
 
 NO_FLUSH: Settings = {"write_buffer_size": 512 * MIB}
 """What a load writes stays in the memtable: the calls of clients alone."""
-FEW_KEYS, MANY_KEYS = 40_000, 1_500_000
-"""In a memtable of 8 MB and in one of 300, where most of a search misses the caches."""
+UNMERGED: Settings = {
+    "write_buffer_size": 2 * MIB,
+    "compression": "kNoCompression",
+    "level0_file_num_compaction_trigger": 1000,
+    "level0_slowdown_writes_trigger": 2000,
+    "level0_stop_writes_trigger": 3000,
+}
+"""Flushes alone, of memtables in the processor's caches. Writes to one memtable as small as that
+end before a Java virtual machine has compiled what makes them."""
+MANY_KEYS = 1_500_000
+"""In a memtable of 300 MB, where most of a search misses the caches."""
 BLOCK, LARGE_BLOCK = 4 << 10, 32 << 10
 """RocksDB's default, and one beside it by which what a block of a codec costs is told from what its
 bytes do."""
@@ -165,8 +174,8 @@ OF_LIBRARIES = (
     _benchmark("readrandom"),
     _benchmark("seekrandom", seek_nexts=0),
     _benchmark("seekrandom", seek_nexts=50),
-    _buffered(FEW_KEYS, 1),
-    _buffered(FEW_KEYS, 10),
+    replace(_benchmark("overwrite", UNMERGED, batch=1), name="overwrite, flushed, batch 1"),
+    replace(_benchmark("overwrite", UNMERGED, batch=10), name="overwrite, flushed, batch 10"),
     _buffered(200_000, 10),
     _buffered(MANY_KEYS, 10),
     _benchmark("fillrandom", NO_FLUSH, batch=1),
