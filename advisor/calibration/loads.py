@@ -102,6 +102,11 @@ def _buffered(keys: int, batch: int) -> Load:
     return replace(load, name=f"{keys:,} keys buffered, batch {batch}", real_operations=keys)
 
 
+def _flushed(batch: int) -> Load:
+    load = _benchmark("overwrite", UNMERGED, batch=batch)
+    return replace(load, name=f"overwrite, flushed, batch {batch}")
+
+
 def _merged(codec: str, memtable: int, block: int = BLOCK, **parameters: Any) -> Load:
     """Overwrites whose flushes and compactions take more than the writes."""
     options: Settings = {"write_buffer_size": memtable, "compression": codec, "block_size": block}
@@ -174,8 +179,8 @@ OF_LIBRARIES = (
     _benchmark("readrandom"),
     _benchmark("seekrandom", seek_nexts=0),
     _benchmark("seekrandom", seek_nexts=50),
-    replace(_benchmark("overwrite", UNMERGED, batch=1), name="overwrite, flushed, batch 1"),
-    replace(_benchmark("overwrite", UNMERGED, batch=10), name="overwrite, flushed, batch 10"),
+    _flushed(1),
+    _flushed(10),
     _buffered(200_000, 10),
     _buffered(MANY_KEYS, 10),
     _benchmark("fillrandom", NO_FLUSH, batch=1),
