@@ -3,7 +3,7 @@
 //! what they ask of cores, device and lines is recorded and replayed, in the order of the times. One thread, no real
 //! time: the same inputs give the same run.
 
-use super::cores::Cores;
+use super::cores::{Seat, Thread, Turn};
 use super::turning::{Adaptation, Pause, Wait};
 use super::world::{Asker, Ticket, World, replay};
 use crate::engine::Engine;
@@ -74,19 +74,19 @@ struct ProcessState<'a> {
     steps: Vec<Step>,
     /// How long it waited for admission.
     stalled_ns: u64,
-    asker: Asker,
+    /// The thread, which its task is as well.
+    asker: Arc<Mutex<Asker>>,
 }
 
 impl<'a> ProcessState<'a> {
-    fn new(client: &'a mut dyn Process, task: Task) -> Self {
-        let (steps, asker) = (Vec::new(), Asker::default());
+    fn new(client: &'a mut dyn Process, task: Task, asker: Arc<Mutex<Asker>>) -> Self {
         Self {
             client,
             task,
             began_ns: None,
             bytes: 0,
             admitted: false,
-            steps,
+            steps: Vec::new(),
             is_executed: false,
             stalled_ns: 0,
             asker,
@@ -171,10 +171,10 @@ impl Simulation {
 
     /// A task of this world that starts now.
     pub fn task(world: &Arc<Mutex<World>>, id: u32, now_ns: u64) -> Task {
-        Self::task_of(world, id, now_ns, Asker::default())
+        Self::task_of(world, id, now_ns, Arc::default())
     }
 
-    fn task_of(world: &Arc<Mutex<World>>, id: u32, now_ns: u64, asker: Asker) -> Task {
+    fn task_of(world: &Arc<Mutex<World>>, id: u32, now_ns: u64, asker: Arc<Mutex<Asker>>) -> Task {
         let scale = world.lock().scale();
         Task::simulated(id, now_ns, Box::new(Ticket { world: world.clone(), asker })).at_scale(scale)
     }
@@ -199,9 +199,14 @@ impl Simulation {
         observer: &mut dyn Observer,
     ) -> Result<()> {
         let start_ns = self.now_ns;
-        let task = |n: usize| Self::task(&self.world, n as u32, start_ns);
+        let state = |n: usize, client| {
+            let asker = Asker { seat: Seat::of_client(n as u32), ..Asker::default() };
+            let asker = Arc::new(Mutex::new(asker));
+            let task = Self::task_of(&self.world, n as u32, start_ns, Arc::clone(&asker));
+            ProcessState::new(client, task, asker)
+        };
         let mut seats: Vec<ProcessState<'_>> =
-            clients.iter_mut().enumerate().map(|(n, client)| ProcessState::new(&mut **client, task(n))).collect();
+            clients.iter_mut().enumerate().map(|(n, client)| state(n, &mut **client)).collect();
         let mut queue = self.queue(period_ns);
         (0..seats.len()).for_each(|n| queue.push(Reverse((start_ns, Event::Client(n)))));
         let mut waiting = Vec::new();
@@ -245,7 +250,9 @@ impl Simulation {
                     }
                 }
                 Event::Job(n) => {
-                    if !self.step_job(n, &mut queue)? {
+                    let is_done = self.step_job(n, &mut queue)?;
+                    self.wake_for_cores(&mut queue);
+                    if !is_done {
                         continue;
                     }
                     for n in waiting.drain(..) {
@@ -265,6 +272,7 @@ impl Simulation {
             if self.signal.ready_generation() != seen {
                 self.start_jobs(ready_ns, &mut queue)?;
             }
+            self.wake_for_cores(&mut queue);
         }
         self.now_ns = seats.iter().map(|seat| seat.task.now_ns).fold(self.now_ns, u64::max).min(until_ns);
         Ok(())
@@ -302,12 +310,28 @@ impl Simulation {
                 }
                 Event::Client(_) => {}
             }
+            self.wake_for_cores(&mut queue);
         }
         Ok(())
     }
 
+    /// Those that have become the first to wait for a core ask for it again.
+    fn wake_for_cores(&mut self, queue: &mut EventQueue) {
+        for (thread, at_ns) in self.world.lock().take_woken() {
+            match thread {
+                Thread::Client(n) => queue.push(Reverse((at_ns, Event::Client(n)))),
+                Thread::Job(n) => {
+                    let Some(running) = &mut self.jobs[n] else { continue };
+                    running.now_ns = running.now_ns.max(at_ns);
+                    queue.push(Reverse((running.now_ns, Event::Job(n))));
+                }
+            }
+        }
+    }
+
     /// The queue at the start of a phase: ticks, and jobs that an earlier phase left.
     fn queue(&mut self, period_ns: u64) -> EventQueue {
+        self.world.lock().forget_waiting();
         let mut queue = BinaryHeap::new();
         queue.push(Reverse(((self.now_ns / period_ns + 1) * period_ns, Event::Tick)));
         for (n, running) in self.jobs.iter().enumerate() {
@@ -372,16 +396,26 @@ impl Simulation {
         while let Some(step) = seat.steps.pop() {
             let now_ns = seat.task.now_ns;
             match step {
-                Step::Cpu(work) => seat.task.now_ns = self.world.lock().client_cpu(now_ns, &work, &mut seat.asker),
-                Step::Io(access) => {
-                    seat.task.now_ns = self.world.lock().io(now_ns, access, &mut seat.asker, Cores::serve);
+                Step::Cpu(_) | Step::Io(_) => {
+                    let (turn, rest) = replay(&mut self.world.lock(), now_ns, step, &mut seat.asker.lock());
+                    seat.steps.extend(rest);
+                    match turn {
+                        Turn::Done(done_ns) => seat.task.now_ns = done_ns,
+                        Turn::Later(at_ns) => {
+                            seat.task.now_ns = at_ns;
+                            return Ok(Next::Again);
+                        }
+                        Turn::Waits => return Ok(Next::Stands),
+                    }
                 }
                 Step::Then(then) => {
                     then.run(&mut seat.task)?;
                     seat.task.settle();
                 }
-                Step::Enter(ref line) => {
-                    if !line.enter(CLIENTS_IN_LINE + n) {
+                Step::Enter(ref line) | Step::Join(ref line) => {
+                    let number = CLIENTS_IN_LINE + n;
+                    let goes_on = if matches!(step, Step::Join(_)) { line.is_over(number) } else { line.enter(number) };
+                    if !goes_on {
                         let next = self.wait_for_turn(n, seat);
                         seat.steps.push(step);
                         return Ok(next);
@@ -391,7 +425,7 @@ impl Simulation {
                     }
                 }
                 Step::Leave(line) => {
-                    if let Some(next) = line.leave(CLIENTS_IN_LINE + n) {
+                    for next in line.leave(CLIENTS_IN_LINE + n) {
                         self.wake(next, now_ns, queue);
                     }
                 }
@@ -401,6 +435,7 @@ impl Simulation {
             }
         }
         seat.is_executed = false;
+        self.world.lock().leave_core(seat.task.now_ns, &seat.asker.lock());
         let began_ns = seat.began_ns.take().unwrap_or(seat.task.now_ns);
         seat.client.ended(began_ns, seat.task.now_ns, seat.stalled_ns);
         Ok(Next::Again)
@@ -414,12 +449,20 @@ impl Simulation {
             return Next::Stands;
         }
         let wait = self.waits[n].get_or_insert_default();
-        match self.adaptation.next(wait, seat.task.now_ns, turning_ns) {
-            Pause::Core(ns) => {
-                seat.task.now_ns = world.hold_core(seat.task.now_ns, ns, &mut seat.asker);
-                Next::Again
+        let pause = wait.interrupted.take();
+        match pause.unwrap_or_else(|| self.adaptation.next(wait, seat.task.now_ns, turning_ns)) {
+            Pause::Core { ns, offers } => {
+                let turn = world.hold_core(seat.task.now_ns, ns, offers, &mut seat.asker.lock());
+                if let Turn::Done(at_ns) | Turn::Later(at_ns) = turn {
+                    seat.task.now_ns = at_ns;
+                }
+                if !matches!(turn, Turn::Done(_)) {
+                    wait.interrupted = Some(Pause::Core { ns, offers: false });
+                }
+                if turn == Turn::Waits { Next::Stands } else { Next::Again }
             }
             Pause::Sleep => {
+                world.leave_core(seat.task.now_ns, &seat.asker.lock());
                 self.waits[n] = None;
                 Next::Stands
             }
@@ -446,7 +489,7 @@ impl Simulation {
             let mut task = Task::recording(JOB_TASKS + n as u32, now_ns).at_scale(scale);
             job.run(&mut task)?;
             let steps = task.into_steps().into();
-            let asker = Asker { stream: job.stream(), ..Asker::default() };
+            let asker = Asker { stream: job.stream(), seat: Seat::of_job(n as u32), ..Asker::default() };
             let running = RunningJob { job, steps, now_ns, asker };
             if pays_debt(running.job.kind()) {
                 self.busy.begin(now_ns);
@@ -474,6 +517,7 @@ impl Simulation {
             return Ok(true);
         };
         let mut now_ns = running.now_ns;
+        let mut is_asleep = false;
         match step {
             Step::Enter(ref line) => {
                 if !line.enter(n) {
@@ -482,23 +526,28 @@ impl Simulation {
                 }
             }
             Step::Leave(line) => {
-                if let Some(next) = line.leave(n) {
+                for next in line.leave(n) {
                     self.wake(next, now_ns, queue);
                 }
             }
-            Step::Cpu(_) | Step::Io(_) | Step::Then(_) => {
+            Step::Cpu(_) | Step::Io(_) | Step::Join(_) | Step::Then(_) => {
                 let mut world = self.world.lock();
                 let bytes = running.new_bytes(&step);
-                let rest;
-                (now_ns, rest) = replay(&mut world, now_ns, step, &mut running.asker);
-                running.now_ns = now_ns;
+                let (turn, rest) = replay(&mut world, now_ns, step, &mut running.asker);
+                is_asleep = turn == Turn::Waits;
+                if let Turn::Done(at_ns) | Turn::Later(at_ns) = turn {
+                    now_ns = at_ns;
+                    running.now_ns = now_ns;
+                }
                 world.unwritten_bytes -= bytes - rest.as_ref().map_or(0, |rest| running.new_bytes(rest));
                 if let Some(rest) = rest {
                     running.steps.push_front(rest);
                 }
             }
         }
-        queue.push(Reverse((now_ns, Event::Job(n))));
+        if !is_asleep {
+            queue.push(Reverse((now_ns, Event::Job(n))));
+        }
         Ok(false)
     }
 
@@ -507,7 +556,7 @@ impl Simulation {
         if pays_debt(running.job.kind()) {
             self.busy.end(running.now_ns);
         }
-        let asker = Asker { stream: running.asker.stream, ..Asker::default() };
+        let asker = Arc::new(Mutex::new(running.asker));
         let mut task = Self::task_of(&self.world, JOB_TASKS + n as u32, running.now_ns, asker);
         running.job.install(&mut task)?;
         task.settle();

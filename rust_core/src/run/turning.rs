@@ -44,8 +44,13 @@ const DECAY: i32 = 1024;
 /// What a writer does next whose turn has not come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pause {
-    /// It keeps its core for so many nanoseconds, behind whoever waits for that.
-    Core(u64),
+    /// It keeps its core for a while.
+    Core {
+        /// For so many nanoseconds.
+        ns: u64,
+        /// Whether it offers the core to whoever waits for that.
+        offers: bool,
+    },
     /// It sleeps until it is woken.
     Sleep,
 }
@@ -53,6 +58,8 @@ pub enum Pause {
 /// The wait of one writer.
 #[derive(Debug, Default)]
 pub struct Wait {
+    /// What it does next, when its core is its own again.
+    pub interrupted: Option<Pause>,
     turned_ns: u64,
     yields: Option<Yields>,
 }
@@ -78,7 +85,7 @@ impl Adaptation {
         if wait.turned_ns < turning_ns {
             let piece_ns = LOOK_NS.min(turning_ns - wait.turned_ns);
             wait.turned_ns += piece_ns;
-            return Pause::Core(piece_ns);
+            return Pause::Core { ns: piece_ns, offers: false };
         }
         let Some(yields) = &mut wait.yields else {
             self.waits += 1;
@@ -87,7 +94,7 @@ impl Adaptation {
                 return Pause::Sleep;
             }
             wait.yields = Some(Yields { began_ns: now_ns, last_ns: now_ns, slow: 0, is_sampled });
-            return Pause::Core(YIELD_NS);
+            return Pause::Core { ns: YIELD_NS, offers: true };
         };
         yields.slow += u32::from(now_ns - yields.last_ns >= SLOW_YIELD_NS);
         yields.last_ns = now_ns;
@@ -98,7 +105,7 @@ impl Adaptation {
             }
             return Pause::Sleep;
         }
-        Pause::Core(YIELD_NS)
+        Pause::Core { ns: YIELD_NS, offers: true }
     }
 
     /// The turn of a writer has come while it was awake.
@@ -122,7 +129,7 @@ mod tests {
         let (mut wait, mut now_ns) = (Wait::default(), 0);
         while now_ns < turn_ns {
             match adaptation.next(&mut wait, now_ns, 3_000) {
-                Pause::Core(ns) => now_ns += ns + if wait.yields.is_some() { away_ns } else { 0 },
+                Pause::Core { ns, .. } => now_ns += ns + if wait.yields.is_some() { away_ns } else { 0 },
                 Pause::Sleep => return (now_ns, true),
             }
         }

@@ -1,6 +1,6 @@
 //! What all tasks of a simulation share: cores and a device.
 
-use super::cores::{Cores, SLICE_NS, Seat};
+use super::cores::{Cores, SLICE_NS, Seat, Thread, Turn};
 use crate::cost::{CpuUse, Prices, Work, WorkCounts};
 use crate::device::{Device, DeviceStats, Request};
 use crate::scale::Scale;
@@ -64,9 +64,22 @@ impl World {
         self.prices.turning_ns
     }
 
-    /// A client holds its core for so long, and computes nothing.
-    pub(super) fn hold_core(&mut self, now_ns: u64, service_ns: u64, asker: &mut Asker) -> u64 {
+    /// A client that waits holds its core for so long, and computes nothing; one that `offers` it may lose it.
+    pub(super) fn hold_core(&mut self, now_ns: u64, service_ns: u64, offers: bool, asker: &mut Asker) -> Turn {
+        if offers {
+            self.cores.offer(&mut asker.seat, now_ns);
+        }
         self.cores.serve(&mut asker.seat, now_ns, service_ns)
+    }
+
+    /// See [`Cores::take_woken`].
+    pub(super) fn take_woken(&mut self) -> Vec<(Thread, u64)> {
+        self.cores.take_woken()
+    }
+
+    /// See [`Cores::forget_waiting`].
+    pub(super) fn forget_waiting(&mut self) {
+        self.cores.forget_waiting();
     }
 
     fn work_ns(&self, work: &WorkCounts) -> u64 {
@@ -77,16 +90,26 @@ impl World {
         (work.get(Work::RoundTrip) as f64 * self.prices.statement_wait_ns) as u64
     }
 
-    /// Does `work`, which takes `service_ns` where `serve` finds a core.
-    fn cpu(&mut self, now_ns: u64, work: &WorkCounts, service_ns: u64, seat: &mut Seat, serve: Serve) -> u64 {
+    /// Does `work` of a task, with what passes in its round trips.
+    fn cpu(&mut self, now_ns: u64, work: &WorkCounts, asker: &mut Asker) -> Turn {
+        let service_ns = self.work_ns(work);
+        let turn = self.core(now_ns, service_ns, asker);
+        let Turn::Done(done_ns) = turn else { return turn };
         self.done.add(work);
-        if service_ns == 0 { now_ns } else { serve(&mut self.cores, seat, now_ns, service_ns) }
+        Turn::Done(done_ns + self.wait_ns(work))
     }
 
-    /// Does a client's `work`, with what passes in its round trips.
-    pub(super) fn client_cpu(&mut self, now_ns: u64, work: &WorkCounts, asker: &mut Asker) -> u64 {
-        let service_ns = self.work_ns(work);
-        self.cpu(now_ns, work, service_ns, &mut asker.seat, Cores::serve) + self.wait_ns(work)
+    fn core(&mut self, now_ns: u64, service_ns: u64, asker: &mut Asker) -> Turn {
+        if service_ns > 0 {
+            return self.cores.serve(&mut asker.seat, now_ns, service_ns);
+        }
+        self.cores.leave(&asker.seat, now_ns);
+        Turn::Done(now_ns)
+    }
+
+    /// A client that turned sleeps.
+    pub(super) fn leave_core(&mut self, now_ns: u64, asker: &Asker) {
+        self.cores.leave(&asker.seat, now_ns);
     }
 
     /// The part of its latency that a transfer pays. A job of a smaller copy of the data takes as many requests and
@@ -99,22 +122,34 @@ impl World {
         (bytes as f64 / whole as f64).max(self.scale.least_latency_share()).min(1.0)
     }
 
-    /// Does what the operating system computes for a read, of which one that stands for part of another pays its part.
-    fn read_cpu(&mut self, now_ns: u64, bytes: u64, share: f64, seat: &mut Seat, serve: Serve) -> u64 {
+    /// What the operating system computes for an access: of a read, and of one that stands for part of another its
+    /// part.
+    fn access_ns(&mut self, now_ns: u64, access: Access, asker: &Asker) -> u64 {
+        let Access::Read { bytes, .. } = access else { return 0 };
         let known_ns = self.device.read_cpu_ns(now_ns, bytes).map(|ns| ns as f64);
         let full_ns = known_ns.unwrap_or(self.prices.unit_ns[Work::StorageWait as usize]);
-        let service_ns = (full_ns * share) as u64;
-        self.done.count(Work::StorageWait, 1);
-        if service_ns == 0 { now_ns } else { serve(&mut self.cores, seat, now_ns, service_ns) }
+        (full_ns * self.latency_share(bytes, asker.stream.map(|stream| stream.read_bytes))) as u64
     }
 
-    /// Performs an access of a task that `serve` gives its cores.
-    pub(super) fn io(&mut self, now_ns: u64, access: Access, asker: &mut Asker, serve: Serve) -> u64 {
+    /// Performs an access of a task.
+    fn io(&mut self, now_ns: u64, access: Access, asker: &mut Asker) -> Turn {
+        let service_ns = self.access_ns(now_ns, access, asker);
+        match self.core(now_ns, service_ns, asker) {
+            Turn::Done(asked_ns) => Turn::Done(self.transfer(asked_ns, access, asker)),
+            later => later,
+        }
+    }
+
+    fn core_at_once(&mut self, now_ns: u64, service_ns: u64, asker: &mut Asker) -> u64 {
+        if service_ns == 0 { now_ns } else { self.cores.serve_at_once(&mut asker.seat, now_ns, service_ns) }
+    }
+
+    fn transfer(&mut self, now_ns: u64, access: Access, asker: &mut Asker) -> u64 {
         match access {
             Access::Read { address, bytes } => {
+                self.done.count(Work::StorageWait, 1);
                 let latency_share = self.latency_share(bytes, asker.stream.map(|stream| stream.read_bytes));
-                let asked_ns = self.read_cpu(now_ns, bytes, latency_share, &mut asker.seat, serve);
-                self.device.read(asked_ns, Request { address, bytes, latency_share })
+                self.device.read(now_ns, Request { address, bytes, latency_share })
             }
             Access::Write { address, bytes, pace } => {
                 let whole_bytes = match pace {
@@ -164,9 +199,6 @@ impl World {
     }
 }
 
-/// How a task gets time of a core: from when, for how long, and until when that is.
-pub(super) type Serve = fn(&mut Cores, &mut Seat, u64, u64) -> u64;
-
 /// What the operating system wrote back lately: when it began and when the device had it, in the order of the
 /// beginnings. What an operation does at its end executes whole, so some begin after the time of the task that asks.
 #[derive(Debug, Clone, Default)]
@@ -209,47 +241,61 @@ pub(super) struct Asker {
 /// A task's way into the world.
 pub(super) struct Ticket {
     pub world: Arc<Mutex<World>>,
-    pub asker: Asker,
+    pub asker: Arc<Mutex<Asker>>,
 }
 
 impl Charge for Ticket {
     fn cpu(&mut self, now_ns: u64, work: &WorkCounts) -> u64 {
-        self.world.lock().client_cpu(now_ns, work, &mut self.asker)
+        let mut world = self.world.lock();
+        world.done.add(work);
+        let (service_ns, wait_ns) = (world.work_ns(work), world.wait_ns(work));
+        world.core_at_once(now_ns, service_ns, &mut self.asker.lock()) + wait_ns
     }
 
     fn io(&mut self, now_ns: u64, access: Access) -> u64 {
-        self.world.lock().io(now_ns, access, &mut self.asker, Cores::serve)
+        let mut world = self.world.lock();
+        let service_ns = world.access_ns(now_ns, access, &self.asker.lock());
+        let asked_ns = world.core_at_once(now_ns, service_ns, &mut self.asker.lock());
+        world.transfer(asked_ns, access, &mut self.asker.lock())
     }
 }
 
-/// Replays the first chunk or slice of a step, and returns the time after it and what is left.
-pub(super) fn replay(world: &mut World, now_ns: u64, step: Step, asker: &mut Asker) -> (u64, Option<Step>) {
-    match step {
-        Step::Cpu(work) => {
-            let service_ns = world.work_ns(&work);
-            if service_ns > SLICE_NS {
-                let (slice, rest) = work.split(service_ns.div_ceil(SLICE_NS));
-                let slice_ns = world.work_ns(&slice);
-                if slice_ns > 0 {
-                    let now_ns = world.cpu(now_ns, &slice, slice_ns, &mut asker.seat, Cores::serve_slice);
-                    return (now_ns, Some(Step::Cpu(Box::new(rest))));
-                }
-            }
-            (world.cpu(now_ns, &work, service_ns, &mut asker.seat, Cores::serve_slice), None)
+/// Replays the first chunk or slice of a step of a job, or of a client as a whole: when it is done, and what is left of
+/// it. That is all of it where there is no core for it yet.
+pub(super) fn replay(world: &mut World, now_ns: u64, step: Step, asker: &mut Asker) -> (Turn, Option<Step>) {
+    let (turn, rest) = match &step {
+        Step::Cpu(work) => match slice_of(world, work, asker) {
+            Some((slice, rest)) => (world.cpu(now_ns, &slice, asker), Some(Step::Cpu(Box::new(rest)))),
+            None => (world.cpu(now_ns, work, asker), None),
+        },
+        Step::Io(access) => {
+            let (first, rest) = if asker.seat.is_job() { parted(*access, world.turn_bytes) } else { (*access, None) };
+            (world.io(now_ns, first, asker), rest.map(Step::Io))
         }
-        Step::Io(Access::Read { address, bytes }) if bytes > world.turn_bytes => {
-            let turn = world.turn_bytes;
-            let now_ns = world.io(now_ns, Access::Read { address, bytes: turn }, asker, Cores::serve_slice);
-            let rest = Access::Read { address: address + turn, bytes: bytes - turn };
-            (now_ns, Some(Step::Io(rest)))
+        Step::Enter(_) | Step::Leave(_) | Step::Join(_) | Step::Then(_) => (Turn::Done(now_ns), None),
+    };
+    if matches!(turn, Turn::Done(_)) { (turn, rest) } else { (turn, Some(step)) }
+}
+
+/// What fills a slice of a job's work, and the rest; `None` for all of it.
+fn slice_of(world: &World, work: &WorkCounts, asker: &Asker) -> Option<(WorkCounts, WorkCounts)> {
+    let service_ns = world.work_ns(work);
+    if !asker.seat.is_job() || service_ns <= SLICE_NS {
+        return None;
+    }
+    Some(work.split(service_ns.div_ceil(SLICE_NS))).filter(|(slice, _)| world.work_ns(slice) > 0)
+}
+
+/// The first so many bytes of an access, and the rest.
+fn parted(access: Access, most: u64) -> (Access, Option<Access>) {
+    match access {
+        Access::Read { address, bytes } if bytes > most => {
+            (Access::Read { address, bytes: most }, Some(Access::Read { address: address + most, bytes: bytes - most }))
         }
-        Step::Io(Access::Write { address, bytes, pace }) if bytes > world.turn_bytes => {
-            let turn = world.turn_bytes;
-            let now_ns = world.io(now_ns, Access::Write { address, bytes: turn, pace }, asker, Cores::serve_slice);
-            let rest = Access::Write { address: address + turn, bytes: bytes - turn, pace };
-            (now_ns, Some(Step::Io(rest)))
-        }
-        Step::Io(access) => (world.io(now_ns, access, asker, Cores::serve_slice), None),
-        Step::Enter(_) | Step::Leave(_) | Step::Then(_) => (now_ns, None),
+        Access::Write { address, bytes, pace } if bytes > most => (
+            Access::Write { address, bytes: most, pace },
+            Some(Access::Write { address: address + most, bytes: bytes - most, pace }),
+        ),
+        whole => (whole, None),
     }
 }

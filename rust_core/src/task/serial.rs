@@ -30,8 +30,17 @@ impl<T: Default> Default for Serial<T> {
 impl<T> Serial<T> {
     /// Guards `value`.
     pub fn new(value: T) -> Self {
+        Self::in_line(value, Turns::new(1))
+    }
+
+    /// Guards `value`; operations that stand in line go together: see [`Turns::of_groups`].
+    pub fn of_groups(value: T) -> Self {
+        Self::in_line(value, Turns::of_groups())
+    }
+
+    fn in_line(value: T, turns: Turns) -> Self {
         let inner = Mutex::new(Inner { line: Server::default(), value });
-        Self { inner, turns: Arc::new(Turns::new(1)), is_instant: false }
+        Self { inner, turns: Arc::new(turns), is_instant: false }
     }
 
     /// Guards `value` from other threads, and lets no simulated task wait: its operation executes at once in any case.

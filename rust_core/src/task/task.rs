@@ -19,6 +19,8 @@ pub enum Step {
     Enter(Arc<Turns>),
     /// It has had its turn.
     Leave(Arc<Turns>),
+    /// It waits until those that went together with it have had their turns.
+    Join(Arc<Turns>),
     /// What an operation does when its time has come.
     Then(Then),
 }
@@ -189,6 +191,9 @@ impl Task {
         self.record(|| Step::Enter(turns.clone()));
         let result = f(self);
         self.record(|| Step::Leave(turns.clone()));
+        if turns.is_of_groups() {
+            self.record(|| Step::Join(turns.clone()));
+        }
         result
     }
 
@@ -234,18 +239,19 @@ impl Task {
         };
     }
 
-    /// Ends it, and yields its steps. One that did nothing but compute has none: that much takes its time at once.
+    /// Ends it, and yields its steps.
     pub fn end_operation(&mut self) -> Vec<Step> {
-        if !matches!(&self.mode, Mode::Operation(steps, _) if steps.is_empty()) {
-            self.settle();
-        }
-        let (mode, steps) = match std::mem::replace(&mut self.mode, Mode::Wall) {
-            Mode::Operation(steps, charge) => (Mode::Virtual(charge), steps),
-            other => (other, Vec::new()),
-        };
-        self.mode = mode;
         self.settle();
-        steps
+        match std::mem::replace(&mut self.mode, Mode::Wall) {
+            Mode::Operation(steps, charge) => {
+                self.mode = Mode::Virtual(charge);
+                steps
+            }
+            other => {
+                self.mode = other;
+                Vec::new()
+            }
+        }
     }
 
     /// Whether the task executes an operation at once whose steps will be replayed.

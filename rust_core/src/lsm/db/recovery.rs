@@ -148,7 +148,7 @@ pub fn open(storage: Arc<dyn Storage>, options: &Options, signal: Arc<Signal>, t
         signal,
         tables,
         sequence: AtomicU64::new(recovered.last_sequence),
-        write_thread: Serial::new(memtable),
+        write_thread: Serial::of_groups(memtable),
         log: Mutex::default(),
         group_commit: GroupSync::default(),
         logs: Logs::default(),

@@ -295,17 +295,25 @@ fn a_simulation_that_is_stopped_carries_out_no_further_event() {
     assert_eq!(writers[0].ended.len(), 3);
 }
 
+fn done(turn: Turn) -> u64 {
+    let Turn::Done(end_ns) = turn else { panic!("{turn:?}") };
+    end_ns
+}
+
 #[test]
 fn a_long_cpu_step_is_replayed_in_slices_that_add_up() {
     let mut world = World::new(1, prices(&[1.0; Work::COUNT]), Box::new(unused_volume()), Scale::FULL);
     let mut work = WorkCounts::default();
     work.count(Work::Call, 2_600_000);
+    let mut asker = Asker { seat: Seat::of_job(0), ..Asker::default() };
     let (mut now_ns, mut step, mut slices) = (0, Some(Step::Cpu(Box::new(work))), 0);
     while let Some(next) = step {
-        (now_ns, step) = replay(&mut world, now_ns, next, &mut Asker::default());
+        let turn;
+        (turn, step) = replay(&mut world, now_ns, next, &mut asker);
+        now_ns = done(turn);
         slices += 1;
     }
-    assert_eq!((now_ns, slices), (2_600_000, 6));
+    assert_eq!((now_ns, slices), (2_600_000, 26));
 }
 
 #[test]
@@ -314,10 +322,12 @@ fn a_read_takes_a_core_before_it_takes_the_drive() {
     costs[Work::StorageWait as usize] = 20_000.0;
     let mut world = World::new(1, prices(&costs), Box::new(disks()), Scale::FULL);
     let read = Access::Read { address: 0, bytes: 4096 };
-    let free_ns = world_of_disks(1.0).io(0, read, &mut Asker::default(), Cores::serve);
-    let asked = [0, 0].map(|now_ns| world.io(now_ns, read, &mut Asker::default(), Cores::serve));
-    assert_eq!(asked[0], 20_000 + free_ns);
-    assert!(asked[1] >= 40_000 + free_ns, "the second waits for the core of the first: {asked:?}");
+    let ask = |world: &mut World, now_ns, asker: &mut Asker| replay(world, now_ns, Step::Io(read), asker).0;
+    let free_ns = ask(&mut world_of_disks(1.0), 0, &mut Asker::default());
+    let mut seats = [0, 1].map(|n| Asker { seat: Seat::of_client(n), ..Asker::default() });
+    assert_eq!(done(ask(&mut world, 0, &mut seats[0])), 20_000 + done(free_ns));
+    let Turn::Later(later_ns) = ask(&mut world, 0, &mut seats[1]) else { panic!("the core is the first one's") };
+    assert!(later_ns > 20_000 && done(ask(&mut world, later_ns, &mut seats[1])) >= later_ns + 20_000);
     assert_eq!((world.cpu_use().ns, world.cpu_use().work.get(Work::StorageWait)), (40_000, 2));
 }
 
@@ -356,8 +366,9 @@ fn job_times(stands_for: f64, accesses: &[Access]) -> Vec<u64> {
     let stream = Stream { read_bytes: 1 << 20, write_bytes: 1 << 20 };
     let (mut now_ns, mut asker) = (0, Asker { stream: Some(stream), ..Asker::default() });
     let mut time = |access: &Access| {
-        let (done_ns, rest) = replay(&mut world, now_ns, Step::Io(*access), &mut asker);
+        let (turn, rest) = replay(&mut world, now_ns, Step::Io(*access), &mut asker);
         assert!(rest.is_none());
+        let done_ns = done(turn);
         done_ns - std::mem::replace(&mut now_ns, done_ns)
     };
     accesses.iter().map(&mut time).collect()
