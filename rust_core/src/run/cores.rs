@@ -6,7 +6,7 @@ use crate::task::queues::Server;
 use std::collections::VecDeque;
 
 /// A job computes for so long before it asks for its core again; who takes that from it meanwhile waits for the rest.
-pub const SLICE_NS: u64 = 100_000;
+const PIECE_NS: u64 = 100_000;
 
 /// A thread that was given a core keeps it for so long though others wake that are owed nothing: Linux
 /// `sysctl_sched_base_slice`, 0.7 ms, doubled on two cores (`sched_proportional_scaling`), where it was measured.
@@ -33,6 +33,10 @@ const NICE_TRIES: u32 = 2;
 /// `min_interval`, which is a millisecond a core.
 const BUSY_INTERVAL_NS: u64 = 16_000_000;
 
+/// A job shares a core in so many ticks at least, where it does so at full size: that of a copy of the data is as many
+/// times shorter as the copy is smaller, and would be over before a client that it meets has gone to another core.
+const TICKS_OF_JOB: u64 = 32;
+
 /// Utilization is of about this time: that of Linux halves in 32 ms.
 const WINDOW_NS: u64 = 32_000_000;
 
@@ -41,10 +45,12 @@ const WINDOW_NS: u64 = 32_000_000;
 const IMBALANCE: f64 = 1.17;
 
 /// A thread, and the core that it was on last.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub struct Seat {
     thread: u32,
     is_job: bool,
+    /// What part of a tick, and of all that is reckoned in ticks, it shares a core for; 1 for a client.
+    grain: f64,
     core: Option<usize>,
     /// Until when it was served last.
     ran_ns: u64,
@@ -54,19 +60,27 @@ pub struct Seat {
     lag_ns: i64,
 }
 
+impl Default for Seat {
+    fn default() -> Self {
+        Self::of_client(0)
+    }
+}
+
 impl Seat {
     /// That of a client.
     pub fn of_client(n: u32) -> Self {
-        Self { thread: 2 * n, is_job: false, core: None, ran_ns: 0, queued_ns: 0, lag_ns: 0 }
+        Self { thread: 2 * n, is_job: false, grain: 1.0, core: None, ran_ns: 0, queued_ns: 0, lag_ns: 0 }
     }
 
-    /// That of a job.
-    pub fn of_job(n: u32) -> Self {
-        Self { thread: 2 * n + 1, is_job: true, core: None, ran_ns: 0, queued_ns: 0, lag_ns: 0 }
+    /// That of a job that computes for so long, where one of the full size computes for `stands_for` times as long.
+    pub fn of_job(n: u32, cpu_ns: u64, stands_for: f64) -> Self {
+        let grain = (cpu_ns as f64 / (TICKS_OF_JOB * TICK_NS) as f64).max(1.0 / stands_for).min(1.0);
+        Self { thread: 2 * n + 1, is_job: true, grain, ..Self::of_client(n) }
     }
 
     fn add_lag(&mut self, ns: i64) {
-        self.lag_ns = (self.lag_ns + ns).clamp(-MOST_LAG_NS, MOST_LAG_NS);
+        let most = (MOST_LAG_NS as f64 * self.grain) as i64;
+        self.lag_ns = (self.lag_ns + ns).clamp(-most, most);
     }
 
     /// What a thread had beyond its part is made up for by as long a sleep: Linux `DELAY_DEQUEUE`.
@@ -79,6 +93,15 @@ impl Seat {
     /// Whether it is that of a job.
     pub fn is_job(&self) -> bool {
         self.is_job
+    }
+
+    /// For how long it computes before it asks for its core again.
+    pub fn piece_ns(&self) -> u64 {
+        in_grains(PIECE_NS, self.grain)
+    }
+
+    fn as_runnable(&self) -> Runnable {
+        Runnable { thread: self.thread, grain: self.grain }
     }
 }
 
@@ -109,21 +132,34 @@ pub enum Turn {
     Waits,
 }
 
+fn in_grains(ns: u64, grain: f64) -> u64 {
+    ((ns as f64 * grain) as u64).max(1)
+}
+
+/// A thread that a core serves or will serve.
+#[derive(Debug, Clone, Copy)]
+struct Runnable {
+    thread: u32,
+    grain: f64,
+}
+
 #[derive(Debug, Clone, Default)]
 struct Core {
     server: Server,
     /// Who holds it.
-    owner: Option<u32>,
+    owner: Option<Runnable>,
     /// Whether it had been another's, who was not done.
     has_displaced: bool,
-    /// Until when it does so though others wake.
-    protected_ns: u64,
-    /// Until when it does so though others wait: the tick after that.
-    slice_end_ns: u64,
+    /// Since when its protection lasts.
+    began_ns: u64,
+    /// Until when nobody else waited.
+    alone_ns: u64,
+    /// Whether who holds it would rather not.
+    is_offered: bool,
     /// Until when it has something to do.
     busy_until_ns: u64,
     /// Who waits for it, the first one first.
-    waiting: VecDeque<u32>,
+    waiting: VecDeque<Runnable>,
     /// When it took over a thread last while it was busy.
     took_ns: u64,
     /// The ticks at which it was idle and found but hot threads: how many, and the last.
@@ -156,29 +192,51 @@ impl Core {
 
     /// How many threads wait before one that waits.
     fn place_of(&self, seat: &Seat) -> Option<usize> {
-        self.waiting.iter().position(|thread| *thread == seat.thread)
+        self.waiting.iter().position(|one| one.thread == seat.thread)
+    }
+
+    fn is_held_by(&self, seat: &Seat) -> bool {
+        self.owner.is_some_and(|one| one.thread == seat.thread)
+    }
+
+    /// What part of a tick its threads share it for: the least that one of them does.
+    fn grain(&self) -> f64 {
+        self.owner.iter().chain(&self.waiting).map(|one| one.grain).fold(1.0, f64::min)
+    }
+
+    /// Until when it is held though others wake.
+    fn protected_ns(&self, grain: f64) -> u64 {
+        self.began_ns + in_grains(PROTECTED_NS, grain)
+    }
+
+    /// Until when it is held though others wait: the tick after that.
+    fn slice_end_ns(&self) -> u64 {
+        if self.is_offered {
+            return 0;
+        }
+        let grain = self.grain();
+        self.protected_ns(grain).max(self.alone_ns).next_multiple_of(in_grains(TICK_NS, grain))
     }
 
     /// Whether a thread that wakes takes the place of who holds it: Linux `check_preempt_wakeup_fair`, where one that
     /// had more than its part is not protected from one that had less.
     fn gives_way(&self, seat: &Seat, now_ns: u64) -> bool {
-        !self.is_left(now_ns) && (seat.lag_ns > 0 || now_ns >= self.protected_ns)
+        !self.is_left(now_ns) && (seat.lag_ns > 0 || now_ns >= self.protected_ns(self.grain().min(seat.grain)))
     }
 
     fn begin_slice(&mut self, seat: &Seat, now_ns: u64) {
         self.has_displaced = !self.is_left(now_ns);
-        self.owner = Some(seat.thread);
-        self.protected_ns = now_ns + PROTECTED_NS;
-        self.slice_end_ns = self.protected_ns.next_multiple_of(TICK_NS);
+        self.owner = Some(seat.as_runnable());
+        (self.began_ns, self.alone_ns, self.is_offered) = (now_ns, now_ns, false);
     }
 
     /// Serves who holds it, or has it wait for its next slice.
     fn go_on(&mut self, seat: &mut Seat, now_ns: u64, service_ns: u64) -> Turn {
         if self.waiting.is_empty() {
-            self.slice_end_ns = self.protected_ns.max(now_ns + 1).next_multiple_of(TICK_NS);
-        } else if now_ns >= self.slice_end_ns {
+            (self.alone_ns, self.is_offered) = (now_ns + 1, false);
+        } else if now_ns >= self.slice_end_ns() {
             self.owner = None;
-            self.waiting.push_back(seat.thread);
+            self.waiting.push_back(seat.as_runnable());
             seat.queued_ns = now_ns;
             return Turn::Waits;
         }
@@ -240,7 +298,7 @@ impl Cores {
     pub fn serve(&mut self, seat: &mut Seat, now_ns: u64, service_ns: u64) -> Turn {
         let own = self.own(seat, now_ns, service_ns);
         let core = &mut self.all[own];
-        if !core.is_left(now_ns) && core.owner == Some(seat.thread) {
+        if !core.is_left(now_ns) && core.is_held_by(seat) {
             return core.go_on(seat, now_ns, service_ns);
         }
         let place = core.place_of(seat);
@@ -263,9 +321,9 @@ impl Cores {
             // Who was interrupted goes on before those that had to wait in any case.
             let waiting = &mut self.all[own].waiting;
             if wakes {
-                waiting.push_back(seat.thread);
+                waiting.push_back(seat.as_runnable());
             } else {
-                waiting.push_front(seat.thread);
+                waiting.push_front(seat.as_runnable());
             }
             seat.queued_ns = now_ns;
         } else if !is_next {
@@ -276,7 +334,7 @@ impl Cores {
         }
         let own = self.less_busy_one(own, now_ns).map_or(own, |other| {
             self.leave(seat, now_ns);
-            self.all[other].waiting.push_back(seat.thread);
+            self.all[other].waiting.push_back(seat.as_runnable());
             seat.core = Some(other);
             other
         });
@@ -321,8 +379,10 @@ impl Cores {
     /// `sched_balance_newidle`), one that is idle at the tick a hot one too if it found no other before.
     fn idle_that_takes(&mut self, own: usize, seat: &Seat, now_ns: u64, service_ns: u64) -> Option<usize> {
         let idle = self.idle_among(own, self.all.len() - 1, now_ns, service_ns)?;
-        let tick_ns = now_ns / TICK_NS * TICK_NS;
-        let is_cold = now_ns >= seat.ran_ns + HOT_NS;
+        let grain = self.all[own].grain();
+        let tick_ns = in_grains(TICK_NS, grain);
+        let tick_ns = now_ns / tick_ns * tick_ns;
+        let is_cold = now_ns >= seat.ran_ns + in_grains(HOT_NS, grain);
         (is_cold || seat.ran_ns < tick_ns && self.all[idle].finds_hot_at(tick_ns)).then_some(idle)
     }
 
@@ -330,7 +390,8 @@ impl Cores {
     fn less_busy_one(&mut self, own: usize, now_ns: u64) -> Option<usize> {
         let threads = |n: &usize| self.all[*n].threads(now_ns);
         let other = (0..self.all.len()).min_by_key(threads)?;
-        let is_due = now_ns >= self.all[other].took_ns + BUSY_INTERVAL_NS * self.all.len() as u64;
+        let interval_ns = in_grains(BUSY_INTERVAL_NS * self.all.len() as u64, self.all[own].grain());
+        let is_due = now_ns >= self.all[other].took_ns + interval_ns;
         if !is_due || threads(&own) < threads(&other) + 2 {
             return None;
         }
@@ -356,20 +417,20 @@ impl Cores {
     /// A thread that may wait for a core needs none any more.
     pub fn leave(&mut self, seat: &Seat, now_ns: u64) {
         let Some(core) = seat.core.map(|own| &mut self.all[own]) else { return };
-        if let Some(place) = core.waiting.iter().position(|thread| *thread == seat.thread) {
+        if let Some(place) = core.place_of(seat) {
             core.waiting.remove(place);
             let next = core.waiting.front().filter(|_| place == 0);
-            self.woken.extend(next.map(|next| (*next, now_ns + 1)));
+            self.woken.extend(next.map(|next| (next.thread, now_ns + 1)));
         }
     }
 
     /// A thread offers its core to whoever waits for it, and what is left of its slice: Linux `yield_task_fair`.
     pub fn offer(&mut self, seat: &mut Seat, now_ns: u64) {
         if let Some(core) = seat.core.map(|own| &mut self.all[own])
-            && core.owner == Some(seat.thread)
+            && core.is_held_by(seat)
             && !core.waiting.is_empty()
         {
-            (core.protected_ns, core.slice_end_ns) = (now_ns, now_ns);
+            (core.began_ns, core.is_offered) = (now_ns.saturating_sub(PROTECTED_NS), true);
             seat.add_lag(-(PROTECTED_NS as i64));
         }
     }
@@ -433,6 +494,23 @@ mod tests {
         assert_eq!(now_ns, 4 * MS);
         assert_eq!(served(&mut cores, &mut b, now_ns, US), 4 * MS + US);
         assert_eq!(cores.serve(&mut a, 4 * MS + US, US), Turn::Later(4 * MS + 3 * US + 1), "a switch later");
+    }
+
+    #[test]
+    fn a_short_job_of_a_copy_shares_its_core_in_shorter_slices() {
+        let slice_of = |cpu_ns: u64, stands_for: f64| {
+            let mut cores = Cores::new(1);
+            let [mut client] = on_first();
+            let mut job = Seat { core: Some(0), ..Seat::of_job(0, cpu_ns, stands_for) };
+            let mut now_ns = served(&mut cores, &mut job, 0, 10 * US);
+            assert_ne!(cores.serve(&mut client, 5 * US, US), Turn::Waits);
+            while let Turn::Done(end_ns) = cores.serve(&mut job, now_ns, 10 * US) {
+                now_ns = end_ns;
+            }
+            now_ns
+        };
+        assert_eq!([1, 1_000].map(|ms| slice_of(ms * MS, 1.0)), [4 * MS; 2], "at full size");
+        assert_eq!([1, 64, 1_000].map(|ms| slice_of(ms * MS, 4.0)), [MS, 2 * MS, 4 * MS]);
     }
 
     #[test]
@@ -548,7 +626,7 @@ mod tests {
             cores.serve(seat, 10, 100 * US);
         }
         assert_eq!(seats.map(|seat| seat.core), [0, 1, 0, 1].map(Some));
-        let mut job = Seat::of_job(0);
+        let mut job = Seat::of_job(0, 100 * US, 1.0);
         assert_eq!(cores.serve_at_once(&mut job, 10, US), 101 * US + 10, "in the next gap of its own");
     }
 

@@ -488,9 +488,10 @@ impl Simulation {
             let scale = self.world.lock().scale();
             let mut task = Task::recording(JOB_TASKS + n as u32, now_ns).at_scale(scale);
             job.run(&mut task)?;
-            let steps = task.into_steps().into();
-            let asker = Asker { stream: job.stream(), seat: Seat::of_job(n as u32), ..Asker::default() };
-            let running = RunningJob { job, steps, now_ns, asker };
+            let steps = task.into_steps();
+            let seat = self.world.lock().seat_of_job(n as u32, &steps);
+            let asker = Asker { stream: job.stream(), seat, ..Asker::default() };
+            let running = RunningJob { job, steps: steps.into(), now_ns, asker };
             if pays_debt(running.job.kind()) {
                 self.busy.begin(now_ns);
             }

@@ -1,6 +1,6 @@
 //! What all tasks of a simulation share: cores and a device.
 
-use super::cores::{Cores, SLICE_NS, Seat, Thread, Turn};
+use super::cores::{Cores, Seat, Thread, Turn};
 use crate::cost::{CpuUse, Prices, Work, WorkCounts};
 use crate::device::{Device, DeviceStats, Request};
 use crate::scale::Scale;
@@ -80,6 +80,12 @@ impl World {
     /// See [`Cores::forget_waiting`].
     pub(super) fn forget_waiting(&mut self) {
         self.cores.forget_waiting();
+    }
+
+    /// The seat of a job that consists of these steps.
+    pub(super) fn seat_of_job(&self, n: u32, steps: &[Step]) -> Seat {
+        let cpu_ns = steps.iter().map(|step| if let Step::Cpu(work) = step { self.work_ns(work) } else { 0 }).sum();
+        Seat::of_job(n, cpu_ns, 1.0 / self.scale.least_latency_share())
     }
 
     fn work_ns(&self, work: &WorkCounts) -> u64 {
@@ -280,10 +286,11 @@ pub(super) fn replay(world: &mut World, now_ns: u64, step: Step, asker: &mut Ask
 /// What fills a slice of a job's work, and the rest; `None` for all of it.
 fn slice_of(world: &World, work: &WorkCounts, asker: &Asker) -> Option<(WorkCounts, WorkCounts)> {
     let service_ns = world.work_ns(work);
-    if !asker.seat.is_job() || service_ns <= SLICE_NS {
+    let piece_ns = asker.seat.piece_ns();
+    if !asker.seat.is_job() || service_ns <= piece_ns {
         return None;
     }
-    Some(work.split(service_ns.div_ceil(SLICE_NS))).filter(|(slice, _)| world.work_ns(slice) > 0)
+    Some(work.split(service_ns.div_ceil(piece_ns))).filter(|(slice, _)| world.work_ns(slice) > 0)
 }
 
 /// The first so many bytes of an access, and the rest.
