@@ -9,7 +9,6 @@ or real: so many operations from a settled engine to a settled one.
 
 from __future__ import annotations
 
-import math
 import shutil
 import tempfile
 import time
@@ -21,12 +20,11 @@ from typing import Literal
 
 from advisor import engines
 from advisor.core import Core
-from advisor.errors import WorkError
-from advisor.evaluate import WARMUP_PART, Refused, Setup, evaluate, needed_memory
+from advisor.evaluate import Refused, Setup, evaluate, needed_memory
 from advisor.profile import Profile
 from advisor.real import RealEngine
 from advisor.real.disk import SPACE
-from advisor.scale import MIB, Scale
+from advisor.scale import Scale
 from advisor.spec import Interval
 from advisor.store import Store
 from advisor.trial import Trial
@@ -40,23 +38,15 @@ from advisor.verify.outcome import (
     passes_page_cache,
 )
 from advisor.verify.paired import LOOKS, differences
+from advisor.verify.pilot import PILOT_BYTES, PILOT_SECONDS, SECONDS, SMALLEST_BYTES, pilot
 
 LEAST_ROUNDS = LOOKS[0]
 INDIFFERENT = 0.03
 """A difference that is smaller than this, for certain, is none."""
-PILOT_BYTES = 48 * MIB
-"""Data of the run that tells how fast this machine loads."""
-SMALLEST_BYTES = 64 * MIB
-LARGEST_BYTES = 8 * 1024 * MIB
 DISK_PART = 0.5
 """Of the free disk that the data of one run may take, with all that an engine needs beside it."""
-LOAD_PART = 0.6
-"""Of the time of a run that may pass before it is measured."""
-SECONDS = (3.0, 30.0)
-"""Shortest and longest measured phase of the base of comparison."""
 SLOWEST = 4.0
 """A contender that takes so many times longer is cut off."""
-PILOT_SECONDS = 1.0
 LEAST_OPERATIONS = 1000
 PREDICTIONS_PART = 0.3
 """Of the time of a verification that its predictions may take; one that takes more is given up."""
@@ -109,17 +99,6 @@ def verify(
     runs = _Runs(study, profile, tuple(contenders), real, store, limits, seed, directory, core)
     runs.on_event, runs.on_interval, runs.rival = on_event, on_interval, rival
     return runs.carry_out()
-
-
-@dataclass(frozen=True)
-class _Pilot:
-    """What a small run tells of this machine."""
-
-    start_s: float
-    """Seconds that a run takes beside its phases."""
-    per_byte_s: float
-    """Seconds in which a byte of data is loaded and settled."""
-    ops_per_s: float
 
 
 def with_buffers(profile: Profile, contenders: Sequence[Contender]) -> Profile:
@@ -219,35 +198,16 @@ class _Runs:
         return enough and all(one is not None and one.is_settled(INDIFFERENT) for one in found)
 
     def _sized(self) -> Sizing:
-        """The size of all runs, by a small one that tells how fast this machine loads."""
+        """The size of all runs, by small ones that tell how fast this machine is."""
         profile, limits = self._profile, self._limits
         folder = Path(self._directory or tempfile.gettempdir())
         of_disk = shutil.disk_usage(folder).free * DISK_PART / SPACE
         runs = len(self._contenders) * (LEAST_ROUNDS + 1)
-        each = 60 * limits.minutes / runs
-        pilot = self._pilot()
-        run_s = max(0.0, each - pilot.start_s)
-        low, high = SECONDS
-        # What is measured stands behind a warm-up of half as much.
-        phases = 1 + WARMUP_PART
-        seconds = limits.seconds or min(high, max(low, (1 - LOAD_PART) * run_s / phases))
-        data = limits.data_bytes
-        if data is None:
-            of_time = max(0.0, run_s - phases * seconds) / pilot.per_byte_s
-            data = round(max(SMALLEST_BYTES, min(of_time, of_disk, LARGEST_BYTES)))
-        scale = Scale.at_most(data, profile.data_bytes)
-        self._most_seconds = SLOWEST * seconds
-        operations = max(LEAST_OPERATIONS, round(pilot.ops_per_s * seconds))
-        return Sizing.of(profile, scale, operations, str(folder))
-
-    def _pilot(self) -> _Pilot:
-        """A small run of the base of comparison."""
-        base, profile = self._contenders[0], self._profile
+        base = self._contenders[0]
         self._say("pilot", base.name, 0)
-        data = min(PILOT_BYTES, profile.data_bytes)
         setup = Setup(
             self._run_on,
-            Scale.at_most(data, profile.data_bytes),
+            Scale.at_most(min(PILOT_BYTES, profile.data_bytes), profile.data_bytes),
             PILOT_SECONDS,
             "real",
             self._directory,
@@ -255,21 +215,15 @@ class _Runs:
             self._engine,
             direct_io=passes_page_cache(profile),
         )
-        try:
-            trial = evaluate(setup, base.engine, base.settings, seed=self._seed, role="verify")
-        except Refused as refused:
-            trial = refused.trial
-        if not trial.finished:
-            raise WorkError(f"{base.name}: {trial.error or trial.outcome}")
-        after = math.fsum(
-            interval["seconds"] for interval in trial.intervals if interval["phase"] != "load"
-        )
-        ended = max((interval["t_s"] for interval in trial.intervals), default=0.0)
-        return _Pilot(
-            start_s=max(0.0, trial.wall_seconds - ended),
-            per_byte_s=max(0.01, ended - after) / data,
-            ops_per_s=trial.metrics["ops_per_s"],
-        )
+        told = pilot(base, setup, self._seed)
+        run_s = max(0.0, 60 * limits.minutes / runs - told.start_s)
+        data, seconds = told.sized(run_s, limits.data_bytes, limits.seconds)
+        if limits.data_bytes is None:
+            data = max(float(SMALLEST_BYTES), min(data, of_disk))
+        scale = Scale.at_most(round(data), profile.data_bytes)
+        self._most_seconds = SLOWEST * seconds
+        operations = max(LEAST_OPERATIONS, round(told.ops_per_s * seconds))
+        return Sizing.of(profile, scale, operations, str(folder))
 
     def _predict(self, sizing: Sizing) -> None:
         """On the data of the first round, for as long as they leave it its time."""

@@ -17,6 +17,7 @@ from advisor.store import Store
 from advisor.trial import THIS_MACHINE, Trial
 from advisor.verify import Difference, errors_so_far
 from advisor.verify.contenders import Contender
+from advisor.verify.pilot import Pilot, ops_per_byte
 from advisor.verify.verification import with_buffers
 from tests.support.problems import problem
 
@@ -91,6 +92,31 @@ def test_a_disk_that_is_too_small_is_said_before_anything_runs(tmp_path: Path) -
     check_disk(tmp_path, 1)
     with pytest.raises(WorkError, match="--data takes less"):
         check_disk(tmp_path, 1 << 60)
+
+
+def test_what_leaves_little_to_compact_has_as_much_data_as_its_load_has_time_for() -> None:
+    told = Pilot(start_s=1.0, per_byte_s=1e-8, ops_per_s=50_000)
+    data, seconds = told.sized(20.0, None, None)
+    assert seconds == pytest.approx(0.4 * 20 / 1.5)
+    assert data == pytest.approx(0.6 * 20 / 1e-8)
+    assert told.sized(20.0, None, 10.0) == pytest.approx((5 / 1e-8, 10.0))
+    assert told.sized(20.0, 100 * MIB, None) == pytest.approx((100 * MIB, seconds))
+    assert told.sized(900.0, None, None)[1] == 30.0
+
+
+def test_what_leaves_much_to_compact_works_for_longer_on_less_data() -> None:
+    told = Pilot(1.0, 1e-8, 50_000, ops_per_byte(debt=0.8, made=1e-3))
+    assert told.ops_per_byte == pytest.approx(4e-3)
+    data, seconds = told.sized(120.0, None, None)
+    assert data * 1e-8 + 1.5 * seconds == pytest.approx(120.0), "all of its time"
+    assert seconds * 50_000 / data == pytest.approx(4e-3)
+    assert seconds > 60
+    given, in_time = told.sized(20.0, 500 * MIB, None)
+    assert given == 500 * MIB
+    assert in_time == pytest.approx((20 - 500 * MIB * 1e-8) / 1.5), "as long as there is time"
+    assert told.sized(4.0, None, None)[0] >= 64 * MIB, "no toy"
+    assert told.sized(120.0, None, 10.0)[1] == 10.0, "what is given stays"
+    assert ops_per_byte(debt=0.1, made=1e-3) == 0.0
 
 
 def test_settings_that_fit_the_memory_have_buffers_of_direct_reads_beside_it() -> None:

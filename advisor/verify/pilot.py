@@ -1,0 +1,103 @@
+"""How large and how long the runs of a verification are: what small ones tell of this machine.
+
+Work between two settled states pays all that it leaves to compact, as no work does that lasts. So a
+burst on much data says little of what lasts (docs/scale.md has an example), and where the base of
+comparison leaves much, the data of a run is the smaller and its work the longer.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from advisor.errors import WorkError
+from advisor.evaluate import WARMUP_PART, Refused, Setup, evaluate
+from advisor.scale import MIB
+from advisor.trial import Trial
+from advisor.verify.contenders import Contender
+
+PILOT_BYTES = 48 * MIB
+"""Data of the runs that tell how fast this machine loads, works and settles."""
+PILOT_SECONDS = 1.0
+SETTLED_SECONDS = 2.0
+"""Work of the second of them, which settles."""
+SMALLEST_BYTES = 64 * MIB
+LARGEST_BYTES = 8 * 1024 * MIB
+LOAD_PART = 0.6
+"""Of the time of a run that may pass before it is measured."""
+SECONDS = (3.0, 30.0)
+"""Shortest and longest measured phase of a base of comparison that leaves little to compact."""
+PHASES = 1 + WARMUP_PART
+"""What is measured stands behind a warm-up of half as much."""
+MOST_DEBT = 0.2
+"""Time of settling behind the work of the base of comparison, as a part of that of the work, where
+the data may be so small. It does not grow with the work for ever: what an engine may owe is a part
+of its data."""
+
+
+@dataclass(frozen=True)
+class Pilot:
+    """What small runs of the base of comparison tell of this machine."""
+
+    start_s: float
+    """Seconds that a run takes beside its phases."""
+    per_byte_s: float
+    """Seconds in which a byte of data is loaded and settled."""
+    ops_per_s: float
+    """Settling left out."""
+    ops_per_byte: float = 0.0
+    """Of data, that a run makes for its debt to be no more than `MOST_DEBT`; 0 where it is that
+    however little a run makes."""
+
+    def sized(
+        self, run_s: float, data_bytes: int | None, seconds: float | None
+    ) -> tuple[float, float]:
+        """Bytes of data, and seconds of work, of runs that take `run_s` without their start. What
+        is given stays."""
+        low, high = SECONDS
+        work_s = seconds or min(high, max(low, (1 - LOAD_PART) * run_s / PHASES))
+        if seconds is None and self.ops_per_byte > 0:
+            work_per_byte_s = self.ops_per_byte / self.ops_per_s
+            data = run_s / (self.per_byte_s + PHASES * work_per_byte_s)
+            data = data_bytes or max(float(SMALLEST_BYTES), data)
+            in_time_s = (run_s - data * self.per_byte_s) / PHASES
+            work_s = max(work_s, min(data * work_per_byte_s, in_time_s))
+        if data_bytes is not None:
+            return data_bytes, work_s
+        of_time = max(0.0, run_s - PHASES * work_s) / self.per_byte_s
+        return max(SMALLEST_BYTES, min(of_time, LARGEST_BYTES)), work_s
+
+
+def pilot(base: Contender, setup: Setup, seed: int) -> Pilot:
+    """Runs the base of comparison in the window of a setup, and then from settled to settled.
+    Raises `WorkError` if it does not run."""
+    window = _finished(base, setup, seed)
+    after = math.fsum(
+        interval["seconds"] for interval in window.intervals if interval["phase"] != "load"
+    )
+    ended = max((interval["t_s"] for interval in window.intervals), default=0.0)
+    rate, size = window.metrics["ops_per_s"], setup.scale.size(setup.profile.data_bytes)
+    operations = max(1, round(rate * SETTLED_SECONDS))
+    most_s = 10 * SETTLED_SECONDS
+    settled = _finished(base, replace(setup, operations=operations, seconds=most_s), seed)
+    return Pilot(
+        start_s=max(0.0, window.wall_seconds - ended),
+        per_byte_s=max(0.01, ended - after) / size,
+        ops_per_s=rate,
+        ops_per_byte=ops_per_byte(settled.owed, operations / size),
+    )
+
+
+def ops_per_byte(debt: float, made: float) -> float:
+    """Operations per byte that owe `MOST_DEBT` of their time where so many `made` owe `debt`."""
+    return made * debt / MOST_DEBT if debt > MOST_DEBT else 0.0
+
+
+def _finished(base: Contender, setup: Setup, seed: int) -> Trial:
+    try:
+        trial = evaluate(setup, base.engine, base.settings, seed=seed, role="verify")
+    except Refused as refused:
+        trial = refused.trial
+    if not trial.finished:
+        raise WorkError(f"{base.name}: {trial.error or trial.outcome}")
+    return trial
