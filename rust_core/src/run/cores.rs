@@ -288,9 +288,15 @@ impl Cores {
         Self { looked_at: all.len() - 1, all, since: (0, 0), woken: Vec::new() }
     }
 
-    /// Serves a thread that does not wait for its turn: in the next gap of its core.
+    /// Serves a thread that does not wait for its turn: in the next gap of its core, or on an idle one that it finds.
     pub fn serve_at_once(&mut self, seat: &mut Seat, now_ns: u64, service_ns: u64) -> u64 {
-        let own = self.own(seat, now_ns, service_ns);
+        let mut own = self.own(seat, now_ns, service_ns);
+        if self.all[own].server.earliest(now_ns, service_ns) > now_ns
+            && let Some(idle) = self.idle_beside(own, now_ns, service_ns)
+        {
+            own = idle;
+            seat.core = Some(idle);
+        }
         self.all[own].serve(now_ns, service_ns)
     }
 
@@ -628,6 +634,15 @@ mod tests {
         assert_eq!(seats.map(|seat| seat.core), [0, 1, 0, 1].map(Some));
         let mut job = Seat::of_job(0, 100 * US, 1.0);
         assert_eq!(cores.serve_at_once(&mut job, 10, US), 101 * US + 10, "in the next gap of its own");
+    }
+
+    #[test]
+    fn what_is_done_at_once_finds_an_idle_core_too() {
+        let mut cores = Cores::new(2);
+        let [mut first, mut second, mut third] = on_first();
+        assert_eq!(cores.serve_at_once(&mut first, 0, 100 * US), 100 * US);
+        assert_eq!((cores.serve_at_once(&mut second, 10, US), second.core), (US + 10, Some(1)));
+        assert_eq!((cores.serve_at_once(&mut third, 20, US), third.core), (101 * US, Some(0)), "none is idle");
     }
 
     #[test]
