@@ -3,18 +3,19 @@ rule of thumb, and the runners-up of the search."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from advisor import knobs
-from advisor.evaluate import needed_memory
+from advisor.evaluate import Refused, Setup, evaluate, needed_memory
 from advisor.knobs import Engine, Settings
 from advisor.profile import Profile
 from advisor.recommend import Recommendation
 from advisor.search import Study
 from advisor.search.ranking import candidates, ranked
 from advisor.search.seeds import best_rule
-from advisor.trial import settings_key
+from advisor.spec import Interval
+from advisor.trial import Trial, settings_key
 
 BASE = "defaults"
 """What all are compared with where the user gave no settings of their own."""
@@ -34,6 +35,29 @@ class Contender:
     engine: Engine
     settings: Settings
     """Complete, at full size."""
+
+
+def tried(
+    one: Contender,
+    setup: Setup,
+    seed: int,
+    *,
+    on_interval: Callable[[Interval], None] | None = None,
+    most_wall_seconds: float | None = None,
+) -> Trial:
+    """A trial of a contender, also of settings that an engine refuses: the others go on."""
+    try:
+        return evaluate(
+            setup,
+            one.engine,
+            one.settings,
+            seed=seed,
+            role="verify",
+            on_interval=on_interval,
+            most_wall_seconds=most_wall_seconds,
+        )
+    except Refused as refused:
+        return refused.trial
 
 
 def contenders(

@@ -11,10 +11,10 @@ import math
 from dataclasses import dataclass, replace
 
 from advisor.errors import WorkError
-from advisor.evaluate import WARMUP_PART, Refused, Setup, evaluate
+from advisor.evaluate import WARMUP_PART, Setup
 from advisor.scale import MIB
 from advisor.trial import Trial
-from advisor.verify.contenders import Contender
+from advisor.verify.contenders import Contender, tried
 
 PILOT_BYTES = 48 * MIB
 """Data of the runs that tell how fast this machine loads, works and settles."""
@@ -50,10 +50,14 @@ class Pilot:
     however little a run makes."""
 
     def sized(
-        self, run_s: float, data_bytes: int | None, seconds: float | None
+        self,
+        run_s: float,
+        data_bytes: int | None,
+        seconds: float | None,
+        most_bytes: float = LARGEST_BYTES,
     ) -> tuple[float, float]:
         """Bytes of data, and seconds of work, of runs that take `run_s` without their start. What
-        is given stays."""
+        is given stays; other data is no more than `most_bytes`, but for the least that there is."""
         low, high = SECONDS
         work_s = seconds or min(high, max(low, (1 - LOAD_PART) * run_s / PHASES))
         if seconds is None and self.ops_per_byte > 0:
@@ -65,7 +69,7 @@ class Pilot:
         if data_bytes is not None:
             return data_bytes, work_s
         of_time = max(0.0, run_s - PHASES * work_s) / self.per_byte_s
-        return max(SMALLEST_BYTES, min(of_time, LARGEST_BYTES)), work_s
+        return max(SMALLEST_BYTES, min(of_time, most_bytes, LARGEST_BYTES)), work_s
 
 
 def pilot(base: Contender, setup: Setup, seed: int) -> Pilot:
@@ -94,10 +98,7 @@ def ops_per_byte(debt: float, made: float) -> float:
 
 
 def _finished(base: Contender, setup: Setup, seed: int) -> Trial:
-    try:
-        trial = evaluate(setup, base.engine, base.settings, seed=seed, role="verify")
-    except Refused as refused:
-        trial = refused.trial
+    trial = tried(base, setup, seed)
     if not trial.finished:
         raise WorkError(f"{base.name}: {trial.error or trial.outcome}")
     return trial

@@ -14,21 +14,21 @@ import tempfile
 import time
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from advisor import engines
 from advisor.core import Core
-from advisor.evaluate import Refused, Setup, evaluate, needed_memory
+from advisor.evaluate import Setup, needed_memory
 from advisor.profile import Profile
 from advisor.real import RealEngine
 from advisor.real.disk import SPACE
 from advisor.scale import Scale
 from advisor.spec import Interval
 from advisor.store import Store
-from advisor.trial import Trial
-from advisor.verify.contenders import Contender
+from advisor.trial import Clock, Trial
+from advisor.verify.contenders import Contender, tried
 from advisor.verify.outcome import (
     Compared,
     Ending,
@@ -38,7 +38,7 @@ from advisor.verify.outcome import (
     passes_page_cache,
 )
 from advisor.verify.paired import LOOKS, differences
-from advisor.verify.pilot import PILOT_BYTES, PILOT_SECONDS, SECONDS, SMALLEST_BYTES, pilot
+from advisor.verify.pilot import PILOT_BYTES, PILOT_SECONDS, SECONDS, pilot
 
 LEAST_ROUNDS = LOOKS[0]
 INDIFFERENT = 0.03
@@ -205,21 +205,10 @@ class _Runs:
         runs = len(self._contenders) * (LEAST_ROUNDS + 1)
         base = self._contenders[0]
         self._say("pilot", base.name, 0)
-        setup = Setup(
-            self._run_on,
-            Scale.at_most(min(PILOT_BYTES, profile.data_bytes), profile.data_bytes),
-            PILOT_SECONDS,
-            "real",
-            self._directory,
-            self._core,
-            self._engine,
-            direct_io=passes_page_cache(profile),
-        )
-        told = pilot(base, setup, self._seed)
+        small = Scale.at_most(min(PILOT_BYTES, profile.data_bytes), profile.data_bytes)
+        told = pilot(base, self._setup(small, PILOT_SECONDS), self._seed)
         run_s = max(0.0, 60 * limits.minutes / runs - told.start_s)
-        data, seconds = told.sized(run_s, limits.data_bytes, limits.seconds)
-        if limits.data_bytes is None:
-            data = max(float(SMALLEST_BYTES), min(data, of_disk))
+        data, seconds = told.sized(run_s, limits.data_bytes, limits.seconds, of_disk)
         scale = Scale.at_most(round(data), profile.data_bytes)
         self._most_seconds = SLOWEST * seconds
         operations = max(LEAST_OPERATIONS, round(told.ops_per_s * seconds))
@@ -256,30 +245,26 @@ class _Runs:
         simulated: bool = False,
         most_wall_seconds: float | None = None,
     ) -> Trial:
-        """A trial, also of settings that an engine refuses: the others go on."""
-        setup = Setup(
+        setup = self._setup(sizing.scale, self._most_seconds, "simulated" if simulated else "real")
+        return tried(
+            one,
+            replace(setup, operations=sizing.operations),
+            seed,
+            on_interval=self.on_interval,
+            most_wall_seconds=most_wall_seconds,
+        )
+
+    def _setup(self, scale: Scale, seconds: float, clock: Clock = "real") -> Setup:
+        return Setup(
             self._run_on,
-            sizing.scale,
-            self._most_seconds,
-            "simulated" if simulated else "real",
+            scale,
+            seconds,
+            clock,
             self._directory,
             self._core,
             self._engine,
-            operations=sizing.operations,
-            direct_io=sizing.direct_io,
+            direct_io=passes_page_cache(self._profile),
         )
-        try:
-            return evaluate(
-                setup,
-                one.engine,
-                one.settings,
-                seed=seed,
-                role="verify",
-                on_interval=self.on_interval,
-                most_wall_seconds=most_wall_seconds,
-            )
-        except Refused as refused:
-            return refused.trial
 
     def _keep(self, trial: Trial, place: int, one: Contender, number: int) -> None:
         self._store.add_verified(trial, self._study, self._session, place, one.name, number)

@@ -2,6 +2,7 @@
 //! others wait in its queue, and the rules are those of Linux (EEVDF, 6.12 and later) where it is not busy with
 //! fairness between programs.
 
+use crate::scale::Scale;
 use crate::task::queues::Server;
 use std::collections::VecDeque;
 
@@ -47,10 +48,7 @@ const IMBALANCE: f64 = 1.17;
 /// A thread, and the core that it was on last.
 #[derive(Debug, Clone, Copy)]
 pub struct Seat {
-    thread: u32,
-    is_job: bool,
-    /// What part of a tick, and of all that is reckoned in ticks, it shares a core for; 1 for a client.
-    grain: f64,
+    who: Runnable,
     core: Option<usize>,
     /// Until when it was served last.
     ran_ns: u64,
@@ -68,18 +66,20 @@ impl Default for Seat {
 
 impl Seat {
     /// That of a client.
-    pub fn of_client(n: u32) -> Self {
-        Self { thread: 2 * n, is_job: false, grain: 1.0, core: None, ran_ns: 0, queued_ns: 0, lag_ns: 0 }
+    pub fn of_client(n: usize) -> Self {
+        let who = Runnable { thread: Thread::Client(n), grain: 1.0 };
+        Self { who, core: None, ran_ns: 0, queued_ns: 0, lag_ns: 0 }
     }
 
-    /// That of a job that computes for so long, where one of the full size computes for `stands_for` times as long.
-    pub fn of_job(n: u32, cpu_ns: u64, stands_for: f64) -> Self {
-        let grain = (cpu_ns as f64 / (TICKS_OF_JOB * TICK_NS) as f64).max(1.0 / stands_for).min(1.0);
-        Self { thread: 2 * n + 1, is_job: true, grain, ..Self::of_client(n) }
+    /// That of a job that computes for so long on data at this scale.
+    pub fn of_job(n: usize, cpu_ns: u64, scale: Scale) -> Self {
+        let ticks = (TICKS_OF_JOB * TICK_NS) as f64;
+        let grain = (cpu_ns as f64 / ticks).max(scale.least_latency_share()).min(1.0);
+        Self { who: Runnable { thread: Thread::Job(n), grain }, ..Self::of_client(n) }
     }
 
     fn add_lag(&mut self, ns: i64) {
-        let most = (MOST_LAG_NS as f64 * self.grain) as i64;
+        let most = (MOST_LAG_NS as f64 * self.who.grain) as i64;
         self.lag_ns = (self.lag_ns + ns).clamp(-most, most);
     }
 
@@ -92,16 +92,12 @@ impl Seat {
 
     /// Whether it is that of a job.
     pub fn is_job(&self) -> bool {
-        self.is_job
+        matches!(self.who.thread, Thread::Job(_))
     }
 
     /// For how long it computes before it asks for its core again.
     pub fn piece_ns(&self) -> u64 {
-        in_grains(PIECE_NS, self.grain)
-    }
-
-    fn as_runnable(&self) -> Runnable {
-        Runnable { thread: self.thread, grain: self.grain }
+        in_grains(PIECE_NS, self.who.grain)
     }
 }
 
@@ -112,13 +108,6 @@ pub enum Thread {
     Client(usize),
     /// A job.
     Job(usize),
-}
-
-impl From<u32> for Thread {
-    fn from(thread: u32) -> Self {
-        let n = (thread / 2) as usize;
-        if thread.is_multiple_of(2) { Self::Client(n) } else { Self::Job(n) }
-    }
 }
 
 /// What a thread that asks for a core gets.
@@ -139,7 +128,8 @@ fn in_grains(ns: u64, grain: f64) -> u64 {
 /// A thread that a core serves or will serve.
 #[derive(Debug, Clone, Copy)]
 struct Runnable {
-    thread: u32,
+    thread: Thread,
+    /// What part of a tick, and of all that is reckoned in ticks, it shares a core for; 1 for a client.
     grain: f64,
 }
 
@@ -192,11 +182,11 @@ impl Core {
 
     /// How many threads wait before one that waits.
     fn place_of(&self, seat: &Seat) -> Option<usize> {
-        self.waiting.iter().position(|one| one.thread == seat.thread)
+        self.waiting.iter().position(|one| one.thread == seat.who.thread)
     }
 
     fn is_held_by(&self, seat: &Seat) -> bool {
-        self.owner.is_some_and(|one| one.thread == seat.thread)
+        self.owner.is_some_and(|one| one.thread == seat.who.thread)
     }
 
     /// What part of a tick its threads share it for: the least that one of them does.
@@ -221,12 +211,12 @@ impl Core {
     /// Whether a thread that wakes takes the place of who holds it: Linux `check_preempt_wakeup_fair`, where one that
     /// had more than its part is not protected from one that had less.
     fn gives_way(&self, seat: &Seat, now_ns: u64) -> bool {
-        !self.is_left(now_ns) && (seat.lag_ns > 0 || now_ns >= self.protected_ns(self.grain().min(seat.grain)))
+        !self.is_left(now_ns) && (seat.lag_ns > 0 || now_ns >= self.protected_ns(self.grain().min(seat.who.grain)))
     }
 
     fn begin_slice(&mut self, seat: &Seat, now_ns: u64) {
         self.has_displaced = !self.is_left(now_ns);
-        self.owner = Some(seat.as_runnable());
+        self.owner = Some(seat.who);
         (self.began_ns, self.alone_ns, self.is_offered) = (now_ns, now_ns, false);
     }
 
@@ -236,7 +226,7 @@ impl Core {
             (self.alone_ns, self.is_offered) = (now_ns + 1, false);
         } else if now_ns >= self.slice_end_ns() {
             self.owner = None;
-            self.waiting.push_back(seat.as_runnable());
+            self.waiting.push_back(seat.who);
             seat.queued_ns = now_ns;
             return Turn::Waits;
         }
@@ -278,7 +268,7 @@ pub struct Cores {
     /// How many cores a search for an idle one looks at.
     looked_at: usize,
     /// Who has become the first of those that wait for a core, and when.
-    woken: Vec<(u32, u64)>,
+    woken: Vec<(Thread, u64)>,
 }
 
 impl Cores {
@@ -327,9 +317,9 @@ impl Cores {
             // Who was interrupted goes on before those that had to wait in any case.
             let waiting = &mut self.all[own].waiting;
             if wakes {
-                waiting.push_back(seat.as_runnable());
+                waiting.push_back(seat.who);
             } else {
-                waiting.push_front(seat.as_runnable());
+                waiting.push_front(seat.who);
             }
             seat.queued_ns = now_ns;
         } else if !is_next {
@@ -340,7 +330,7 @@ impl Cores {
         }
         let own = self.less_busy_one(own, now_ns).map_or(own, |other| {
             self.leave(seat, now_ns);
-            self.all[other].waiting.push_back(seat.as_runnable());
+            self.all[other].waiting.push_back(seat.who);
             seat.core = Some(other);
             other
         });
@@ -443,7 +433,7 @@ impl Cores {
 
     /// Threads that have become the first of those that wait for a core, and when.
     pub fn take_woken(&mut self) -> Vec<(Thread, u64)> {
-        std::mem::take(&mut self.woken).into_iter().map(|(thread, at_ns)| (thread.into(), at_ns)).collect()
+        std::mem::take(&mut self.woken)
     }
 
     /// Nobody waits any more: those that still need a core ask again.
@@ -467,7 +457,7 @@ mod tests {
 
     /// So many clients that were on the first core.
     fn on_first<const N: usize>() -> [Seat; N] {
-        std::array::from_fn(|n| Seat { core: Some(0), ..Seat::of_client(n as u32) })
+        std::array::from_fn(|n| Seat { core: Some(0), ..Seat::of_client(n) })
     }
 
     /// Cores of which none searches for an idle one, as busy ones do.
@@ -507,7 +497,7 @@ mod tests {
         let slice_of = |cpu_ns: u64, stands_for: f64| {
             let mut cores = Cores::new(1);
             let [mut client] = on_first();
-            let mut job = Seat { core: Some(0), ..Seat::of_job(0, cpu_ns, stands_for) };
+            let mut job = Seat { core: Some(0), ..Seat::of_job(0, cpu_ns, Scale::standing_for(stands_for)) };
             let mut now_ns = served(&mut cores, &mut job, 0, 10 * US);
             assert_ne!(cores.serve(&mut client, 5 * US, US), Turn::Waits);
             while let Turn::Done(end_ns) = cores.serve(&mut job, now_ns, 10 * US) {
@@ -632,7 +622,7 @@ mod tests {
             cores.serve(seat, 10, 100 * US);
         }
         assert_eq!(seats.map(|seat| seat.core), [0, 1, 0, 1].map(Some));
-        let mut job = Seat::of_job(0, 100 * US, 1.0);
+        let mut job = Seat::of_job(0, 100 * US, Scale::FULL);
         assert_eq!(cores.serve_at_once(&mut job, 10, US), 101 * US + 10, "in the next gap of its own");
     }
 

@@ -200,7 +200,7 @@ impl Simulation {
     ) -> Result<()> {
         let start_ns = self.now_ns;
         let state = |n: usize, client| {
-            let asker = Asker { seat: Seat::of_client(n as u32), ..Asker::default() };
+            let asker = Asker { seat: Seat::of_client(n), ..Asker::default() };
             let asker = Arc::new(Mutex::new(asker));
             let task = Self::task_of(&self.world, n as u32, start_ns, Arc::clone(&asker));
             ProcessState::new(client, task, asker)
@@ -250,17 +250,14 @@ impl Simulation {
                     }
                 }
                 Event::Job(n) => {
-                    let is_done = self.step_job(n, &mut queue)?;
-                    self.wake_for_cores(&mut queue);
-                    if !is_done {
-                        continue;
+                    if self.step_job(n, &mut queue)? {
+                        for n in waiting.drain(..) {
+                            let seat = &mut seats[n];
+                            seat.task.now_ns = seat.task.now_ns.max(now_ns);
+                            queue.push(Reverse((seat.task.now_ns, Event::Client(n))));
+                        }
+                        self.start_jobs(now_ns, &mut queue)?;
                     }
-                    for n in waiting.drain(..) {
-                        let seat = &mut seats[n];
-                        seat.task.now_ns = seat.task.now_ns.max(now_ns);
-                        queue.push(Reverse((seat.task.now_ns, Event::Client(n))));
-                    }
-                    self.start_jobs(now_ns, &mut queue)?;
                 }
                 Event::Timer => {
                     if self.timer_ns == Some(now_ns) {
@@ -489,7 +486,7 @@ impl Simulation {
             let mut task = Task::recording(JOB_TASKS + n as u32, now_ns).at_scale(scale);
             job.run(&mut task)?;
             let steps = task.into_steps();
-            let seat = self.world.lock().seat_of_job(n as u32, &steps);
+            let seat = self.world.lock().seat_of_job(n, &steps);
             let asker = Asker { stream: job.stream(), seat, ..Asker::default() };
             let running = RunningJob { job, steps: steps.into(), now_ns, asker };
             if pays_debt(running.job.kind()) {

@@ -83,9 +83,9 @@ impl World {
     }
 
     /// The seat of a job that consists of these steps.
-    pub(super) fn seat_of_job(&self, n: u32, steps: &[Step]) -> Seat {
+    pub(super) fn seat_of_job(&self, n: usize, steps: &[Step]) -> Seat {
         let cpu_ns = steps.iter().map(|step| if let Step::Cpu(work) = step { self.work_ns(work) } else { 0 }).sum();
-        Seat::of_job(n, cpu_ns, 1.0 / self.scale.least_latency_share())
+        Seat::of_job(n, cpu_ns, self.scale)
     }
 
     fn work_ns(&self, work: &WorkCounts) -> u64 {
@@ -113,7 +113,7 @@ impl World {
         Turn::Done(now_ns)
     }
 
-    /// A client that turned sleeps.
+    /// A client needs no core for now: it sleeps, or has ended its operation.
     pub(super) fn leave_core(&mut self, now_ns: u64, asker: &Asker) {
         self.cores.leave(&asker.seat, now_ns);
     }
@@ -259,10 +259,10 @@ impl Charge for Ticket {
     }
 
     fn io(&mut self, now_ns: u64, access: Access) -> u64 {
-        let mut world = self.world.lock();
-        let service_ns = world.access_ns(now_ns, access, &self.asker.lock());
-        let asked_ns = world.core_at_once(now_ns, service_ns, &mut self.asker.lock());
-        world.transfer(asked_ns, access, &mut self.asker.lock())
+        let (mut world, mut asker) = (self.world.lock(), self.asker.lock());
+        let service_ns = world.access_ns(now_ns, access, &asker);
+        let asked_ns = world.core_at_once(now_ns, service_ns, &mut asker);
+        world.transfer(asked_ns, access, &mut asker)
     }
 }
 
@@ -285,9 +285,11 @@ pub(super) fn replay(world: &mut World, now_ns: u64, step: Step, asker: &mut Ask
 
 /// What fills a slice of a job's work, and the rest; `None` for all of it.
 fn slice_of(world: &World, work: &WorkCounts, asker: &Asker) -> Option<(WorkCounts, WorkCounts)> {
-    let service_ns = world.work_ns(work);
-    let piece_ns = asker.seat.piece_ns();
-    if !asker.seat.is_job() || service_ns <= piece_ns {
+    if !asker.seat.is_job() {
+        return None;
+    }
+    let (service_ns, piece_ns) = (world.work_ns(work), asker.seat.piece_ns());
+    if service_ns <= piece_ns {
         return None;
     }
     Some(work.split(service_ns.div_ceil(piece_ns))).filter(|(slice, _)| world.work_ns(slice) > 0)

@@ -305,7 +305,7 @@ fn a_long_cpu_step_is_replayed_in_slices_that_add_up() {
     let mut world = World::new(1, prices(&[1.0; Work::COUNT]), Box::new(unused_volume()), Scale::FULL);
     let mut work = WorkCounts::default();
     work.count(Work::Call, 2_600_000);
-    let mut asker = Asker { seat: Seat::of_job(0, 0, 1.0), ..Asker::default() };
+    let mut asker = Asker { seat: Seat::of_job(0, 0, Scale::FULL), ..Asker::default() };
     let (mut now_ns, mut step, mut slices) = (0, Some(Step::Cpu(Box::new(work))), 0);
     while let Some(next) = step {
         let turn;
