@@ -8,7 +8,7 @@ the vocabulary of the core's report; what was not measured is absent.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -143,13 +143,21 @@ class Trial:
     def owed(self) -> float:
         """What paying for work left to the background would add to the time of the measured phase,
         as a part of it."""
-        measured = sum(one.get("seconds", 0.0) for one in self.intervals if one["phase"] == "run")
+        measured = sum(one.get("seconds", 0.0) for one in self._of_measured_phase())
         return self.metrics.get("debt_s", 0.0) / (measured or self.seconds)
+
+    @property
+    def operations(self) -> int:
+        """Operations of the measured phase, as far as its intervals are kept."""
+        return sum(one["operations"] for one in self._of_measured_phase())
 
     @property
     def why(self) -> str:
         """Why it was made, a rule of thumb or an earlier study with its name."""
         return f"{self.role}: {self.rule}" if self.rule else self.role
+
+    def _of_measured_phase(self) -> Iterator[Mapping[str, Any]]:
+        return (one for one in self.intervals if one["phase"] == "run")
 
     def numbered(self, number: int) -> Trial:
         """The same trial with its place in the study."""

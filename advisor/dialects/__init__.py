@@ -167,29 +167,37 @@ class Fresh:
     text: str
     settings: dict[str, Setting]
     """What the product has by it."""
-    notes: tuple[str, ...]
-    """Where that is not what was asked, and why."""
+    raised: tuple[str, ...]
+    """Which settings are the product's least values, and not what was asked."""
+    refusals: tuple[str, ...]
+    """What was asked that the product has not."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Where the settings are not what was asked, and why."""
+        return self.raised + self.refusals
 
 
 def fresh(dialect: str, settings: Settings) -> Fresh:
     """The file with which a product starts without data: what differs from its defaults. Nothing
     waits for a rebuild; what is below the product's least value becomes that."""
-    known, defaults, notes = catalogue(engine_of(dialect)), product_defaults(dialect), []
-    lines = []
+    known, defaults = catalogue(engine_of(dialect)), product_defaults(dialect)
+    lines, raised = [], []
     for name, asked in settings.items():
         knob, value = known[name], asked
         low = knob.spellings[dialect].low
         if low is not None and isinstance(asked, int | float) and asked < low:
             value = type(asked)(low)
-            notes.append(
+            raised.append(
                 f"{name} {knob.show(asked)} ran as {knob.show(value)}: the product's least"
             )
         if value != defaults[name]:
             lines.append(Line(name, value, defaults[name], evidence="rule: as this run asks"))
     entries = plan(dialect, engine_of(dialect), lines)
-    notes += [f"{one.knob.name}: {one.refusal}" for one in entries if one.refusal]
+    refusals = tuple(f"{one.knob.name}: {one.refusal}" for one in entries if one.refusal)
     has = _line.applied(entries, {name: defaults[name] for name in settings})
-    return Fresh(_writer(dialect).write(_known(dialect), entries, About()), has, tuple(notes))
+    text = _writer(dialect).write(_known(dialect), entries, About())
+    return Fresh(text, has, tuple(raised), refusals)
 
 
 def _all() -> Mapping[str, Dialect]:

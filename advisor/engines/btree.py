@@ -35,6 +35,11 @@ def _batch_bytes(settings: Settings) -> int:
     return DOUBLEWRITE_PAGES * int(number(settings, "innodb_page_size"))
 
 
+def _no_rounds(settings: Settings) -> int:
+    """Pages are written back one by one, as the log and the pool ask for it."""
+    return 0
+
+
 def _syncs_commits(settings: Settings) -> bool:
     return settings["innodb_flush_log_at_trx_commit"] == 1
 
@@ -80,6 +85,7 @@ DESCRIPTION = EngineDescription(
     shrinkable=("innodb_buffer_pool_size", "innodb_log_buffer_size"),
     memory_parts=_memory_parts,
     batch_bytes=_batch_bytes,
+    round_bytes=_no_rounds,
     syncs_commits=_syncs_commits,
     durability=_durability,
     direct_io={},

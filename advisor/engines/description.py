@@ -70,6 +70,9 @@ class EngineDescription:
     """Memory by what needs it, the cache first; the reserve is not among it."""
     batch_bytes: Callable[[Settings], int]
     """Bytes that are written in one batch at any scale; 0 if batches shrink with the data."""
+    round_bytes: Callable[[Settings], int]
+    """Bytes of rows that are written between two pieces of background work that are as large as
+    pieces come; 0 if it goes on all the time."""
     syncs_commits: Callable[[Settings], bool]
     """Whether a commit that was acknowledged survives a power failure."""
     durability: Callable[[bool], dict[str, bool | int]]

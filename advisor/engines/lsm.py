@@ -125,6 +125,13 @@ def _no_batch(settings: Settings) -> int:
     return 0
 
 
+def _level_0_bytes(settings: Settings) -> int:
+    """What fills level 0, and is then merged into the base level at once."""
+    of_file = number(settings, "write_buffer_size")
+    of_file *= number(settings, "min_write_buffer_number_to_merge")
+    return round(of_file * number(settings, "level0_file_num_compaction_trigger"))
+
+
 def _syncs_commits(settings: Settings) -> bool:
     return bool(settings["sync"])
 
@@ -165,6 +172,7 @@ DESCRIPTION = EngineDescription(
     shrinkable=("block_cache", "write_buffer_size"),
     memory_parts=_memory_parts,
     batch_bytes=_no_batch,
+    round_bytes=_level_0_bytes,
     syncs_commits=_syncs_commits,
     durability=_durability,
     direct_io={"use_direct_reads": True, "use_direct_io_for_flush_and_compaction": True},

@@ -9,7 +9,7 @@ from advisor.knobs import Settings
 from advisor.real.disk import check_disk
 from advisor.real.library import Library, find
 from advisor.real.process import ProcessCore
-from advisor.real.rocksdb import DIALECT, ENGINE, check_settings, library_spec
+from advisor.real.rocksdb import DIALECT, ENGINE, as_opened, check_settings, library_spec
 from advisor.real.server import ENGINE_OF, Server, as_served, find_server, server_spec
 from advisor.real.trial_run import product_of
 from advisor.spec import Spec
@@ -70,7 +70,7 @@ def real_spec(spec: Spec, real: RealEngine) -> tuple[Spec, list[str]]:
     """The measured run of one of our engines as a real one, and notes on what runs otherwise."""
     if isinstance(real, Server):
         return server_spec(spec, real)
-    return library_spec(spec, real), []
+    return library_spec(spec, real)
 
 
 def as_run(settings: Settings, real: RealEngine) -> tuple[Settings, list[str]]:
@@ -78,5 +78,4 @@ def as_run(settings: Settings, real: RealEngine) -> tuple[Settings, list[str]]:
     others. Raises `InputError` for what RocksDB has not."""
     if isinstance(real, Server):
         return as_served(settings, real)
-    check_settings(settings)
-    return settings, []
+    return as_opened(settings)

@@ -18,29 +18,43 @@ _BESIDE_THE_FILE = ("block_cache", "sync", "disable_wal")
 """What a program says when it opens a database or writes, and no OPTIONS file can state."""
 
 
-def library_spec(spec: Spec, library: Library) -> Spec:
-    """The measured run of an LSM as a real one. Raises `InputError` for what RocksDB has not."""
+def library_spec(spec: Spec, library: Library) -> tuple[Spec, list[str]]:
+    """The measured run of an LSM as a real one, and notes on settings that RocksDB raises. Raises
+    `InputError` for what it has not."""
     options = spec["options"]
     real = {name: options[name] for name in _BESIDE_THE_FILE if name in options}
-    in_file = {name: value for name, value in options.items() if name not in real}
+    file = _file(options)
     changed = {
         **spec,
         "engine": "rocksdb",
         "clock": "real",
-        "options": {**real, "library": library.path, "options_file": options_file(in_file)},
+        "options": {**real, "library": library.path, "options_file": file.text},
     }
     changed.pop("memory_limit", None)
-    return cast(Spec, changed)
+    return cast(Spec, changed), list(file.raised)
+
+
+def as_opened(settings: Settings) -> tuple[Settings, list[str]]:
+    """What RocksDB has when it is asked for these settings, and notes on what it raises. Raises
+    `InputError` for what it has not."""
+    file = _file(settings)
+    return {**settings, **file.settings}, list(file.raised)
 
 
 def check_settings(settings: Settings) -> None:
     """Raises `InputError` for what RocksDB has not."""
-    options_file({name: v for name, v in settings.items() if name not in _BESIDE_THE_FILE})
+    _file(settings)
 
 
 def options_file(settings: Settings) -> str:
-    """An OPTIONS file with what differs from RocksDB's defaults."""
-    fresh = dialects.fresh(DIALECT, settings)
-    if fresh.notes:
-        raise InputError("settings", None, "; ".join(fresh.notes), f"settings of {DIALECT}")
-    return fresh.text
+    """An OPTIONS file with what differs from RocksDB's defaults. Raises `InputError` for what it
+    has not."""
+    return _file(settings).text
+
+
+def _file(settings: Settings) -> dialects.Fresh:
+    stated = {name: value for name, value in settings.items() if name not in _BESIDE_THE_FILE}
+    fresh = dialects.fresh(DIALECT, stated)
+    if fresh.refusals:
+        raise InputError("settings", None, "; ".join(fresh.refusals), f"settings of {DIALECT}")
+    return fresh

@@ -49,6 +49,9 @@ class Finding:
     """What it buys on its own, over the base."""
     company: Effect | None = None
     """What it buys in the company of the others that stay."""
+    screened: Effect | None = None
+    """What it bought in the company of all changes of the best settings, when each was left out
+    once."""
     rest: Effect | None = None
     """What the settings that stay gain over the best, without it and the others that went."""
     together: int = 1
@@ -70,7 +73,7 @@ def evidence(found: Finding, goal: Goal, clock: Clock, *, is_kept: bool) -> str:
         return f"{clock}: without it, it {verb} {', '.join(map(str, found.broken))}"
     if found.company is None:
         if found.alone is None:
-            return "rule: with the other changes; no run was left to measure it on its own"
+            return _unmeasured(found, goal)
         if not found.alone.is_told:
             return f"rule: on its own {_told(found.alone, goal)}, which noise may explain"
         return f"{clock}: buys {_told(found.alone, goal)} on its own"
@@ -92,6 +95,14 @@ def reason(found: Finding, goal: Goal) -> str:
     if found.rest is None:
         return f"without it{many} the settings are as good"
     return f"without it{many} the settings are as good: {_told(found.rest, goal)}"
+
+
+def _unmeasured(found: Finding, goal: Goal) -> str:
+    stays = "rule: with the other changes"
+    if found.screened is None:
+        return f"{stays}; no run was left to measure it on its own"
+    told = _told(found.screened, goal)
+    return f"{stays}; in the company of all that were tried {told}, which noise may explain"
 
 
 def _verdict(seen: Effect) -> str:

@@ -189,7 +189,13 @@ class _Selection:
                 self._note(unit, fate="unlawful" if rest is None else "unmeasured")
             else:
                 company = self._edge(self._best, rest)
-                self._note(unit, fate="kept", company=company, without=known.score(self._goal))
+                self._note(
+                    unit,
+                    fate="kept",
+                    company=company,
+                    screened=company,
+                    without=known.score(self._goal),
+                )
 
     def _is_missed(self, unit: Unit) -> bool:
         """Whether something was lost when it alone was left out, or nobody knows."""

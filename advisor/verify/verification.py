@@ -28,7 +28,7 @@ from advisor.scale import Scale
 from advisor.spec import Interval
 from advisor.store import Store
 from advisor.trial import Clock, Trial
-from advisor.verify.contenders import Contender, tried
+from advisor.verify.contenders import RECOMMENDED, Contender, tried
 from advisor.verify.outcome import (
     Compared,
     Ending,
@@ -206,7 +206,8 @@ class _Runs:
         base = self._contenders[0]
         self._say("pilot", base.name, 0)
         small = Scale.at_most(min(PILOT_BYTES, profile.data_bytes), profile.data_bytes)
-        told = pilot(base, self._setup(small, PILOT_SECONDS), self._seed)
+        asked = [one for one in self._contenders[1:] if one.name == RECOMMENDED]
+        told = pilot(base, asked, self._setup(small, PILOT_SECONDS), self._seed)
         run_s = max(0.0, 60 * limits.minutes / runs - told.start_s)
         data, seconds = told.sized(run_s, limits.data_bytes, limits.seconds, of_disk)
         scale = Scale.at_most(round(data), profile.data_bytes)

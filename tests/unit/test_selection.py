@@ -226,6 +226,16 @@ def test_what_no_run_was_left_for_stays_of_what_is_as_good() -> None:
     assert {by_knob(found)[knob].fate for knob in "abcd"} == {"unmeasured"}
 
 
+def test_a_line_that_no_more_run_was_left_for_says_what_leaving_it_out_showed() -> None:
+    found = run(TableBench({"a": 0.5}, runs=4 + len(KNOBS)))
+    stayed = [one for one in found.findings if one.fate == "unmeasured" and one.knob in kept(found)]
+    assert stayed, "all but what one run each could take away"
+    for one in stayed:
+        assert one.screened is not None and one.company is None
+        assert "; in the company of all that were tried " in told(one)
+        assert told(one).endswith("which noise may explain")
+
+
 def test_the_same_answers_tell_the_same_story() -> None:
     one, two = (run(TableBench({"a": 0.2, "c": 0.05}, noise=0.03)) for _ in range(2))
     assert one == two

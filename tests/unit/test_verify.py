@@ -11,15 +11,15 @@ from advisor.errors import InputError, WorkError
 from advisor.evaluate import largest_cache
 from advisor.imports import read
 from advisor.knobs import Settings
-from advisor.real import Library, check_disk, find, real_spec
+from advisor.real import Library, as_run, check_disk, find, real_spec
 from advisor.real.rocksdb import options_file
 from advisor.store import Store
 from advisor.trial import THIS_MACHINE, Trial
 from advisor.verify import Difference, errors_so_far
 from advisor.verify.contenders import Contender
-from advisor.verify.pilot import Pilot, ops_per_byte
+from advisor.verify.pilot import ROUNDS, Pilot, in_rounds, ops_per_byte
 from advisor.verify.verification import with_buffers
-from tests.support.problems import problem
+from tests.support.problems import problem, trial
 
 MIB = 1 << 20
 
@@ -79,6 +79,16 @@ def test_a_setting_that_the_product_lacks_is_refused_by_name() -> None:
         options_file({"level_compaction_dynamic_file_size": False})
 
 
+def test_what_a_small_copy_makes_too_small_runs_as_the_products_least() -> None:
+    options = {**knobs.defaults("lsm"), "write_buffer_size": 57 << 10}
+    library = Library("lib.so")
+    spec, notes = real_spec({"engine": "lsm", "options": options, "workload": {}}, library)
+    opened, told = as_run(options, library)
+    assert "write_buffer_size=65536" in spec["options"]["options_file"]
+    assert opened == {**options, "write_buffer_size": 64 << 10}, "the prediction is of what ran"
+    assert notes == told == ["write_buffer_size 57KiB ran as 64KiB: the product's least"]
+
+
 @pytest.mark.parametrize("content", [None, b"no archive at all"])
 def test_what_is_no_library_is_refused(tmp_path: Path, content: bytes | None) -> None:
     path = tmp_path / "rocksdbjni.jar"
@@ -116,7 +126,18 @@ def test_what_leaves_much_to_compact_works_for_longer_on_less_data() -> None:
     assert in_time == pytest.approx((20 - 500 * MIB * 1e-8) / 1.5), "as long as there is time"
     assert told.sized(4.0, None, None)[0] >= 64 * MIB, "no toy"
     assert told.sized(120.0, None, 10.0)[1] == 10.0, "what is given stays"
-    assert ops_per_byte(debt=0.1, made=1e-3) == 0.0
+    assert ops_per_byte(debt=0.1, made=1e-3) == pytest.approx(5e-4), "a shorter run owes as much"
+
+
+def test_a_run_fills_level_0_some_times() -> None:
+    large = {"write_buffer_size": 16 * MIB, "level0_file_num_compaction_trigger": 16}
+    one = Contender("recommended", "lsm", {**knobs.defaults("lsm"), **large})
+    written = {"write_kb_per_op": 2.5, "write_amp": 5.0}
+    wanted = in_rounds(one, trial(metrics=written), 1024 * MIB)
+    assert wanted * 512 == pytest.approx(ROUNDS / 4), "a quarter of the data fills it once"
+    assert in_rounds(one, trial(metrics={"write_kb_per_op": 0.0}), 1024 * MIB) == 0.0
+    paged = Contender("recommended", "btree", knobs.defaults("btree"))
+    assert in_rounds(paged, trial(metrics=written), 1024 * MIB) == 0.0
 
 
 def test_settings_that_fit_the_memory_have_buffers_of_direct_reads_beside_it() -> None:
