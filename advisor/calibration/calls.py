@@ -84,7 +84,10 @@ class Calls:
 
 def runs_of(real: RealEngine) -> int:
     """How many runs of a product `measure` makes."""
-    return len(loads_of(real)) + (1 if isinstance(real, Server) else 0)
+    loads = loads_of(real)
+    if isinstance(real, Server):
+        return len(loads) + 1
+    return len(loads) + sum(not load.waits for load in loads)
 
 
 def measure(
@@ -116,10 +119,17 @@ def measure(
             spec = _measured(real, load, str(folder), cores)
             return bridge.run(spec, cancelled=cancelled, core=ProcessCore(core))
 
-    for load in loads_of(real):
-        report = run(load)
+    loads = loads_of(real)
+    reports = [run(load) for load in loads]
+    if not isinstance(real, Server):
+        # What else the machine does makes a load only dearer, and passes: a second time, later.
+        reports = [
+            seen if load.waits else min(seen, run(load), key=_cpu_us)
+            for load, seen in zip(loads, reports, strict=True)
+        ]
+    for load, report in zip(loads, reports, strict=True):
         version = "{name} {version}".format(**report["product"])
-        real_ns = 1e3 * report["metrics"]["cpu_us_per_op"]
+        real_ns = 1e3 * _cpu_us(report)
         cost = {"work_ns": dict(work_ns), "calls": {product: known}}
         operations = load.operations or min(report["operations"], MOST_SIMULATED)
         hardware = _hardware(cost, cores, drive if load.waits else None)
@@ -142,6 +152,10 @@ def measure(
     return Calls(product, version, fit(observations, known), round_trip_ns, wait_us)
 
 
+def _cpu_us(report: Report) -> float:
+    return report["metrics"]["cpu_us_per_op"]
+
+
 def _waits_us(metrics: Mapping[str, float]) -> float:
     """What an operation of a single client takes while neither it nor the server computes."""
     computes_us = metrics["cpu_us_per_op"] + metrics["client_cpu_us_per_op"]
@@ -161,7 +175,7 @@ def _is_byte(call: str) -> bool:
 
 
 def _measured(real: RealEngine, load: Load, directory: str, cores: int) -> Spec:
-    by_time = {"seconds": SECONDS, "warmup_seconds": SECONDS / 4}
+    by_time = {"seconds": SECONDS, "warmup_seconds": SECONDS / 4, **_end(load)}
     length = {"operations": load.real_operations} if load.real_operations else by_time
     spec = _spec(engine_of(real), load, cores) | {
         "clock": "measured",
@@ -169,6 +183,12 @@ def _measured(real: RealEngine, load: Load, directory: str, cores: int) -> Spec:
         **length,
     }
     return real_spec(cast(Spec, spec), real)[0]
+
+
+def _end(load: Load) -> dict[str, str]:
+    """Of a load with background work: all that it gave rise to. A short window counts the bytes of
+    a job that it began, but not the CPU time behind its end."""
+    return {"ends": "settled"} if load.settles else {}
 
 
 def _spec(engine: Engine, load: Load, cores: int) -> dict[str, Any]:
@@ -195,6 +215,11 @@ def _hardware(
 def _simulated(
     engine: Engine, load: Load, operations: int, hardware: Mapping[str, Any], core: Core
 ) -> Report:
-    own = {"clock": "simulated", "operations": operations, "hardware": hardware}
+    own = {
+        "clock": "simulated",
+        "operations": operations,
+        "hardware": hardware,
+        **_end(load),
+    }
     cores = hardware["cores"]
     return bridge.run(cast(Spec, _spec(engine, load, cores) | own), core=core)

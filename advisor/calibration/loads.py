@@ -42,6 +42,8 @@ class Load:
     """As many as keep the machine busy if absent."""
     waits: bool = False
     """Whether its data is larger than the cache, and read past that of the operating system."""
+    settles: bool = False
+    """Whether it runs from one settled state to another, with all of its background work."""
 
 
 def _script(name: str, operations: int = SIMULATED_OPERATIONS, **parameters: Any) -> Load:
@@ -104,13 +106,13 @@ def _buffered(keys: int, batch: int) -> Load:
 
 def _flushed(batch: int) -> Load:
     load = _benchmark("overwrite", UNMERGED, batch=batch)
-    return replace(load, name=f"overwrite, flushed, batch {batch}")
+    return replace(load, name=f"overwrite, flushed, batch {batch}", settles=True)
 
 
 def _merged(codec: str, memtable: int, block: int = BLOCK, **parameters: Any) -> Load:
     """Overwrites whose flushes and compactions take more than the writes."""
     options: Settings = {"write_buffer_size": memtable, "compression": codec, "block_size": block}
-    return _benchmark("overwrite", options, batch=10, **parameters)
+    return replace(_benchmark("overwrite", options, batch=10, **parameters), settles=True)
 
 
 def _uncached(codec: str, block: int = BLOCK) -> Load:
@@ -192,6 +194,8 @@ OF_LIBRARIES = (
     _merged("kLZ4Compression", 4 * MIB, compression_ratio=1.0),
     _merged("kSnappyCompression", 4 * MIB, compression_ratio=1.0),
     _merged("kSnappyCompression", 4 * MIB, compression_ratio=1.0, value_bytes=1000),
+    # As many bytes as before, and a match in each hundred.
+    _merged("kSnappyCompression", 4 * MIB, value_bytes=1000),
     _uncached("kLZ4Compression"),
     _uncached("kSnappyCompression"),
     _merged("kZlibCompression", 4 * MIB),

@@ -35,7 +35,7 @@ def _batch_bytes(settings: Settings) -> int:
     return DOUBLEWRITE_PAGES * int(number(settings, "innodb_page_size"))
 
 
-def _no_rounds(settings: Settings) -> int:
+def _no_cycles(settings: Settings) -> int:
     """Pages are written back one by one, as the log and the pool ask for it."""
     return 0
 
@@ -85,7 +85,7 @@ DESCRIPTION = EngineDescription(
     shrinkable=("innodb_buffer_pool_size", "innodb_log_buffer_size"),
     memory_parts=_memory_parts,
     batch_bytes=_batch_bytes,
-    round_bytes=_no_rounds,
+    cycle_bytes=_no_cycles,
     syncs_commits=_syncs_commits,
     durability=_durability,
     direct_io={},

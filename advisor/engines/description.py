@@ -70,7 +70,7 @@ class EngineDescription:
     """Memory by what needs it, the cache first; the reserve is not among it."""
     batch_bytes: Callable[[Settings], int]
     """Bytes that are written in one batch at any scale; 0 if batches shrink with the data."""
-    round_bytes: Callable[[Settings], int]
+    cycle_bytes: Callable[[Settings], int]
     """Bytes of rows that are written between two pieces of background work that are as large as
     pieces come; 0 if it goes on all the time."""
     syncs_commits: Callable[[Settings], bool]

@@ -37,7 +37,7 @@ MOST_DEBT = 0.2
 """Time of settling behind the work, as a part of that of the work, where the data may be so small.
 It does not grow with the work for ever: what an engine may owe is a part of its data."""
 
-ROUNDS = 3
+CYCLES = 3
 """Pieces of background work of the largest kind in a run, where the data may be so small."""
 
 
@@ -53,7 +53,7 @@ class Pilot:
     """Settling left out."""
     ops_per_byte: float = 0.0
     """Of data, that a run makes for its debt to be no more than `MOST_DEBT` and its background work
-    to come to `ROUNDS`."""
+    to come to `CYCLES`."""
 
     def sized(
         self,
@@ -92,7 +92,7 @@ def pilot(base: Contender, asked: Sequence[Contender], setup: Setup, seed: int) 
     settled = [(base, _finished(base, settling, seed))]
     settled += [(one, trial) for one in asked if (trial := tried(one, settling, seed)).finished]
     needed = [ops_per_byte(trial.owed, trial.operations / size) for _, trial in settled]
-    needed += [in_rounds(one, trial, setup.profile.data_bytes) for one, trial in settled]
+    needed += [in_cycles(one, trial, setup.profile.data_bytes) for one, trial in settled]
     return Pilot(
         start_s=max(0.0, window.wall_seconds - ended),
         per_byte_s=max(0.01, ended - after) / size,
@@ -107,14 +107,14 @@ def ops_per_byte(debt: float, made: float) -> float:
     return made * debt / MOST_DEBT
 
 
-def in_rounds(one: Contender, trial: Trial, data_bytes: int) -> float:
-    """Operations per byte of data that write `ROUNDS` times what the background takes in at once,
+def in_cycles(one: Contender, trial: Trial, data_bytes: int) -> float:
+    """Operations per byte of data that write `CYCLES` times what the background takes in at once,
     for settings at the full size of `data_bytes` and a trial of them; 0 where none writes."""
     written, amplification = (trial.metrics.get(name) for name in ("write_kb_per_op", "write_amp"))
     if not written or not amplification:
         return 0.0
     rows_per_op = written * 1024 / amplification
-    return ROUNDS * engines.of(one.engine).round_bytes(one.settings) / (rows_per_op * data_bytes)
+    return CYCLES * engines.of(one.engine).cycle_bytes(one.settings) / (rows_per_op * data_bytes)
 
 
 def _finished(base: Contender, setup: Setup, seed: int) -> Trial:

@@ -17,7 +17,7 @@ from advisor.store import Store
 from advisor.trial import THIS_MACHINE, Trial
 from advisor.verify import Difference, errors_so_far
 from advisor.verify.contenders import Contender
-from advisor.verify.pilot import ROUNDS, Pilot, in_rounds, ops_per_byte
+from advisor.verify.pilot import CYCLES, Pilot, in_cycles, ops_per_byte
 from advisor.verify.verification import with_buffers
 from tests.support.problems import problem, trial
 
@@ -133,11 +133,11 @@ def test_a_run_fills_level_0_some_times() -> None:
     large = {"write_buffer_size": 16 * MIB, "level0_file_num_compaction_trigger": 16}
     one = Contender("recommended", "lsm", {**knobs.defaults("lsm"), **large})
     written = {"write_kb_per_op": 2.5, "write_amp": 5.0}
-    wanted = in_rounds(one, trial(metrics=written), 1024 * MIB)
-    assert wanted * 512 == pytest.approx(ROUNDS / 4), "a quarter of the data fills it once"
-    assert in_rounds(one, trial(metrics={"write_kb_per_op": 0.0}), 1024 * MIB) == 0.0
+    wanted = in_cycles(one, trial(metrics=written), 1024 * MIB)
+    assert wanted * 512 == pytest.approx(CYCLES / 4), "a quarter of the data fills it once"
+    assert in_cycles(one, trial(metrics={"write_kb_per_op": 0.0}), 1024 * MIB) == 0.0
     paged = Contender("recommended", "btree", knobs.defaults("btree"))
-    assert in_rounds(paged, trial(metrics=written), 1024 * MIB) == 0.0
+    assert in_cycles(paged, trial(metrics=written), 1024 * MIB) == 0.0
 
 
 def test_settings_that_fit_the_memory_have_buffers_of_direct_reads_beside_it() -> None:

@@ -113,9 +113,14 @@ impl Measured {
         map
     }
 
-    /// Units of the kinds of CPU work that occurred.
+    /// Units of the kinds of CPU work that occurred, with what a phase that ends settled left to the background.
     fn work(&self) -> Value {
-        self.cpu.as_ref().map_or_else(|| json!({}), units_by_name)
+        let mut cpu = self.cpu.clone().unwrap_or_default();
+        let left = self.debt.as_ref().filter(|debt| !matches!(debt.terms, Terms::Added { .. }));
+        if let Some(debt) = left {
+            cpu.add(&debt.payment.cpu);
+        }
+        units_by_name(&cpu)
     }
 
     fn background(&self) -> Value {
@@ -313,6 +318,21 @@ mod tests {
             assert!((found - expected).abs() < 1e-9, "{name}: {found} against {expected}");
         }
         assert_eq!(metrics.len(), 26);
+    }
+
+    #[test]
+    fn the_work_of_a_phase_that_ends_settled_is_whole() {
+        let mut work = WorkCounts::default();
+        work.count(Work::Call, 3);
+        let left = |terms| {
+            let cpu = CpuUse { work: work.clone(), ..CpuUse::default() };
+            Debt { terms, payment: Payment { cpu, ..Payment::default() } }
+        };
+        let running = Terms::Added { before_bytes: 300, after_bytes: 500, busy_seconds: 2.0, cores: 1 };
+        for (terms, calls) in [(Terms::Whole, 7), (Terms::WholeButTime, 7), (running, 4)] {
+            let measured = Measured { debt: Some(left(terms)), ..full() };
+            assert_eq!(measured.work(), json!({"call": calls}));
+        }
     }
 
     #[test]
