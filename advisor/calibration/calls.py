@@ -84,10 +84,14 @@ class Calls:
 
 def runs_of(real: RealEngine) -> int:
     """How many runs of a product `measure` makes."""
-    loads = loads_of(real)
-    if isinstance(real, Server):
-        return len(loads) + 1
-    return len(loads) + sum(not load.waits for load in loads)
+    alone = 1 if isinstance(real, Server) else 0
+    return len(loads_of(real)) + len(_again(real)) + alone
+
+
+def _again(real: RealEngine) -> list[Load]:
+    """The loads that run a second time, later, since what else the machine does makes a load only
+    dearer, and passes: those of a library, but those that have rounds of their own."""
+    return [] if isinstance(real, Server) else [one for one in loads_of(real) if not one.waits]
 
 
 def measure(
@@ -119,15 +123,11 @@ def measure(
             spec = _measured(real, load, str(folder), cores)
             return bridge.run(spec, cancelled=cancelled, core=ProcessCore(core))
 
-    loads = loads_of(real)
-    reports = [run(load) for load in loads]
-    if not isinstance(real, Server):
-        # What else the machine does makes a load only dearer, and passes: a second time, later.
-        reports = [
-            seen if load.waits else min(seen, run(load), key=_cpu_us)
-            for load, seen in zip(loads, reports, strict=True)
-        ]
-    for load, report in zip(loads, reports, strict=True):
+    reports = {load.name: run(load) for load in loads_of(real)}
+    for load in _again(real):
+        reports[load.name] = min(reports[load.name], run(load), key=_cpu_us)
+    for load in loads_of(real):
+        report = reports[load.name]
         version = "{name} {version}".format(**report["product"])
         real_ns = 1e3 * _cpu_us(report)
         cost = {"work_ns": dict(work_ns), "calls": {product: known}}

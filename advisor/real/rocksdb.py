@@ -23,7 +23,7 @@ def library_spec(spec: Spec, library: Library) -> tuple[Spec, list[str]]:
     `InputError` for what it has not."""
     options = spec["options"]
     real = {name: options[name] for name in _BESIDE_THE_FILE if name in options}
-    file = _file(options)
+    file = opened_file(options)
     changed = {
         **spec,
         "engine": "rocksdb",
@@ -37,22 +37,18 @@ def library_spec(spec: Spec, library: Library) -> tuple[Spec, list[str]]:
 def as_opened(settings: Settings) -> tuple[Settings, list[str]]:
     """What RocksDB has when it is asked for these settings, and notes on what it raises. Raises
     `InputError` for what it has not."""
-    file = _file(settings)
+    file = opened_file(settings)
     return {**settings, **file.settings}, list(file.raised)
 
 
 def check_settings(settings: Settings) -> None:
     """Raises `InputError` for what RocksDB has not."""
-    _file(settings)
+    opened_file(settings)
 
 
-def options_file(settings: Settings) -> str:
-    """An OPTIONS file with what differs from RocksDB's defaults. Raises `InputError` for what it
-    has not."""
-    return _file(settings).text
-
-
-def _file(settings: Settings) -> dialects.Fresh:
+def opened_file(settings: Settings) -> dialects.Fresh:
+    """The OPTIONS file with what differs from RocksDB's defaults, and what it has by that. Raises
+    `InputError` for what it has not."""
     stated = {name: value for name, value in settings.items() if name not in _BESIDE_THE_FILE}
     fresh = dialects.fresh(DIALECT, stated)
     if fresh.refusals:

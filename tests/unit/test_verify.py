@@ -12,7 +12,7 @@ from advisor.evaluate import largest_cache
 from advisor.imports import read
 from advisor.knobs import Settings
 from advisor.real import Library, as_run, check_disk, find, real_spec
-from advisor.real.rocksdb import options_file
+from advisor.real.rocksdb import opened_file
 from advisor.store import Store
 from advisor.trial import THIS_MACHINE, Trial
 from advisor.verify import Difference, errors_so_far
@@ -54,7 +54,7 @@ def test_one_pair_is_no_verdict_and_none_is_no_difference() -> None:
 def test_the_file_holds_what_differs_from_the_products_defaults(tmp_path: Path) -> None:
     settings = {**knobs.defaults("lsm"), "write_buffer_size": 8 * MIB, "num_levels": 5}
     path = tmp_path / "OPTIONS"
-    path.write_text(options_file({k: v for k, v in settings.items() if k != "block_cache"}))
+    path.write_text(opened_file(settings).text)
     # The engine here is stricter by default than RocksDB about the end of its log.
     stricter = {"wal_recovery_mode": "kTolerateCorruptedTailRecords"}
     changed = {"write_buffer_size": 8 * MIB, "num_levels": 5}
@@ -76,7 +76,7 @@ def test_what_no_file_states_goes_beside_it() -> None:
 
 def test_a_setting_that_the_product_lacks_is_refused_by_name() -> None:
     with pytest.raises(InputError, match="level_compaction_dynamic_file_size"):
-        options_file({"level_compaction_dynamic_file_size": False})
+        opened_file({"level_compaction_dynamic_file_size": False})
 
 
 def test_what_a_small_copy_makes_too_small_runs_as_the_products_least() -> None:
