@@ -90,9 +90,9 @@ def test_wishes_reach_a_study_apart(wish: str, own_results: Path) -> None:
             session.tune(session.plan(FORM), seen.watcher())
         assert seen.trials == []
     else:
-        # A wish takes its time to the other process: the first trial has to last until then.
-        session.tune(session.plan(replace(FORM, seconds="2")), seen.watcher())
-        assert len(seen.trials) == 1
+        # A wish takes its time to the other process: a few trials may end until then, never all.
+        session.tune(session.plan(replace(FORM, trials="400")), seen.watcher())
+        assert 1 <= len(seen.trials) < 400
     (study,) = session.studies()
     assert study.trials == len(seen.trials)
 
