@@ -34,8 +34,7 @@ def calibrate(
     target = path or user_folder() / f"{THIS_MACHINE}.toml"
     check_target(target, force)
     real = _real_engines(rocksdb, server)
-    minutes = "a minute and a half" if not real else f"about {2 + 2 * len(real)} minutes"
-    narrate(f"calibrating: {minutes}; other programs should rest meanwhile")
+    narrate(f"calibrating: {_duration(real)}; other programs should rest meanwhile")
     with LiveLine() as line:
         found = calibration.calibrate(
             on_run=lambda number, count, name: line.show(f"{number} of {count} · {name}"),
@@ -51,6 +50,16 @@ def calibrate(
         print_json(_document(found, target))
     else:
         _print(found, target)
+
+
+def _duration(real: "list[RealEngine]") -> str:
+    """How long this takes: it was timed on two cores."""
+    from advisor.real import Library
+
+    if not real:
+        return "a minute and a half"
+    products = sum(6 if isinstance(one, Library) else 3 for one in real)
+    return f"about {2 + products} minutes"
 
 
 def _real_engines(rocksdb: Path | None, server: Path | None) -> "list[RealEngine]":

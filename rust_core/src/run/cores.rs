@@ -225,8 +225,7 @@ impl Core {
         if self.waiting.is_empty() {
             (self.alone_ns, self.is_offered) = (now_ns + 1, false);
         } else if now_ns >= self.slice_end_ns() {
-            self.owner = None;
-            self.waiting.push_back(seat.who);
+            self.queue(seat.who);
             seat.queued_ns = now_ns;
             return Turn::Waits;
         }
@@ -234,6 +233,12 @@ impl Core {
         let others = self.waiting.len() as i64 + i64::from(self.has_displaced);
         seat.add_lag(-(service_ns as i64) * others / (others + 1));
         Turn::Done(seat.ran_ns)
+    }
+
+    /// Has a thread wait behind the others. It does not hold the core any more, even if nobody took that over since.
+    fn queue(&mut self, who: Runnable) {
+        self.owner.take_if(|owner| owner.thread == who.thread);
+        self.waiting.push_back(who);
     }
 
     fn serve(&mut self, now_ns: u64, service_ns: u64) -> u64 {
@@ -280,6 +285,7 @@ impl Cores {
 
     /// Serves a thread that does not wait for its turn: in the next gap of its core, or on an idle one that it finds.
     pub fn serve_at_once(&mut self, seat: &mut Seat, now_ns: u64, service_ns: u64) -> u64 {
+        self.leave(seat, now_ns);
         let mut own = self.own(seat, now_ns, service_ns);
         if self.all[own].server.earliest(now_ns, service_ns) > now_ns
             && let Some(idle) = self.idle_beside(own, now_ns, service_ns)
@@ -315,11 +321,10 @@ impl Cores {
                 return self.take(seat, own, now_ns, service_ns);
             }
             // Who was interrupted goes on before those that had to wait in any case.
-            let waiting = &mut self.all[own].waiting;
-            if wakes {
-                waiting.push_back(seat.who);
-            } else {
-                waiting.push_front(seat.who);
+            let core = &mut self.all[own];
+            core.queue(seat.who);
+            if !wakes {
+                core.waiting.rotate_right(1);
             }
             seat.queued_ns = now_ns;
         } else if !is_next {
@@ -330,7 +335,7 @@ impl Cores {
         }
         let own = self.less_busy_one(own, now_ns).map_or(own, |other| {
             self.leave(seat, now_ns);
-            self.all[other].waiting.push_back(seat.who);
+            self.all[other].queue(seat.who);
             seat.core = Some(other);
             other
         });
@@ -624,6 +629,32 @@ mod tests {
         assert_eq!(seats.map(|seat| seat.core), [0, 1, 0, 1].map(Some));
         let mut job = Seat::of_job(0, 100 * US, Scale::FULL);
         assert_eq!(cores.serve_at_once(&mut job, 10, US), 101 * US + 10, "in the next gap of its own");
+    }
+
+    #[test]
+    fn who_left_a_core_and_waits_for_it_again_waits_no_more_once_served() {
+        let mut cores = Cores::new(1);
+        let [mut first, mut second, mut third] = on_first();
+        assert_eq!(cores.serve(&mut first, 0, 10 * US), Turn::Done(10 * US));
+        assert!(matches!(cores.serve(&mut second, 5 * US, US), Turn::Later(_)));
+        assert_eq!(cores.serve(&mut first, 13 * US, 10 * US), Turn::Waits);
+        assert_eq!(cores.serve_at_once(&mut third, 13 * US, 20 * US), 33 * US);
+        cores.leave(&second, 13 * US);
+        assert_eq!(cores.take_woken(), [(Thread::Client(0), 13 * US + 1)]);
+        assert!(matches!(cores.serve(&mut first, 14 * US, 10 * US), Turn::Later(_)), "it gave the core away");
+        assert_eq!(cores.serve(&mut first, 36 * US, 10 * US), Turn::Done(46 * US));
+        assert!(matches!(cores.serve(&mut second, 40 * US, US), Turn::Later(_)), "nobody is before it");
+    }
+
+    #[test]
+    fn who_waits_for_a_core_and_is_served_at_once_waits_no_more() {
+        let mut cores = busy_cores(2);
+        let [mut first, mut second, mut third] = on_first();
+        cores.serve(&mut first, 0, 10 * US);
+        assert!(matches!(cores.serve(&mut second, 5 * US, US), Turn::Later(_)));
+        assert_eq!(cores.serve(&mut third, 6 * US, US), Turn::Waits);
+        cores.serve_at_once(&mut second, 6 * US, US);
+        assert_eq!(cores.take_woken(), [(Thread::Client(2), 6 * US + 1)]);
     }
 
     #[test]

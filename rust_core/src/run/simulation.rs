@@ -234,7 +234,7 @@ impl Simulation {
             match event {
                 Event::Tick => {
                     observer.tick(now_ns)?;
-                    if queue.is_empty() && !waiting.is_empty() {
+                    if queue.is_empty() {
                         return Err(starved());
                     }
                     queue.push(Reverse((now_ns + period_ns, Event::Tick)));
@@ -290,8 +290,11 @@ impl Simulation {
             match event {
                 Event::Tick => {
                     observer.tick(now_ns)?;
-                    queue.push(Reverse((now_ns + period_ns, Event::Tick)));
                     self.start_jobs(now_ns, &mut queue)?;
+                    if queue.is_empty() && self.jobs.iter().any(Option::is_some) {
+                        return Err(starved());
+                    }
+                    queue.push(Reverse((now_ns + period_ns, Event::Tick)));
                 }
                 Event::Job(n) => {
                     if self.step_job(n, &mut queue)? {
@@ -576,7 +579,7 @@ enum Next {
 }
 
 fn starved() -> Error {
-    Error::poisoned("clients wait for background work that never comes")
+    Error::poisoned("clients or jobs wait for what never comes")
 }
 
 #[cfg(test)]

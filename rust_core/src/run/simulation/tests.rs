@@ -532,6 +532,23 @@ fn clients_have_their_turns_in_the_order_in_which_they_come() {
 }
 
 #[test]
+fn a_client_in_a_line_that_nobody_leaves_fails_the_run() {
+    let line = Arc::<Serial<()>>::default();
+    let (mut simulation, _) = toy();
+    let mut task = Simulation::task(&simulation.world, 1, 0);
+    task.begin_operation(Vec::new());
+    line.with(&mut task, |_, ()| ());
+    for step in task.end_operation() {
+        if let Step::Enter(turns) = step {
+            assert!(turns.enter(usize::MAX));
+        }
+    }
+    let mut reader = Reader::new(0, 1).in_line(&line);
+    let ended = simulation.run(&mut [&mut reader], u64::MAX, MS, &mut Ticks::default());
+    assert!(matches!(ended, Err(Error::Poisoned { .. })), "{ended:?}");
+}
+
+#[test]
 fn clients_that_turn_hold_their_core_until_they_sleep_or_have_their_turns() {
     let line = Arc::<Serial<()>>::default();
     let busy_ms = |at: [u64; 3], turning_ns: u64| {
