@@ -1,6 +1,7 @@
 //! From spec to report: the phases of a run under any clock, the machine and the server around an engine, and the
 //! event queue of the virtual clock. The top room: it knows all others, and only Python's face knows it.
 
+mod agenda;
 mod checked_spec;
 mod client_threads;
 pub mod cores;

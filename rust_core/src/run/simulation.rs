@@ -3,6 +3,7 @@
 //! what they ask of cores, device and lines is recorded and replayed, in the order of the times. One thread, no real
 //! time: the same inputs give the same run.
 
+use super::agenda::{Agenda, Event};
 use super::cores::{Seat, Thread, Turn};
 use super::turning::{Adaptation, Pause, Wait};
 use super::world::{Asker, Ticket, World, replay};
@@ -10,8 +11,7 @@ use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::task::{Access, Admission, Job, JobKind, Signal, Step, Task};
 use parking_lot::Mutex;
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// First task number of background jobs.
@@ -49,17 +49,6 @@ pub trait Observer {
     /// Virtual time reached `now_ns`, a multiple of the period. An error ends the run.
     fn tick(&mut self, now_ns: u64) -> Result<()>;
 }
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Event {
-    Tick,
-    Job(usize),
-    Client(usize),
-    Timer,
-}
-
-/// What happens next, the earliest first.
-type EventQueue = BinaryHeap<Reverse<(u64, Event)>>;
 
 struct ProcessState<'a> {
     client: &'a mut dyn Process,
@@ -207,15 +196,15 @@ impl Simulation {
         };
         let mut seats: Vec<ProcessState<'_>> =
             clients.iter_mut().enumerate().map(|(n, client)| state(n, &mut **client)).collect();
-        let mut queue = self.queue(period_ns);
-        (0..seats.len()).for_each(|n| queue.push(Reverse((start_ns, Event::Client(n)))));
+        let mut agenda = self.agenda(period_ns);
+        (0..seats.len()).for_each(|n| agenda.add(start_ns, Event::Client(n)));
         let mut waiting = Vec::new();
         let mut active = seats.len();
         self.waits = seats.iter().map(|_| None).collect();
         while active > 0 {
             observer.check()?;
             let seen = self.signal.ready_generation();
-            let Some(Reverse((now_ns, event))) = queue.pop() else { return Err(starved()) };
+            let Some((now_ns, event)) = agenda.next() else { return Err(starved()) };
             if now_ns >= until_ns {
                 // What began before is finished.
                 active -= waiting.drain(..).count();
@@ -234,42 +223,42 @@ impl Simulation {
             match event {
                 Event::Tick => {
                     observer.tick(now_ns)?;
-                    if queue.is_empty() {
+                    if agenda.is_empty() {
                         return Err(starved());
                     }
-                    queue.push(Reverse((now_ns + period_ns, Event::Tick)));
+                    agenda.add(now_ns + period_ns, Event::Tick);
                 }
                 Event::Client(n) => {
-                    let next = self.step_client(n, now_ns, &mut seats[n], &mut queue)?;
+                    let next = self.step_client(n, now_ns, &mut seats[n], &mut agenda)?;
                     ready_ns = seats[n].task.now_ns;
                     match next {
-                        Next::Again => queue.push(Reverse((ready_ns, Event::Client(n)))),
+                        Next::Again => agenda.add(ready_ns, Event::Client(n)),
                         Next::Wait => waiting.push(n),
                         Next::Stands => {}
                         Next::Ended => active -= 1,
                     }
                 }
                 Event::Job(n) => {
-                    if self.step_job(n, &mut queue)? {
+                    if self.step_job(n, &mut agenda)? {
                         for n in waiting.drain(..) {
                             let seat = &mut seats[n];
                             seat.task.now_ns = seat.task.now_ns.max(now_ns);
-                            queue.push(Reverse((seat.task.now_ns, Event::Client(n))));
+                            agenda.add(seat.task.now_ns, Event::Client(n));
                         }
-                        self.start_jobs(now_ns, &mut queue)?;
+                        self.start_jobs(now_ns, &mut agenda)?;
                     }
                 }
                 Event::Timer => {
                     if self.timer_ns == Some(now_ns) {
                         self.timer_ns = None;
                     }
-                    self.start_jobs(now_ns, &mut queue)?;
+                    self.start_jobs(now_ns, &mut agenda)?;
                 }
             }
             if self.signal.ready_generation() != seen {
-                self.start_jobs(ready_ns, &mut queue)?;
+                self.start_jobs(ready_ns, &mut agenda)?;
             }
-            self.wake_for_cores(&mut queue);
+            self.wake_for_cores(&mut agenda);
         }
         self.now_ns = seats.iter().map(|seat| seat.task.now_ns).fold(self.now_ns, u64::max).min(until_ns);
         Ok(())
@@ -280,83 +269,77 @@ impl Simulation {
         let mut task = Self::task(&self.world, JOB_TASKS, self.now_ns);
         self.engine.begin_settle(&mut task)?;
         self.now_ns = self.now_ns.max(task.now_ns);
-        let mut queue = self.queue(period_ns);
-        self.start_jobs(self.now_ns, &mut queue)?;
+        let mut agenda = self.agenda(period_ns);
+        self.start_jobs(self.now_ns, &mut agenda)?;
         while !self.engine.is_settled() || self.jobs.iter().any(Option::is_some) {
             observer.check()?;
             self.engine.check()?;
-            let Some(Reverse((now_ns, event))) = queue.pop() else { return Err(starved()) };
+            let Some((now_ns, event)) = agenda.next() else { return Err(starved()) };
             self.now_ns = self.now_ns.max(now_ns);
             match event {
                 Event::Tick => {
                     observer.tick(now_ns)?;
-                    self.start_jobs(now_ns, &mut queue)?;
-                    if queue.is_empty() && self.jobs.iter().any(Option::is_some) {
+                    self.start_jobs(now_ns, &mut agenda)?;
+                    if agenda.is_empty() && self.jobs.iter().any(Option::is_some) {
                         return Err(starved());
                     }
-                    queue.push(Reverse((now_ns + period_ns, Event::Tick)));
+                    agenda.add(now_ns + period_ns, Event::Tick);
                 }
                 Event::Job(n) => {
-                    if self.step_job(n, &mut queue)? {
+                    if self.step_job(n, &mut agenda)? {
                         if debt_bytes > 0 && self.engine.stats().debt_bytes <= debt_bytes {
                             return Ok(());
                         }
-                        self.start_jobs(self.now_ns, &mut queue)?;
+                        self.start_jobs(self.now_ns, &mut agenda)?;
                     }
                 }
                 Event::Timer => {
                     self.timer_ns = None;
-                    self.start_jobs(now_ns, &mut queue)?;
+                    self.start_jobs(now_ns, &mut agenda)?;
                 }
                 Event::Client(_) => {}
             }
-            self.wake_for_cores(&mut queue);
+            self.wake_for_cores(&mut agenda);
         }
         Ok(())
     }
 
     /// Those that have become the first to wait for a core ask for it again.
-    fn wake_for_cores(&mut self, queue: &mut EventQueue) {
+    fn wake_for_cores(&mut self, agenda: &mut Agenda) {
         for (thread, at_ns) in self.world.lock().take_woken() {
             match thread {
-                Thread::Client(n) => queue.push(Reverse((at_ns, Event::Client(n)))),
+                Thread::Client(n) => agenda.add(at_ns, Event::Client(n)),
                 Thread::Job(n) => {
                     let Some(running) = &mut self.jobs[n] else { continue };
                     running.now_ns = running.now_ns.max(at_ns);
-                    queue.push(Reverse((running.now_ns, Event::Job(n))));
+                    agenda.add(running.now_ns, Event::Job(n));
                 }
             }
         }
     }
 
-    /// The queue at the start of a phase: ticks, and jobs that an earlier phase left.
-    fn queue(&mut self, period_ns: u64) -> EventQueue {
+    /// The agenda at the start of a phase: ticks, and jobs that an earlier phase left.
+    fn agenda(&mut self, period_ns: u64) -> Agenda {
         self.world.lock().forget_waiting();
-        let mut queue = BinaryHeap::new();
-        queue.push(Reverse(((self.now_ns / period_ns + 1) * period_ns, Event::Tick)));
+        let mut agenda = Agenda::default();
+        agenda.add((self.now_ns / period_ns + 1) * period_ns, Event::Tick);
         for (n, running) in self.jobs.iter().enumerate() {
             if let Some(running) = running {
-                queue.push(Reverse((running.now_ns, Event::Job(n))));
+                agenda.add(running.now_ns, Event::Job(n));
             }
         }
         self.timer_ns = self.engine.next_timer(self.now_ns);
         if let Some(at_ns) = self.timer_ns {
-            queue.push(Reverse((at_ns.max(self.now_ns), Event::Timer)));
+            agenda.add(at_ns.max(self.now_ns), Event::Timer);
         }
-        queue
+        agenda
     }
 
     /// Plans, admits and executes an operation, or replays what is left of it.
-    fn step_client(
-        &mut self,
-        n: usize,
-        now_ns: u64,
-        seat: &mut ProcessState<'_>,
-        queue: &mut EventQueue,
-    ) -> Result<Next> {
+    fn step_client(&mut self, n: usize, now_ns: u64, seat: &mut ProcessState<'_>, agenda: &mut Agenda) -> Result<Next> {
         seat.task.now_ns = seat.task.now_ns.max(now_ns);
         if seat.is_executed {
-            return self.replay_client(n, seat, queue);
+            return self.replay_client(n, seat, agenda);
         }
         let began_ns = if let Some(began_ns) = seat.began_ns {
             began_ns
@@ -388,11 +371,11 @@ impl Simulation {
         executed?;
         seat.steps.reverse();
         seat.is_executed = true;
-        self.replay_client(n, seat, queue)
+        self.replay_client(n, seat, agenda)
     }
 
     /// Replays steps of a client's operation until something else is to happen before the next one.
-    fn replay_client(&mut self, n: usize, seat: &mut ProcessState<'_>, queue: &mut EventQueue) -> Result<Next> {
+    fn replay_client(&mut self, n: usize, seat: &mut ProcessState<'_>, agenda: &mut Agenda) -> Result<Next> {
         while let Some(step) = seat.steps.pop() {
             let now_ns = seat.task.now_ns;
             match step {
@@ -426,11 +409,11 @@ impl Simulation {
                 }
                 Step::Leave(line) => {
                     for next in line.leave(CLIENTS_IN_LINE + n) {
-                        self.wake(next, now_ns, queue);
+                        self.wake(next, now_ns, agenda);
                     }
                 }
             }
-            if !seat.steps.is_empty() && queue.peek().is_some_and(|next| next.0.0 < seat.task.now_ns) {
+            if !seat.steps.is_empty() && agenda.next_ns().is_some_and(|next_ns| next_ns < seat.task.now_ns) {
                 return Ok(Next::Again);
             }
         }
@@ -470,19 +453,19 @@ impl Simulation {
     }
 
     /// The next one in a line has its turn, and sees it if it is awake.
-    fn wake(&mut self, next: usize, now_ns: u64, queue: &mut EventQueue) {
+    fn wake(&mut self, next: usize, now_ns: u64, agenda: &mut Agenda) {
         if let Some(client) = next.checked_sub(CLIENTS_IN_LINE) {
             if self.waits[client].is_none() {
-                queue.push(Reverse((now_ns, Event::Client(client))));
+                agenda.add(now_ns, Event::Client(client));
             }
         } else if let Some(woken) = &mut self.jobs[next] {
             woken.now_ns = woken.now_ns.max(now_ns);
-            queue.push(Reverse((woken.now_ns, Event::Job(next))));
+            agenda.add(woken.now_ns, Event::Job(next));
         }
     }
 
     /// Starts every job that is due while workers are idle.
-    fn start_jobs(&mut self, now_ns: u64, queue: &mut EventQueue) -> Result<()> {
+    fn start_jobs(&mut self, now_ns: u64, agenda: &mut Agenda) -> Result<()> {
         while let Some(n) = self.jobs.iter().position(Option::is_none) {
             let Some(mut job) = self.engine.next_job(now_ns) else { break };
             let scale = self.world.lock().scale();
@@ -497,7 +480,7 @@ impl Simulation {
             }
             self.world.lock().unwritten_bytes += running.steps.iter().map(|step| running.new_bytes(step)).sum::<u64>();
             self.jobs[n] = Some(running);
-            queue.push(Reverse((now_ns, Event::Job(n))));
+            agenda.add(now_ns, Event::Job(n));
         }
         // A timer that is due while all workers are busy is looked at when one of them is done.
         if let Some(at_ns) = self.engine.next_timer(now_ns)
@@ -505,13 +488,13 @@ impl Simulation {
             && self.timer_ns.is_none_or(|planned| at_ns < planned || planned <= now_ns)
         {
             self.timer_ns = Some(at_ns);
-            queue.push(Reverse((at_ns, Event::Timer)));
+            agenda.add(at_ns, Event::Timer);
         }
         Ok(())
     }
 
     /// Replays one step of a job, and says whether the job is done and installed.
-    fn step_job(&mut self, n: usize, queue: &mut EventQueue) -> Result<bool> {
+    fn step_job(&mut self, n: usize, agenda: &mut Agenda) -> Result<bool> {
         let Some(running) = &mut self.jobs[n] else { return Ok(true) };
         let Some(step) = running.steps.pop_front() else {
             self.install_job(n)?;
@@ -528,7 +511,7 @@ impl Simulation {
             }
             Step::Leave(line) => {
                 for next in line.leave(n) {
-                    self.wake(next, now_ns, queue);
+                    self.wake(next, now_ns, agenda);
                 }
             }
             Step::Cpu(_) | Step::Io(_) | Step::Join(_) | Step::Then(_) => {
@@ -547,7 +530,7 @@ impl Simulation {
             }
         }
         if !is_asleep {
-            queue.push(Reverse((now_ns, Event::Job(n))));
+            agenda.add(now_ns, Event::Job(n));
         }
         Ok(false)
     }
