@@ -93,11 +93,11 @@ Work = Literal[
 Costs = dict[Call, Annotated[float, Field(ge=0, allow_inf_nan=False)]]
 
 SHORT_READ = 4 << 10
-FIGURES_VERSION = 12
+FIGURES_VERSION = 13
 """Of a calibration. It is raised when figures measured before no longer mean the same: when the
 core charges a kind of work that was in another's cost or in none, waits once more for what was
 measured, or the device is the drive where it was the page cache; or when what was measured was
-something else, as writers that turned idly were."""
+something else, as writers that turned idly were, or the least of a server's clients."""
 
 
 class _Device(Table):
@@ -246,6 +246,11 @@ class Hardware(Table):
     statement_wait_us: Annotated[float, Field(ge=0, le=1e6)] = 0.0
     """What passes in each round trip while neither client nor server computes, because the one
     that is spoken to has to be woken first."""
+    statement_cold_us: Annotated[float, Field(ge=0, le=1e6)] = 0.0
+    """What the client's part of a statement takes beyond its `round_trip` where nothing of what it
+    needs is left in the caches of its core."""
+    statement_cools_us: Annotated[float, Field(ge=0, le=1e6)] = 0.0
+    """The server's CPU time for a statement that leaves one part in e of that there."""
     write_turning_us: Annotated[float, Field(ge=0, le=1e6)] = 0.0
     """How long a writer of RocksDB whose turn has not come turns on its core before it offers that
     to others: 200 `pause` instructions. With 0 it waits on no core."""

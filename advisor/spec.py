@@ -48,6 +48,12 @@ class CostSpec(TypedDict, total=False):
     statement_wait_us: float
     """What each round trip to a SQL server waits without a core, because who is spoken to has to
     wake; 0 if absent."""
+    statement_cold_us: float
+    """What the client's part of a statement takes beyond `round_trip` where nothing of what it
+    needs is left in the caches of its core; 0 if absent."""
+    statement_cools_us: float
+    """The server's CPU time for a statement that leaves one part in e of that there; with 0, as if
+    absent, nothing is ever left."""
     write_turning_us: float
     """How long a writer of RocksDB whose turn has not come turns on its core before it offers that
     to others; 0, where it waits on no core, if absent."""

@@ -58,7 +58,7 @@ class Resources:
     round_trips: float
     """Between a client and its SQL server."""
     round_trip_us: float
-    """Of a core, for each, on the client's side."""
+    """Of a core, for each, on the client's side while that is warm."""
 
     @property
     def write_kb(self) -> Numbers:
@@ -92,12 +92,25 @@ def prices(machine: Hardware, product: str) -> dict[str, float]:
     return prices
 
 
+def _of_statements_us(needs: Resources, machine: Hardware) -> Numbers:
+    """The clients' part of an operation's statements, which is colder the longer the server
+    computes in between."""
+    if not needs.round_trips:
+        return np.zeros_like(needs.client_cpu_us)
+    left = np.zeros_like(needs.client_cpu_us)
+    if machine.statement_cools_us:
+        served_us = needs.client_cpu_us / needs.round_trips
+        left = np.exp(-served_us / machine.statement_cools_us)
+    cold_us = machine.statement_cold_us * (1.0 - left)
+    return needs.round_trips * (needs.round_trip_us + cold_us)
+
+
 def predicted(needs: Resources, machine: Hardware, clients: int) -> dict[str, Numbers]:
     """Metrics by their names in a report."""
     stations = [
         Station(
             machine.cpu_cores,
-            needs.client_cpu_us + needs.round_trips * needs.round_trip_us,
+            needs.client_cpu_us + _of_statements_us(needs, machine),
             needs.job_cpu_us,
         ),
         *_device(machine.device, needs),

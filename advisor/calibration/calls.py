@@ -17,6 +17,7 @@ from typing import Any, cast
 
 from advisor import core as bridge
 from advisor import scratch
+from advisor.calibration.clients import Statements
 from advisor.calibration.fit import Fit, Observation, fit
 from advisor.calibration.loads import ALONE, CACHED, WAITING, Load, loads_of
 from advisor.core import Core
@@ -75,8 +76,8 @@ class Calls:
     version: str
     """Its name and version, as it says itself."""
     fit: Fit
-    round_trip_ns: float | None
-    """What a client takes for each statement that it sends to a server; None for a library."""
+    statements: tuple[Statements, ...]
+    """Of the loads of a server, what both sides take for each; empty for a library."""
     statement_wait_us: float | None
     """What a statement of a single client takes beyond CPU time of both sides; None for a
     library."""
@@ -115,7 +116,7 @@ def measure(
     product = real.storage if isinstance(real, Server) else "rocksdb"
     known = known_calls(product)
     own = {kind["name"]: float(kind["ns"]) for kind in core.work_kinds()} | dict(work_ns)
-    version, observations, of_clients = "", [], []
+    version, observations, statements = "", [], []
 
     def run(load: Load) -> Any:
         on_run(f"{product}: {load.name}")
@@ -144,12 +145,13 @@ def measure(
         else:
             own_ns = sum(units * own[kind] for kind, units in work.items() if kind not in known)
         observations.append(Observation(load.name, counts, real_ns, known_ns=own_ns))
-        if trips:
-            of_clients.append(1e3 * report["metrics"]["client_cpu_us_per_op"] / trips)
-    # A client also takes rows in, and more CPU time where it is put aside for others.
-    round_trip_ns = min(of_clients, default=None)
+        # A statement of many rows is built from them.
+        if trips and counts.get("row_insert", 0.0) <= trips:
+            client_us = report["metrics"]["client_cpu_us_per_op"]
+            name = f"{product}: {load.name}"
+            statements.append(Statements(name, real_ns / 1e3 / trips, client_us / trips))
     wait_us = _waits_us(run(ALONE)["metrics"]) if isinstance(real, Server) else None
-    return Calls(product, version, fit(observations, known), round_trip_ns, wait_us)
+    return Calls(product, version, fit(observations, known), tuple(statements), wait_us)
 
 
 def _cpu_us(report: Report) -> float:

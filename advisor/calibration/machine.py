@@ -7,6 +7,7 @@ import platform
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from itertools import count
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from advisor import core as bridge
 from advisor import scratch
 from advisor.calibration import figures
 from advisor.calibration.calls import Calls, measure, runs_of
+from advisor.calibration.clients import Clients, fit_clients
 from advisor.calibration.device import Storage, probe
 from advisor.calibration.fit import Fit, Observation, fit
 from advisor.calibration.runs import RUNS, Run, observed
@@ -43,6 +45,12 @@ class Calibration:
     """How long a writer of RocksDB turns before it offers its core."""
     busy_ratio: float
     """CPU time over wall time of the runs that only compute: 1 on an idle machine."""
+
+    @cached_property
+    def clients(self) -> Clients | None:
+        """Of servers; absent where none ran."""
+        seen = [statements for one in self.calls for statements in one.statements]
+        return fit_clients(seen) if seen else None
 
 
 def calibrate(
@@ -130,15 +138,17 @@ def to_toml(calibration: Calibration) -> str:
     waits = [wait for one in calibration.calls if (wait := one.statement_wait_us) is not None]
     if waits:
         document["statement_wait_us"] = round(min(waits), 1)
+    if (clients := calibration.clients) is not None:
+        document["statement_cold_us"] = round(clients.cold_us, 1)
+        document["statement_cools_us"] = round(clients.cools_us, 1)
     document["write_turning_us"] = round(calibration.turning_us, 2)
     document["work_ns"] = _costs(calibration.fit)
     for name, cost in _of_drive(calibration.storage).items():
         document["work_ns"][name] = tomlkit.float_(f"{cost:.4g}")
     if calibration.calls:
         document["calls"] = _calls(calibration.calls)
-        trips = [one.round_trip_ns for one in calibration.calls if one.round_trip_ns is not None]
-        if trips:
-            document["work_ns"]["round_trip"] = tomlkit.float_(f"{min(trips):.4g}")
+    if (clients := calibration.clients) is not None:
+        document["work_ns"]["round_trip"] = tomlkit.float_(f"{1e3 * clients.warm_us:.4g}")
     device = tomlkit.table()
     for name, figure in figures.figures(calibration.storage).items():
         is_text = name == "source"
@@ -205,7 +215,8 @@ def _source(calibration: Calibration) -> str:
         f"others, so that each by itself stays near the default: {', '.join(loose) or 'none'}.\n"
         "storage_wait: CPU time of a direct read of the drive's probe, some being in flight; what\n"
         "reads take by how many are is the device's read_cpu_us_in_flight.\n"
-        "round_trip: CPU time of a server's clients per statement, the least of its loads.\n"
+        "round_trip, statement_cold_us, statement_cools_us: CPU time of a server's clients per\n"
+        "statement, by the server's, of all loads of servers with a row a statement at most.\n"
         "statement_wait_us: what a statement of a single client takes beyond CPU time of both.\n"
         "write_turning_us: 200 pauses, as RocksDB makes them where a write waits for another.\n"
         "Absent kinds did not occur in the runs and take the defaults.\n"

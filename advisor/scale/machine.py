@@ -46,6 +46,8 @@ def machine_spec(
             "slowdown": machine.slowdown,
             "calls": calls(machine.calls).by_product if machine.calls else {},
             "statement_wait_us": machine.statement_wait_us,
+            "statement_cold_us": machine.statement_cold_us,
+            "statement_cools_us": machine.statement_cools_us,
             "write_turning_us": machine.write_turning_us,
         },
     }

@@ -35,6 +35,8 @@ PROCESSORS = {
     "slowdown": 0.01,
     "work_ns": {"operation": 20_000.0},
     "statement_wait_us": 0.0,
+    "statement_cold_us": 0.0,
+    "statement_cools_us": 0.0,
     "write_turning_us": 0.0,
 }
 """They cost nothing but a bound on the rate, so that the disks decide."""

@@ -15,6 +15,7 @@ import tui.commands.results as command_of_results
 from advisor import core
 from advisor.calibration import machine
 from advisor.calibration.calls import Calls
+from advisor.calibration.clients import Statements
 from advisor.calibration.fit import Observation, fit
 from advisor.profile import load, shipped
 from advisor.real import Library, Server
@@ -563,7 +564,9 @@ def test_a_calibration_is_kept_as_this_machine(
     def measured(real: Server, *_: object, **__: object) -> Calls:
         asked.append(real)
         found = fit([Observation("one load", {"statement": 2.0}, 18_000.0)], {"statement": 9000.0})
-        return Calls("innodb", "InnoDB of MariaDB 10.11", found, 6000.0, 85.0)
+        return Calls(
+            "innodb", "InnoDB of MariaDB 10.11", found, (Statements("a", 20.0, 6.0),), 85.0
+        )
 
     monkeypatch.setattr(machine, "measure", measured)
     assert "not calibrated" in refused("run", "ycsb-a", "--engine", "lsm", "--simulate")
@@ -601,7 +604,9 @@ def test_a_drive_that_was_not_measured_is_told_as_such(monkeypatch: pytest.Monke
     monkeypatch.setattr("advisor.real.on_this_machine", list)
     unmeasured = storage(unmeasured="tmpfs is memory and has no drive")
     monkeypatch.setattr(machine, "probe", lambda *_: unmeasured)
-    shown = invoke("doctor", "--calibrate").stdout
+    calibrated = invoke("doctor", "--calibrate")
+    assert re.findall(r"^\d+ of \d+ · ", calibrated.stderr, re.MULTILINE), "no terminal is watched"
+    shown = calibrated.stdout
     assert "The drive was not measured: tmpfs is memory and has no drive" in shown
     assert "MB/s" not in shown
     found = {one["what"]: one for one in document("doctor")["findings"]}

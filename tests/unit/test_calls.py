@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from advisor.calibration import calibrate, calls, loads, machine, to_toml
+from advisor.calibration.clients import Clients, Statements, fit_clients
 from advisor.hardware import hardware
 from advisor.real import Library, Server
 from advisor.scale import machine_spec
@@ -25,7 +26,7 @@ TRUE = {
     "commit": 5000.0,
 }
 OWN = {"call": 100.0, "compare": 5.0}
-ROUND_TRIP_NS = 5000.0
+CLIENTS = Clients(2.0, 28.0, 60.0, {})
 WAIT_US = 90.0
 
 
@@ -120,7 +121,7 @@ def served(spec: Mapping[str, Any], **_: object) -> dict[str, Any]:
     assert spec["engine"] == "innodb"
     own_ns = sum(OWN[name] * n for name, n in work.items())
     real_ns = own_ns + sum(TRUE[name] * n for name, n in made.items())
-    client_us = trips * ROUND_TRIP_NS / 1e3
+    client_us = trips * CLIENTS.client_us(real_ns / 1e3 / trips)
     metrics = {
         "cpu_us_per_op": real_ns / 1e3,
         "client_cpu_us_per_op": client_us,
@@ -146,8 +147,25 @@ def test_known_costs_of_calls_are_found_again(monkeypatch: pytest.MonkeyPatch) -
     both_ns = sum(TRUE[name] for name in updated)
     assert sum(found.fit.work_ns[name] for name in updated) == pytest.approx(both_ns, rel=0.2)
     assert found.fit.ratios == pytest.approx(dict.fromkeys(found.fit.ratios, 1.0), abs=0.05)
-    assert found.round_trip_ns == pytest.approx(ROUND_TRIP_NS)
+    of_one_row = [load for load in loads.loads_of(SERVER) if "rows_per_commit 50" not in load.name]
+    assert [one.load for one in found.statements] == [f"innodb: {one.name}" for one in of_one_row]
     assert found.statement_wait_us == pytest.approx(WAIT_US)
+
+
+@pytest.mark.parametrize(
+    "true", [CLIENTS, Clients(0.0, 30.0, 20.0, {}), Clients(9.0, 0.0, 0.0, {})]
+)
+def test_the_law_of_clients_is_found_again(true: Clients) -> None:
+    seen = [Statements(str(us), us, true.client_us(us)) for us in (20.0, 30.0, 50.0, 80.0, 150.0)]
+    found = fit_clients(seen)
+    assert found.ratios == pytest.approx(dict.fromkeys(found.ratios, 1.0), abs=0.02)
+    assert (found.cold_us > 0.0) == (true.cold_us > 0.0) == (found.cools_us > 0.0)
+
+
+def test_clients_that_take_less_the_longer_the_server_computes_are_never_cold() -> None:
+    found = fit_clients([Statements("a", 20.0, 12.0), Statements("b", 90.0, 8.0)])
+    assert (found.cold_us, found.cools_us) == (0.0, 0.0)
+    assert 8.0 < found.warm_us < 12.0
 
 
 def test_a_row_is_told_from_its_statement_by_loads_of_many_rows(
@@ -192,7 +210,11 @@ def test_a_machine_whose_calls_were_measured_speaks_for_the_product(
     assert own.products == ("innodb",)
     cost = machine_spec(own)["cost"]
     assert cost["calls"]["innodb"]["statement"] == pytest.approx(TRUE["statement"], rel=0.1)
-    assert cost["work_ns"]["round_trip"] == pytest.approx(ROUND_TRIP_NS)
+    law = cost["work_ns"]["round_trip"] / 1e3, cost["statement_cold_us"], cost["statement_cools_us"]
+    clients = Clients(*law, {})
+    for server_us in (20.0, 60.0, 200.0):
+        told_us = clients.client_us(server_us)
+        assert told_us == pytest.approx(CLIENTS.client_us(server_us), rel=0.03)
     assert cost["statement_wait_us"] == pytest.approx(WAIT_US, rel=0.01)
     path.write_text(to_toml(here))
     assert hardware(path).products == ()

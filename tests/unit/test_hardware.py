@@ -131,6 +131,8 @@ def test_the_spec_of_the_core_says_what_the_machine_has_and_nothing_else() -> No
         "slowdown",
         "calls",
         "statement_wait_us",
+        "statement_cold_us",
+        "statement_cools_us",
         "write_turning_us",
     }
     assert spec["cores"] == 40

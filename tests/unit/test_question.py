@@ -64,6 +64,18 @@ kind = "key_value"
     assert load(path).passes_page_cache
 
 
+def test_a_study_of_a_machine_that_lacks_newer_figures_goes_on() -> None:
+    asked = Question(problem(), clock="simulated").settled(Bounds(), None)
+    stored = asked.record("mine", FakeCore())
+    machine = stored.identity["profile"]["hardware"]
+    del machine["statement_cold_us"], machine["statement_cools_us"]
+    machine["write_handoff_us"] = 0.0
+    asked.refuse_unless_same(stored)
+    machine["cpu_cores"] += 1
+    with pytest.raises(InputError, match="cpu_cores"):
+        asked.refuse_unless_same(stored)
+
+
 def test_whose_file_is_wanted_is_no_part_of_the_question() -> None:
     asked = Question(problem()).settled(Bounds(), None)
     stored = asked.record("mine", FakeCore())

@@ -9,9 +9,12 @@ import typer
 if TYPE_CHECKING:
     from advisor.calibration import Calibration
     from advisor.calibration.calls import Calls
+    from advisor.calibration.clients import Clients
     from advisor.calibration.device import Drive, Storage
     from advisor.real import RealEngine
 
+TOLD = 10
+"""Lines about how far it is where nobody watches a terminal."""
 BUSY_RATIO = 0.9
 """A run that only computes has less of a core than this where other programs take their share."""
 
@@ -36,10 +39,14 @@ def calibrate(
     real = _real_engines(rocksdb, server)
     narrate(f"calibrating: {_duration(real)}; other programs should rest meanwhile")
     with LiveLine() as line:
-        found = calibration.calibrate(
-            on_run=lambda number, count, name: line.show(f"{number} of {count} · {name}"),
-            real=real,
-        )
+
+        def tell(number: int, count: int, name: str) -> None:
+            text = f"{number} of {count} · {name}"
+            line.show(text)
+            if not line.is_visible and number * TOLD // count > (number - 1) * TOLD // count:
+                narrate(text)
+
+        found = calibration.calibrate(on_run=tell, real=real)
     write_text(target, calibration.to_toml(found), force)
     if found.busy_ratio < BUSY_RATIO:
         narrate(
@@ -95,6 +102,7 @@ def _document(found: "Calibration", target: Path) -> dict[str, object]:
         "open_ratio": found.fit.open_ratio,
         "runs": found.fit.ratios,
         "storage": _storage_document(found.storage),
+        "clients": found.clients,
         "calls": {
             one.product: {
                 "version": one.version,
@@ -102,7 +110,6 @@ def _document(found: "Calibration", target: Path) -> dict[str, object]:
                 "determined": sorted(one.fit.determined),
                 "loads": one.fit.ratios,
                 "not_explained": one.fit.far_off,
-                "round_trip_ns": one.round_trip_ns,
                 "statement_wait_us": one.statement_wait_us,
             }
             for one in found.calls
@@ -162,11 +169,11 @@ def _print(found: "Calibration", target: Path) -> None:
     )
     typer.echo()
     _print_storage(found.storage)
-    _print_calls(found.calls)
+    _print_calls(found.calls, found.clients)
     typer.echo(f"wrote {target}; simulate this machine with --hardware this-machine --simulate")
 
 
-def _print_calls(measured: "tuple[Calls, ...]") -> None:
+def _print_calls(measured: "tuple[Calls, ...]", clients: "Clients | None") -> None:
     from advisor.calibration import off_by
     from tui.output import Column, print_table
 
@@ -187,7 +194,26 @@ def _print_calls(measured: "tuple[Calls, ...]") -> None:
         )
         if one.fit.far_off:
             typer.echo(f"  not explained by these costs: {off_by(one.fit)}")
+    _print_clients(clients)
     typer.echo()
+
+
+def _print_clients(clients: "Clients | None") -> None:
+    from tui import format as fmt
+
+    if clients is None:
+        return
+    grows = ""
+    if clients.cold_us:
+        grows = (
+            f", up to {fmt.latency(clients.cold_us)} more the longer the server computes for each "
+            f"(1 part in e less after {fmt.latency(clients.cools_us)})"
+        )
+    typer.echo(
+        f"a server's clients: {fmt.latency(clients.warm_us)} a statement{grows}; within "
+        f"{clients.misses[len(clients.misses) // 2]:.0%} for half of the loads, "
+        f"{clients.misses[-1]:.0%} for all"
+    )
 
 
 def _cost(one: "Calls", name: str) -> str:

@@ -24,6 +24,12 @@ pub struct CostSpec {
     /// Microseconds of a round trip during which neither client nor server computes, because the one that is spoken to
     /// has to be woken first.
     pub statement_wait_us: f64,
+    /// Microseconds that the client's part of a statement takes beyond its `round_trip` where nothing of what it needs
+    /// is left in the caches of its core.
+    pub statement_cold_us: f64,
+    /// Microseconds of the server's CPU time for a statement that leave one part in e of that there. With 0 nothing is
+    /// ever left.
+    pub statement_cools_us: f64,
     /// Microseconds that a writer of a library whose turn has not come turns on its core before it offers that to
     /// others: 200 `pause` instructions of RocksDB's `WriteThread::AwaitState`. With 0 it waits on no core.
     pub write_turning_us: f64,
@@ -36,6 +42,8 @@ impl Default for CostSpec {
             slowdown: 1.0,
             calls: BTreeMap::new(),
             statement_wait_us: 0.0,
+            statement_cold_us: 0.0,
+            statement_cools_us: 0.0,
             write_turning_us: 0.0,
         }
     }
@@ -54,7 +62,12 @@ impl CostSpec {
         if !(0.01..=100.0).contains(&self.slowdown) {
             return Err(Error::invalid(format!("{field}.slowdown"), self.slowdown, "a factor from 0.01 to 100"));
         }
-        for (name, us) in [("statement_wait_us", self.statement_wait_us), ("write_turning_us", self.write_turning_us)] {
+        for (name, us) in [
+            ("statement_wait_us", self.statement_wait_us),
+            ("statement_cold_us", self.statement_cold_us),
+            ("statement_cools_us", self.statement_cools_us),
+            ("write_turning_us", self.write_turning_us),
+        ] {
             if !(0.0..=1e6).contains(&us) {
                 return Err(Error::invalid(format!("{field}.{name}"), us, "microseconds from 0 to 1e6"));
             }
@@ -78,7 +91,13 @@ impl CostSpec {
         });
         // A server's writers wait for more than their turns, and their statements' waits say of all of it.
         let turning_us = if product == Product::RocksDb { self.write_turning_us } else { 0.0 };
-        Prices { unit_ns, statement_wait_ns: self.statement_wait_us * 1000.0, turning_ns: (turning_us * 1000.0) as u64 }
+        Prices {
+            unit_ns,
+            statement_wait_ns: self.statement_wait_us * 1000.0,
+            statement_cold_ns: self.statement_cold_us * 1000.0,
+            statement_cools_ns: self.statement_cools_us * 1000.0,
+            turning_ns: (turning_us * 1000.0) as u64,
+        }
     }
 }
 
@@ -102,9 +121,29 @@ pub struct Prices {
     pub unit_ns: [f64; Work::COUNT],
     /// Nanoseconds that pass in each round trip while neither client nor server computes.
     pub statement_wait_ns: f64,
+    /// Nanoseconds that the client's part of a statement takes on top of a [`Work::RoundTrip`] where it is cold.
+    pub statement_cold_ns: f64,
+    /// Nanoseconds of the server's CPU time for a statement in which the client's part grows cold but for one part in
+    /// e.
+    pub statement_cools_ns: f64,
     /// Nanoseconds that a client whose turn has not come turns on its core before it offers that to others; 0 if it
     /// waits on none.
     pub turning_ns: u64,
+}
+
+impl Prices {
+    /// Of work alone: nobody waits or grows cold.
+    #[cfg(test)]
+    pub fn of(unit_ns: [f64; Work::COUNT]) -> Self {
+        Self { unit_ns, statement_wait_ns: 0.0, statement_cold_ns: 0.0, statement_cools_ns: 0.0, turning_ns: 0 }
+    }
+
+    /// What a client's part of a statement takes on top of a [`Work::RoundTrip`] after the server computed for
+    /// `served_ns`: the caches of its core forget it in proportion to what they still have of it.
+    pub fn cold_ns(&self, served_ns: f64) -> f64 {
+        let left = if self.statement_cools_ns > 0.0 { libm::exp(-served_ns / self.statement_cools_ns) } else { 0.0 };
+        self.statement_cold_ns * (1.0 - left)
+    }
 }
 
 #[cfg(test)]
@@ -132,6 +171,16 @@ mod tests {
     }
 
     #[test]
+    fn the_client_of_a_statement_takes_longer_the_longer_the_server_computed() {
+        let spec = CostSpec { statement_cold_us: 28.0, statement_cools_us: 60.0, ..CostSpec::default() };
+        let prices = spec.prices(Product::InnoDb);
+        let us = [0.0, 22e3, 60e3, 1e9].map(|served_ns| (prices.cold_ns(served_ns) / 100.0).round() / 10.0);
+        assert_eq!(us, [0.0, 8.6, 17.7, 28.0]);
+        let always_cold = CostSpec { statement_cools_us: 0.0, ..spec }.prices(Product::InnoDb);
+        assert_eq!(always_cold.cold_ns(0.0), 28_000.0);
+    }
+
+    #[test]
     fn wrong_figures_are_named() {
         let told = |spec: CostSpec| spec.check("hardware.cost").unwrap_err().to_string();
         let one = |name: &str, ns| ByKind::from([(name.to_owned(), ns)]);
@@ -149,6 +198,11 @@ mod tests {
             (with_calls("innodb", one("call", 1.0)), "hardware.cost.calls.innodb.call: found 1"),
             (CostSpec { slowdown: 0.0, ..CostSpec::default() }, "hardware.cost.slowdown: found 0"),
             (CostSpec { statement_wait_us: -1.0, ..CostSpec::default() }, "hardware.cost.statement_wait_us: found -1"),
+            (CostSpec { statement_cold_us: -1.0, ..CostSpec::default() }, "hardware.cost.statement_cold_us: found -1"),
+            (
+                CostSpec { statement_cools_us: -1.0, ..CostSpec::default() },
+                "hardware.cost.statement_cools_us: found -1",
+            ),
             (CostSpec { write_turning_us: -1.0, ..CostSpec::default() }, "hardware.cost.write_turning_us: found -1"),
         ] {
             let message = told(spec);

@@ -43,6 +43,7 @@ fn specs() -> Vec<Value> {
             let device = if n % 3 == 1 { &flash } else { &cloud };
             spec["hardware"] = json!({"cores": 2, "page_cache_bytes": 1 << 20, "device": device,
                 "cost": {"work_ns": {"compare": 1.0}, "slowdown": 1.5, "statement_wait_us": 1.0,
+                    "statement_cold_us": 1.0, "statement_cools_us": 1.0,
                     "write_turning_us": 1.0, "calls": {"innodb": {"point_read": 970}}}});
         }
         spec

@@ -20,6 +20,8 @@ pub struct World {
     prices: Prices,
     /// What the cores did so far.
     done: WorkCounts,
+    /// The part of it that was the clients' of servers.
+    clients_ns: f64,
     device: Box<dyn Device>,
     /// A replayed job holds the device for at most this many bytes at once.
     turn_bytes: u64,
@@ -36,7 +38,7 @@ impl World {
         let turn_bytes = device.turn_bytes();
         let (cores, done) = (Cores::new(cores), WorkCounts::default());
         let (written_back, unwritten_bytes) = (WrittenBack::default(), 0);
-        Self { cores, prices, done, device, turn_bytes, scale, written_back, unwritten_bytes }
+        Self { cores, prices, done, clients_ns: 0.0, device, turn_bytes, scale, written_back, unwritten_bytes }
     }
 
     /// A machine in the same state, which goes its own way from here.
@@ -46,6 +48,7 @@ impl World {
             cores: self.cores.clone(),
             prices: self.prices.clone(),
             done: self.done.clone(),
+            clients_ns: self.clients_ns,
             device: self.device.fork(),
             turn_bytes: self.turn_bytes,
             scale: self.scale,
@@ -96,13 +99,34 @@ impl World {
         (work.get(Work::RoundTrip) as f64 * self.prices.statement_wait_ns) as u64
     }
 
+    /// What `work` of a task takes, and how much of that is its client's of a server: a statement is charged before
+    /// the server's work for it, so that of several at once all but the last are behind their work.
+    fn service(&self, work: &WorkCounts, asker: &Asker) -> Service {
+        let ns = self.work_ns(work);
+        let statements = work.get(Work::RoundTrip) as f64;
+        if statements == 0.0 {
+            return Service { ns, clients_ns: 0.0, served_ns: asker.served_ns + ns as f64 };
+        }
+        let warm_ns = statements * self.prices.unit_ns[Work::RoundTrip as usize];
+        let last_ns = (ns as f64 - warm_ns) / statements;
+        let served_ns = (asker.served_ns + last_ns * (statements - 1.0)) / statements;
+        let cold_ns = statements * self.prices.cold_ns(served_ns);
+        Service { ns: ns + cold_ns as u64, clients_ns: warm_ns + cold_ns, served_ns: last_ns }
+    }
+
     /// Does `work` of a task, with what passes in its round trips.
     fn cpu(&mut self, now_ns: u64, work: &WorkCounts, asker: &mut Asker) -> Turn {
-        let service_ns = self.work_ns(work);
-        let turn = self.core(now_ns, service_ns, asker);
+        let service = self.service(work, asker);
+        let turn = self.core(now_ns, service.ns, asker);
         let Turn::Done(done_ns) = turn else { return turn };
-        self.done.add(work);
+        self.note(work, &service, asker);
         Turn::Done(done_ns + self.wait_ns(work))
+    }
+
+    fn note(&mut self, work: &WorkCounts, service: &Service, asker: &mut Asker) {
+        self.done.add(work);
+        self.clients_ns += service.clients_ns;
+        asker.served_ns = service.served_ns;
     }
 
     fn core(&mut self, now_ns: u64, service_ns: u64, asker: &mut Asker) -> Turn {
@@ -141,7 +165,10 @@ impl World {
     fn io(&mut self, now_ns: u64, access: Access, asker: &mut Asker) -> Turn {
         let service_ns = self.access_ns(now_ns, access, asker);
         match self.core(now_ns, service_ns, asker) {
-            Turn::Done(asked_ns) => Turn::Done(self.transfer(asked_ns, access, asker)),
+            Turn::Done(asked_ns) => {
+                asker.served_ns += service_ns as f64;
+                Turn::Done(self.transfer(asked_ns, access, asker))
+            }
             later => later,
         }
     }
@@ -200,8 +227,7 @@ impl World {
 
     /// What all cores did, and for how long.
     pub fn cpu_use(&self) -> CpuUse {
-        let clients_ns = self.done.get(Work::RoundTrip) as f64 * self.prices.unit_ns[Work::RoundTrip as usize];
-        CpuUse { ns: self.cores.busy_ns(), clients_ns: clients_ns as u64, work: self.done.clone() }
+        CpuUse { ns: self.cores.busy_ns(), clients_ns: self.clients_ns as u64, work: self.done.clone() }
     }
 }
 
@@ -242,6 +268,17 @@ pub(super) struct Asker {
     pub queued_ns: u64,
     /// How its job moves files.
     pub stream: Option<Stream>,
+    /// What a server computed for a client since that sent its last statement, nanoseconds.
+    pub served_ns: f64,
+}
+
+/// What work of a task takes.
+struct Service {
+    ns: u64,
+    /// Of it.
+    clients_ns: f64,
+    /// What its asker's `served_ns` is afterwards.
+    served_ns: f64,
 }
 
 /// A task's way into the world.
@@ -252,10 +289,10 @@ pub(super) struct Ticket {
 
 impl Charge for Ticket {
     fn cpu(&mut self, now_ns: u64, work: &WorkCounts) -> u64 {
-        let mut world = self.world.lock();
-        world.done.add(work);
-        let (service_ns, wait_ns) = (world.work_ns(work), world.wait_ns(work));
-        world.core_at_once(now_ns, service_ns, &mut self.asker.lock()) + wait_ns
+        let (mut world, mut asker) = (self.world.lock(), self.asker.lock());
+        let (service, wait_ns) = (world.service(work, &asker), world.wait_ns(work));
+        world.note(work, &service, &mut asker);
+        world.core_at_once(now_ns, service.ns, &mut asker) + wait_ns
     }
 
     fn io(&mut self, now_ns: u64, access: Access) -> u64 {

@@ -82,7 +82,7 @@ fn settle_ms(text: &str) -> f64 {
         read_latency_us: 1000.0,
         write_latency_us: 1000.0,
     });
-    let prices = Prices { unit_ns: [0.0; Work::COUNT], statement_wait_ns: 0.0, turning_ns: 0 };
+    let prices = Prices::of([0.0; Work::COUNT]);
     let world = Arc::new(Mutex::new(World::new(1, prices, Box::new(volume), Scale::FULL)));
     let storage = Arc::new(SimulatedStorage::new(Arc::default(), 1 << 40, 0, Scale::FULL));
     let signal = Arc::<Signal>::default();

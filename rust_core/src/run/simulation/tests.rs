@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 const SLOTS: u64 = 4;
 
 fn prices(unit_ns: &[f64; Work::COUNT]) -> Prices {
-    Prices { unit_ns: *unit_ns, statement_wait_ns: 0.0, turning_ns: 0 }
+    Prices::of(*unit_ns)
 }
 
 struct Toy {
@@ -277,6 +277,34 @@ fn a_round_trip_waits_without_a_core_and_is_no_part_of_the_server() {
     });
     let used = world.lock().cpu_use();
     assert_eq!((ends, used.ns, used.own_ns()), ([6_000, 13_000], 3_000, 1_800));
+}
+
+#[test]
+fn a_client_is_colder_the_longer_its_server_computed_for_the_statement_before() {
+    let mut cost_ns = [0.0; Work::COUNT];
+    cost_ns[Work::RoundTrip as usize] = 400.0;
+    cost_ns[Work::Statement as usize] = 600.0;
+    cost_ns[Work::Call as usize] = 1.0;
+    let cold = Prices { statement_cold_ns: 10_000.0, statement_cools_ns: 1e6, ..prices(&cost_ns) };
+    let world = Arc::new(Mutex::new(World::new(1, cold, Box::new(unused_volume()), Scale::FULL)));
+    let mut task = Simulation::task(&world, 0, 0);
+    let mut takes = |statements, computes| {
+        let before = task.now_ns;
+        charge_statements(&mut task, statements);
+        task.settle();
+        let ends = task.now_ns;
+        task.charge(Work::Call, computes);
+        task.settle();
+        ends - before
+    };
+    let first = takes(1, 999_400);
+    let second = takes(1, 0);
+    assert_eq!((first, second), (1000, 1000 + 6321), "(1 - 1/e) of 10 us");
+    let third = takes(2, 0);
+    assert_eq!(third, 2000 + 11, "the work of one of the two and of that before is between them");
+    let used = world.lock().cpu_use();
+    assert_eq!(used.ns, 1000 + 999_400 + 7321 + 2011);
+    assert!(used.own_ns().abs_diff(4 * 600 + 999_400) <= 2, "the rest is the client's");
 }
 
 #[test]
