@@ -10,7 +10,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 CORE := rust_core/Cargo.toml
 CORE_SOURCES := $(shell find rust_core/src -type f) rust_core/Cargo.toml rust_core/Cargo.lock
 
-.PHONY: help setup tune test lint test-rust test-python bench soak soak-core soak-threads soak-quits soak-readers soak-fuzz fuzz-nightly calibrate-check scale-check verify stability validate scorecard recorded clean
+.PHONY: help setup tune test lint test-rust test-python bench soak soak-core soak-threads soak-quits soak-readers soak-fuzz fuzz-nightly calibrate-check scale-check verify cells stability validate scorecard recorded clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -109,6 +109,9 @@ scale-check: $(VENV)/.developer  ## trials of a study beside 16 times their size
 verify: $(VENV)/.developer  ## the exported files on the real engines, and 20,000 operations of each workload of tables on servers
 	TUNEBENCH_VERIFY=1 $(BIN)/python -m pytest tests/real
 	TUNEBENCH_VERIFY=1 $(CARGO) test --release --manifest-path $(CORE) same_rows
+
+cells: $(VENV)/.developer  ## sixteen questions searched, and their files on real servers; half an hour each, goes on where it ended
+	$(BIN)/python -m tests.calibration.cells --file tuned/cells.csv $(if $(SERVER),--server $(SERVER))
 
 stability: $(VENV)/.developer  ## 20 seeds of whole studies of engines of which it is known what matters
 	TUNEBENCH_STUDIES=20 $(BIN)/python -m pytest tests/integration/test_whole_studies.py
