@@ -136,6 +136,16 @@ class Profile(Table):
             raise refused(error.found, error.accepted) from error
         return hardware_from(path)  # what is wrong there is said of that file
 
+    def document(self) -> dict[str, Any]:
+        """The profile as it is stored."""
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+    @classmethod
+    def renewed(cls, document: Any) -> dict[str, Any]:
+        """A stored profile as it would be stored now: its machine may lack figures that have come
+        since and say nothing of it."""
+        return cls.model_validate(document).document()
+
     @property
     def passes_page_cache(self) -> bool:
         """`direct_io`, or what stands for it where it is absent."""

@@ -127,9 +127,10 @@ class _Walk:
         places = range(len(self._contenders))
         if not self._carry_out(number, point, places, range(runs), again=False):
             return False
-        profile = point.profile.model_dump(mode="json", by_alias=True, exclude_none=True)
         self._store.add_robust_point(
-            self.session, number, RobustPoint(point.name, point.divergence, profile)
+            self.session,
+            number,
+            RobustPoint(point.name, point.divergence, point.profile.document()),
         )
         return True
 

@@ -184,8 +184,7 @@ class Question:
         for part, now in self._identity().items():
             then = stored.identity.get(part, _BEFORE.get(part))
             if part == "profile":
-                # A machine of that day lacks figures that have come since and say nothing of it.
-                then = _document(Profile.model_validate(then))
+                then = Profile.renewed(then)
             if then != now:
                 found, accepted = difference(then, now)
                 place = f"study {stored.name}"
@@ -193,7 +192,7 @@ class Question:
 
     def _identity(self) -> dict[str, Any]:
         return {
-            "profile": _document(self.profile),
+            "profile": self.profile.document(),
             "goal": str(self.profile.goal),
             "engines": list(self.engines),
             "current": {engine: dict(settings) for engine, settings in self.current.items()},
@@ -212,11 +211,6 @@ class Question:
             # Wall-clock numbers of two machines cannot be ranked together.
             "host": platform.node() if self.clock == "measured" else None,
         }
-
-
-def _document(profile: Profile) -> dict[str, Any]:
-    """The profile as it is stored."""
-    return profile.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
 def _of_products(engine: Engine) -> dict[str, Mapping[str, knobs.Spelling]]:

@@ -26,7 +26,7 @@ def record(asked: Asked) -> SweepRecord:
     """What was asked, as it is stored."""
     profile, across = asked.profile, asked.across
     document = {
-        "profile": profile.model_dump(mode="json", by_alias=True, exclude_none=True),
+        "profile": profile.document(),
         "values": list(asked.axis.values),
         "of": asked.axis.engine,
         **_choices(asked.axis),
@@ -122,9 +122,11 @@ def _parts(then: SweepRecord, now: SweepRecord) -> Iterator[tuple[str, object, o
     for part in ("axis", "goal", "clock", "seed"):
         yield part, getattr(then, part), getattr(now, part)
     yield "second axis", then.across, now.across
-    asked = json.loads(json.dumps(now.asked))
-    for part in sorted({*then.asked, *asked}):
-        yield part, then.asked.get(part), asked.get(part)
+    asked, stored_asked = json.loads(json.dumps(now.asked)), then.asked
+    if "profile" in stored_asked:
+        stored_asked = {**stored_asked, "profile": Profile.renewed(stored_asked["profile"])}
+    for part in sorted({*stored_asked, *asked}):
+        yield part, stored_asked.get(part), asked.get(part)
 
 
 def _asked(found: SweepRecord, document: Any) -> Asked:

@@ -1,5 +1,6 @@
 """Sweeps on a core whose best settings are known."""
 
+import json
 import math
 import re
 from collections.abc import Callable, Mapping
@@ -330,6 +331,16 @@ def test_another_question_of_the_name_of_a_sweep_is_refused(
     walked(tmp_path, "memory=4GiB,20GiB")
     with pytest.raises(InputError, match=re.escape(says)):
         walked(tmp_path, "memory=4GiB,20GiB", **other)
+
+
+def test_a_sweep_of_a_machine_that_lacks_newer_figures_goes_on(tmp_path: Path) -> None:
+    walked(tmp_path, "memory=4GiB,20GiB")
+    with duckdb.connect(str(tmp_path / "results.duckdb")) as connection:
+        (before,) = connection.execute("SELECT asked FROM sweep").fetchone() or ("",)
+        older = json.loads(before)
+        del older["profile"]["hardware"]["statement_cold_us"]
+        connection.execute("UPDATE sweep SET asked = ?", [json.dumps(older)])
+    assert walked(tmp_path, "memory=4GiB,20GiB").is_whole
 
 
 def test_a_measured_sweep_goes_on_where_it_was_begun_alone(tmp_path: Path) -> None:
