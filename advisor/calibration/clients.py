@@ -33,10 +33,6 @@ class Clients:
     ratios: Mapping[str, float]
     """By load, of that to what was measured."""
 
-    def client_us(self, server_us: float) -> float:
-        left = np.exp(-server_us / self.cools_us) if self.cools_us else 0.0
-        return float(self.warm_us + self.cold_us * (1.0 - left))
-
     @cached_property
     def misses(self) -> list[float]:
         """How far off it is, sorted: 0.1 is 10%, either way."""

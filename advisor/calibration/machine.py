@@ -138,7 +138,8 @@ def to_toml(calibration: Calibration) -> str:
     waits = [wait for one in calibration.calls if (wait := one.statement_wait_us) is not None]
     if waits:
         document["statement_wait_us"] = round(min(waits), 1)
-    if (clients := calibration.clients) is not None:
+    clients = calibration.clients
+    if clients is not None:
         document["statement_cold_us"] = round(clients.cold_us, 1)
         document["statement_cools_us"] = round(clients.cools_us, 1)
     document["write_turning_us"] = round(calibration.turning_us, 2)
@@ -147,7 +148,7 @@ def to_toml(calibration: Calibration) -> str:
         document["work_ns"][name] = tomlkit.float_(f"{cost:.4g}")
     if calibration.calls:
         document["calls"] = _calls(calibration.calls)
-    if (clients := calibration.clients) is not None:
+    if clients is not None:
         document["work_ns"]["round_trip"] = tomlkit.float_(f"{1e3 * clients.warm_us:.4g}")
     device = tomlkit.table()
     for name, figure in figures.figures(calibration.storage).items():

@@ -152,6 +152,7 @@ def rows_of(
 ) -> Iterator[Row]:
     """The contenders of a verification."""
     for one in verification["compared"]:
+        predicted = one["predicted"]
         rates = [trial["metrics"]["ops_per_s"] for trial in one["real"]]
         difference = one["differences"].get("ops_per_s") or dict.fromkeys(("ratio", "low", "high"))
         yield Row(
@@ -159,9 +160,7 @@ def rows_of(
             winner=winner or "",
             engine=engine,
             contender=one["contender"]["name"],
-            predicted_ops_per_s=(one["predicted"] or {"metrics": {"ops_per_s": 0.0}})["metrics"][
-                "ops_per_s"
-            ],
+            predicted_ops_per_s=predicted["metrics"]["ops_per_s"] if predicted else 0.0,
             ops_per_s=geometric_mean(rates) if rates else 0.0,
             runs=len(rates),
             ratio=difference["ratio"] or 0.0,

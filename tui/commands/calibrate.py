@@ -187,10 +187,9 @@ def _print_calls(measured: "tuple[Calls, ...]", clients: "Clients | None") -> No
     typer.echo()
     print_table(columns, rows)
     for one in measured:
-        misses = one.fit.misses
         typer.echo(
-            f"{one.product}: {one.version}; its {len(misses)} loads by these costs within "
-            f"{misses[len(misses) // 2]:.0%} for half of them, {misses[-1]:.0%} for all"
+            f"{one.product}: {one.version}; its {len(one.fit.misses)} loads by these costs "
+            f"{_within(one.fit.misses, 'them')}"
         )
         if one.fit.far_off:
             typer.echo(f"  not explained by these costs: {off_by(one.fit)}")
@@ -210,10 +209,13 @@ def _print_clients(clients: "Clients | None") -> None:
             f"(1 part in e less after {fmt.latency(clients.cools_us)})"
         )
     typer.echo(
-        f"a server's clients: {fmt.latency(clients.warm_us)} a statement{grows}; within "
-        f"{clients.misses[len(clients.misses) // 2]:.0%} for half of the loads, "
-        f"{clients.misses[-1]:.0%} for all"
+        f"a server's clients: {fmt.latency(clients.warm_us)} a statement{grows}; "
+        f"{_within(clients.misses, 'the loads')}"
     )
+
+
+def _within(misses: list[float], loads: str) -> str:
+    return f"within {misses[len(misses) // 2]:.0%} for half of {loads}, {misses[-1]:.0%} for all"
 
 
 def _cost(one: "Calls", name: str) -> str:
