@@ -104,7 +104,8 @@ class Setup:
     themselves loaded. `seconds` is then the most that it may take."""
     direct_io: bool = False
     """Whether files pass the page cache by, whatever the settings say: what keeps the memory of a
-    larger machine out of a run, and is no part of what is tried."""
+    larger machine out of a run, and is no part of what is tried. Nor is what such reads take beside
+    settings that have none."""
 
 
 def choose_scale(profile: Profile, clock: Clock = "measured") -> Scale:
@@ -176,8 +177,7 @@ def evaluate(
     core = setup.core or _core_of(setup.clock)
     trial = begun(setup, engine, settings, seed=seed, role=role, core=core)
     if trial.budget_bytes is not None and trial.budget_bytes > setup.profile.memory_bytes:
-        opened = _opened(setup, engine, trial.settings)
-        error = shortage(setup.profile, engine, opened)
+        error = shortage(setup.profile, engine, trial.settings)
         return replace(trial, outcome="rejected", error=error)
     patience = _Patience(most_wall_seconds, cancelled)
     return _run(trial, setup, core, on_interval, patience)
@@ -198,7 +198,7 @@ def begun(
         clock=setup.clock,
         seconds=setup.seconds * setup.times,
         scale=setup.scale.factor,
-        budget_bytes=needed_memory(setup.profile, engine, _opened(setup, engine, complete)),
+        budget_bytes=needed_memory(setup.profile, engine, complete),
         workload=setup.profile.workload.kind,
         started=datetime.now(UTC).replace(tzinfo=None).isoformat(),
         core_version=core.VERSION,
@@ -216,8 +216,14 @@ def _opened(setup: Setup, engine: Engine, settings: Settings) -> Settings:
 def spec_of(profile: Profile, trial: Trial, seconds: float) -> Spec:
     """The spec that a simulated trial ran as, made again from what is stored of it and of its
     study, whose measured phase lasts `seconds` on the smallest copy."""
-    times = trial.seconds / seconds
-    setup = Setup(profile, Scale(trial.scale), seconds, "simulated", times=times)
+    setup = Setup(
+        profile,
+        Scale(trial.scale),
+        seconds,
+        "simulated",
+        times=trial.seconds / seconds,
+        direct_io=profile.passes_page_cache,
+    )
     return _scaled(trial, setup, None).spec
 
 

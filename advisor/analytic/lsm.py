@@ -42,6 +42,7 @@ KNOWS = (
     "optimize_filters_for_hits",
     "block_cache",
     "cache_index_and_filter_blocks",
+    "use_direct_reads",
 )
 """The knobs that these formulas look at."""
 
@@ -61,8 +62,9 @@ def resources(
     settings: Columns, demand: Demand, prices: Mapping[str, float], free: Numbers, clients: int
 ) -> Resources:
     """What an operation needs under each of the settings; `free` is the memory that they leave, in
-    which the operating system keeps pages of files."""
+    which the operating system keeps pages of files that are not read directly."""
     s = settings
+    free = np.where(s.number("use_direct_reads") > 0, 0.0, free)
     memtable = s.number("write_buffer_size")
     block = s.number("block_size")
     upper, last = _codecs(s)

@@ -32,9 +32,11 @@ class Model:
     engine: Engine
     demand: Demand
     prices: Mapping[str, float]
+    direct_io: bool = False
+    """Whether files pass the page cache by, whatever the settings say."""
 
     @classmethod
-    def of(cls, profile: Profile, engine: Engine) -> Model | None:
+    def of(cls, profile: Profile, engine: Engine, *, direct_io: bool = False) -> Model | None:
         """None where no formula knows the workload or the engine."""
         asked = demand(profile)
         if asked is None or engine not in _FORMS:
@@ -42,7 +44,7 @@ class Model:
         form = _FORMS[engine]
         product = form.SERVED if asked.has_tables else form.ALONE
         prices = machine.prices(profile.hardware, product)
-        return cls(profile, engine, asked, prices)
+        return cls(profile, engine, asked, prices, direct_io)
 
     @property
     def knows(self) -> tuple[str, ...]:
@@ -90,6 +92,8 @@ class Model:
     def predict(self, settings: Columns, needed: Numbers) -> dict[str, Numbers]:
         """Metrics by their names in a report; settings need so much memory."""
         free = np.maximum(0.0, self.profile.memory_bytes - needed)
+        if self.direct_io:
+            free = np.zeros_like(free)
         form, clients = _FORMS[self.engine], self.profile.clients
         with np.errstate(divide="ignore", over="ignore", under="ignore"):
             needs = form.resources(settings, self.demand, self.prices, free, clients)

@@ -62,9 +62,10 @@ class FirstTier:
     goal: Goal
 
     @classmethod
-    def of(cls, profile: Profile, engine: Engine) -> FirstTier | None:
-        """None where nothing is known of the workload, or the formulas do not predict the goal."""
-        model = Model.of(profile, engine)
+    def of(cls, profile: Profile, engine: Engine, *, direct_io: bool = False) -> FirstTier | None:
+        """None where nothing is known of the workload, or the formulas do not predict the goal.
+        With `direct_io` files pass the page cache by, whatever the settings say."""
+        model = Model.of(profile, engine, direct_io=direct_io)
         return None if model is None else cls(model, profile.goal)
 
     def error(self, trials: Sequence[Trial]) -> Error | None:

@@ -176,7 +176,8 @@ def _first_tier(r: Recommendation) -> list[tuple[str, str]]:
     looks = [trial for trial in searched if trial.scale == smallest]
     rows = []
     for engine in dict.fromkeys(trial.engine for trial in looks):
-        tier = FirstTier.of(r.profile, engine)
+        direct_io = r.profile.holds_page_cache_out(r.clock)
+        tier = FirstTier.of(r.profile, engine, direct_io=direct_io)
         error = tier.error(looks) if tier is not None else None
         if error is None or error.trials < LEAST_TRIALS:
             continue

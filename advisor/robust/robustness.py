@@ -160,6 +160,7 @@ class _Walk:
             "simulated",
             core=self._core,
             times=ladder.work(rung) * longer(point.profile, self._study.profile),
+            direct_io=point.profile.passes_page_cache,
         )
         asked: list[int] = []
 

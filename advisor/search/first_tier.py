@@ -27,8 +27,10 @@ MORE = 4
 class Forecast:
     """The closed forms of one engine in a study."""
 
-    def __init__(self, profile: Profile, space: Space, seed: int) -> None:
-        tier = FirstTier.of(profile, space.engine)
+    def __init__(
+        self, profile: Profile, space: Space, seed: int, *, direct_io: bool = False
+    ) -> None:
+        tier = FirstTier.of(profile, space.engine, direct_io=direct_io)
         self._tiers = [] if tier is None else [replace(tier, goal=one) for one in _alone(tier.goal)]
         self._space = space
         self._seed = seed

@@ -58,6 +58,11 @@ class Question:
     source: Path | None = None
     """The file of the current settings; where it lies is no part of what is asked."""
 
+    @property
+    def direct_io(self) -> bool:
+        """Whether trials open files past the page cache, whatever their settings say."""
+        return self.profile.holds_page_cache_out(self.clock)
+
     def base(self, engine: Engine) -> Settings:
         """What a recommendation is compared with: the user's settings, or the defaults of the
         engine."""
@@ -83,13 +88,14 @@ class Question:
     def stock(self, engine: Engine) -> Settings:
         """The engine's defaults, but as durable as the user's settings: what a search may not
         change is the same in all trials, so that no setting wins by losing commits. Nor does one
-        win by a rebuild that nobody allowed, or by a page cache that others do not have.
+        win by a rebuild that nobody allowed, or by what a product does without being asked. Where
+        trials pass the page cache by, only a user's file has another word on it, which stands.
 
         Where only another engine's settings are known, commits are as durable as its are; where
         nobody's are, as those of the engine that syncs them by default.
         """
         settings = {**knobs.defaults(engine), **self._given_by_product(engine)}
-        if self.clock == "simulated" and self.profile.passes_page_cache:
+        if self.direct_io:
             settings |= engines.of(engine).direct_io
         if own := self.current.get(engine):
             catalogue, fixed = knobs.catalogue(engine), self.fixed(engine)

@@ -106,6 +106,7 @@ class Study:
             question.clock,
             directory,
             core,
+            direct_io=self.question.direct_io,
         )
         rungs = RUNGS if question.clock == "simulated" else 1
         self.ladder = Ladder.above(setup.scale, self.profile.data_bytes, rungs)
@@ -306,7 +307,12 @@ class Study:
         self._arrived: dict[int, Trial] = {}
         self._samplers = {engine: self._sampler(engine) for engine in self.engines}
         self._forecasts = {
-            engine: Forecast(self.profile, self.spaces[engine], self.question.seed)
+            engine: Forecast(
+                self.profile,
+                self.spaces[engine],
+                self.question.seed,
+                direct_io=self.question.direct_io,
+            )
             for engine in self.engines
         }
         counted = [trial for trial in stored if trial.outcome != "rejected"]

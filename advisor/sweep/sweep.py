@@ -115,7 +115,14 @@ def _fixed(asked: Asked, place: Place, begin: Begin, core: Core | None) -> Itera
     question = _question(asked, place)
     profile = question.profile
     scale = Scale(asked.scale) if asked.scale else choose_scale(profile)
-    setup = Setup(profile, scale, asked.seconds, asked.clock, core=core)
+    setup = Setup(
+        profile,
+        scale,
+        asked.seconds,
+        asked.clock,
+        core=core,
+        direct_io=profile.holds_page_cache_out(asked.clock),
+    )
     wanted = {engine: _settings(asked, question, engine, place) for engine in asked.engines}
     jobs = [
         Job(engine, settings, "sweep", asked.seed + run, 0)

@@ -18,9 +18,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from advisor import engines
 from advisor.core import Core
-from advisor.evaluate import Setup, needed_memory
+from advisor.evaluate import Setup
 from advisor.profile import Profile
 from advisor.real import RealEngine
 from advisor.real.disk import SPACE
@@ -101,19 +100,6 @@ def verify(
     return runs.carry_out()
 
 
-def with_buffers(profile: Profile, contenders: Sequence[Contender]) -> Profile:
-    """The profile with memory for what direct reads take beside settings that fit it without them:
-    nothing else of a run has a use for it."""
-    if not passes_page_cache(profile):
-        return profile
-    needs = [
-        needed_memory(profile, one.engine, {**one.settings, **engines.of(one.engine).direct_io})
-        for one in contenders
-        if needed_memory(profile, one.engine, one.settings) <= profile.memory_bytes
-    ]
-    return profile.with_changes(memory=max((profile.memory_bytes, *needs)))
-
-
 class _Runs:
     """A verification under way."""
 
@@ -134,7 +120,6 @@ class _Runs:
         core: Core | None,
     ) -> None:
         self._study, self._profile, self._engine = study, profile, real
-        self._run_on = with_buffers(profile, contenders)
         self._contenders, self._store, self._limits = contenders, store, limits
         self._seed, self._directory, self._core = seed, directory, core
         self._session = str(uuid.uuid4())
@@ -257,7 +242,7 @@ class _Runs:
 
     def _setup(self, scale: Scale, seconds: float, clock: Clock = "real") -> Setup:
         return Setup(
-            self._run_on,
+            self._profile,
             scale,
             seconds,
             clock,

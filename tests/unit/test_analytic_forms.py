@@ -27,6 +27,18 @@ def predict(engine: Engine, *changed: Settings, **profile: object) -> dict[str, 
     return model.predict(columns, model.needed_bytes(columns))
 
 
+def test_direct_reads_have_no_use_for_free_memory() -> None:
+    profile = problem(hardware="nvme-2024")
+    own: list[Settings] = [{}, {"use_direct_reads": True}]
+    buffered, direct = predict("lsm", *own)["reads_per_op"]
+    assert direct > 1.2 * buffered
+    past = Model.of(profile, "lsm", direct_io=True)
+    assert past is not None
+    columns = Columns.of([{**defaults("lsm"), **one} for one in own])
+    found = past.predict(columns, past.needed_bytes(columns))["reads_per_op"]
+    assert found.tolist() == [direct, direct]
+
+
 def test_settings_come_back_out_of_their_columns() -> None:
     known = [{"a": 1, "b": "x"}, {"a": 2, "b": "x"}, {"a": 1, "b": "x"}]
     columns = Columns.of(known)

@@ -1,6 +1,7 @@
 """A trial: the budget is checked first, the spec is scaled, the scratch folder is removed."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,8 @@ import pytest
 
 from advisor.core import DiskFull
 from advisor.errors import InputError
-from advisor.evaluate import Refused, Setup, evaluate
+from advisor.evaluate import Refused, Setup, evaluate, largest_cache
+from advisor.knobs import defaults
 from advisor.memory_need import needed_parts
 from advisor.real import Server
 from advisor.scale import Scale
@@ -30,23 +32,26 @@ def test_settings_that_do_not_fit_the_memory_cost_no_run(tmp_path: Path) -> None
     assert core.specs == []
 
 
-def test_what_direct_reads_need_counts_where_the_setup_asks_for_them(tmp_path: Path) -> None:
+def test_memory_is_counted_as_the_settings_have_it_however_files_are_opened(
+    tmp_path: Path,
+) -> None:
     core = FakeCore()
-    # Each of twelve compactions reads 19 tables ahead.
+    # Each of twelve compactions would read 19 tables ahead.
     many = {"max_background_jobs": 16, "level0_file_num_compaction_trigger": 18}
-    buffered, direct = (
-        evaluate(setup(tmp_path, core, direct_io=past), "lsm", many, seed=1)
-        for past in (False, True)
-    )
-    assert direct.budget_bytes is not None
-    assert buffered.budget_bytes is not None
-    assert direct.budget_bytes - buffered.budget_bytes > 12 * 19 * (2 << 20)
-    assert direct.settings == buffered.settings
     small = problem(memory="1GiB")
-    settings = {**many, "block_cache": 512 << 20}
-    trial = evaluate(setup(tmp_path, core, profile=small, direct_io=True), "lsm", settings, seed=1)
-    assert trial.outcome == "rejected"
-    assert "compactions (max_background_jobs, use_direct_reads" in str(trial.error)
+    room = largest_cache(small, "lsm", {**defaults("lsm"), **many})
+    assert room is not None
+    full = {**many, "block_cache": room}
+    held = setup(tmp_path, core, profile=small)
+    buffered = evaluate(held, "lsm", full, seed=1)
+    direct = evaluate(replace(held, direct_io=True), "lsm", full, seed=1)
+    assert [trial.outcome for trial in (buffered, direct)] == ["finished"] * 2
+    assert direct.budget_bytes == buffered.budget_bytes
+    assert direct.settings == buffered.settings
+    assert [spec["options"]["use_direct_reads"] for spec in core.specs] == [False, True]
+    said = evaluate(held, "lsm", {**full, "use_direct_reads": True}, seed=1)
+    assert said.outcome == "rejected"
+    assert "compactions (max_background_jobs, use_direct_reads" in str(said.error)
 
 
 def test_a_prediction_of_a_server_is_of_what_the_server_has(tmp_path: Path) -> None:

@@ -7,9 +7,11 @@ import pytest
 
 from advisor import knobs
 from advisor.errors import InputError
+from advisor.knobs import Engine, Settings
 from advisor.profile import Profile, load
-from advisor.search import Bounds, Question
+from advisor.search import Bounds, Question, Study
 from advisor.search.seeds import seeds
+from advisor.store import Store
 from tests.support.fake_core import FakeCore
 from tests.support.problems import problem
 
@@ -43,6 +45,19 @@ def test_the_memory_of_other_machines_holds_the_page_cache_too() -> None:
     there = problem().with_changes(hardware="nvme-2024", **SMALL)
     assert not opens_directly(there)
     assert opens_directly(there.with_changes(direct_io=True))
+
+
+def test_a_file_without_direct_reads_is_searched_past_the_page_cache_too(tmp_path: Path) -> None:
+    here = problem().with_changes(hardware="this-machine", data="1GiB", memory="256MiB")
+    file: dict[Engine, Settings] = {"lsm": {"use_direct_reads": False}}
+    asked = Question(here, engines=("lsm",), current=file, clock="simulated")
+    asked = asked.settled(Bounds(), None)
+    assert asked.direct_io and not asked.base("lsm")["use_direct_reads"]
+    core = FakeCore()
+    study = Study("a", asked, Store(tmp_path / "r.duckdb"), bounds=Bounds(trials=2), core=core)
+    study.run()
+    assert core.specs and all(spec["options"]["use_direct_reads"] for spec in core.specs)
+    assert not any(trial.settings["use_direct_reads"] for trial in study.trials)
 
 
 def test_the_innodb_of_this_machine_is_as_ever() -> None:

@@ -8,9 +8,7 @@ import pytest
 
 from advisor import knobs
 from advisor.errors import InputError, WorkError
-from advisor.evaluate import largest_cache
 from advisor.imports import read
-from advisor.knobs import Settings
 from advisor.real import Library, as_run, check_disk, find, real_spec
 from advisor.real.rocksdb import opened_file
 from advisor.store import Store
@@ -18,8 +16,7 @@ from advisor.trial import THIS_MACHINE, Trial
 from advisor.verify import Difference, errors_so_far
 from advisor.verify.contenders import Contender
 from advisor.verify.pilot import CYCLES, Pilot, in_cycles, ops_per_byte
-from advisor.verify.verification import with_buffers
-from tests.support.problems import problem, trial
+from tests.support.problems import trial
 
 MIB = 1 << 20
 
@@ -138,20 +135,6 @@ def test_a_run_fills_level_0_some_times() -> None:
     assert in_cycles(one, trial(metrics={"write_kb_per_op": 0.0}), 1024 * MIB) == 0.0
     paged = Contender("recommended", "btree", knobs.defaults("btree"))
     assert in_cycles(paged, trial(metrics=written), 1024 * MIB) == 0.0
-
-
-def test_settings_that_fit_the_memory_have_buffers_of_direct_reads_beside_it() -> None:
-    small = problem(memory="1GiB")
-    many: Settings = {"max_background_jobs": 16, "level0_file_num_compaction_trigger": 18}
-    room = largest_cache(small, "lsm", many)
-    assert room is not None
-    full = Contender("full", "lsm", {**many, "block_cache": room})
-    above = Contender("above", "lsm", {**many, "block_cache": 4 * room})
-    # Each of twelve compactions reads 19 tables ahead.
-    more = with_buffers(small, [full, above]).memory_bytes - small.memory_bytes
-    assert 12 * 19 * 2 * MIB < more < 2 * 12 * 19 * 2 * MIB
-    held = problem(memory="30GiB")
-    assert with_buffers(held, [full]) is held
 
 
 def _trial(ops_per_s: float, clock: str, hardware: str = THIS_MACHINE) -> Trial:
