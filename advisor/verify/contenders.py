@@ -60,6 +60,11 @@ def tried(
         return refused.trial
 
 
+def fits(profile: Profile, one: Contender) -> bool:
+    """Whether the profile's memory holds a contender; else it does not run."""
+    return needed_memory(profile, one.engine, one.settings) <= profile.memory_bytes
+
+
 def contenders(
     study: Study, advice: Recommendation, *, runners_up: int, lines: bool
 ) -> list[Contender]:
@@ -121,10 +126,9 @@ def _runners_up(
 
 def _in_order(profile: Profile, found: Sequence[Contender]) -> list[Contender]:
     def order_of(one: Contender) -> tuple[bool, int]:
-        # What does not fit the memory does not run, and nothing could be compared with it.
-        is_too_large = needed_memory(profile, one.engine, one.settings) > profile.memory_bytes
+        # What does not run is nothing to compare with.
         name = RULE if one.name.startswith(RULE) else one.name
-        return is_too_large, _ORDER.index(name) if name in _ORDER else len(_ORDER)
+        return not fits(profile, one), _ORDER.index(name) if name in _ORDER else len(_ORDER)
 
     return sorted(_distinct(found), key=order_of)
 

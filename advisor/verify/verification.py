@@ -27,7 +27,7 @@ from advisor.scale import Scale
 from advisor.spec import Interval
 from advisor.store import Store
 from advisor.trial import Clock, Trial
-from advisor.verify.contenders import RECOMMENDED, Contender, tried
+from advisor.verify.contenders import RECOMMENDED, Contender, fits, tried
 from advisor.verify.outcome import (
     Compared,
     Ending,
@@ -98,6 +98,12 @@ def verify(
     runs = _Runs(study, profile, tuple(contenders), real, store, limits, seed, directory, core)
     runs.on_event, runs.on_interval, runs.rival = on_event, on_interval, rival
     return runs.carry_out()
+
+
+def seconds_of_a_run(limits: Limits, profile: Profile, contenders: Sequence[Contender]) -> float:
+    """What each run may take, so that all contenders that run have rounds enough."""
+    able = sum(fits(profile, one) for one in contenders)
+    return 60 * limits.minutes / (able * (LEAST_ROUNDS + 1))
 
 
 class _Runs:
@@ -187,13 +193,12 @@ class _Runs:
         profile, limits = self._profile, self._limits
         folder = Path(self._directory or tempfile.gettempdir())
         of_disk = shutil.disk_usage(folder).free * DISK_PART / SPACE
-        runs = len(self._contenders) * (LEAST_ROUNDS + 1)
         base = self._contenders[0]
         self._say("pilot", base.name, 0)
         small = Scale.at_most(min(PILOT_BYTES, profile.data_bytes), profile.data_bytes)
         asked = [one for one in self._contenders[1:] if one.name == RECOMMENDED]
         told = pilot(base, asked, self._setup(small, PILOT_SECONDS), self._seed)
-        run_s = max(0.0, 60 * limits.minutes / runs - told.start_s)
+        run_s = max(0.0, seconds_of_a_run(limits, profile, self._contenders) - told.start_s)
         data, seconds = told.sized(run_s, limits.data_bytes, limits.seconds, of_disk)
         scale = Scale.at_most(round(data), profile.data_bytes)
         self._most_seconds = SLOWEST * seconds

@@ -186,9 +186,10 @@ def report(rows: Sequence[Row]) -> None:
         if len(rates) == len(ENGINES) and min(rates.values()) > 0:
             best = max(rates, key=lambda engine: rates[engine])
             apart = max(rates.values()) / min(rates.values()) - 1
-            right = "equal" if apart <= APART else "right" if mine[0].winner == best else "WRONG"
-            named = mine[0].winner or "left open"
-            print(f"{cell:24} winner {named}, real {best} by {apart:.0%}: {right}")
+            named = mine[0].winner
+            right = "right" if named == best else "WRONG" if named else "not told"
+            right = "equal" if apart <= APART else right
+            print(f"{cell:24} winner {named or 'open'}, real {best} by {apart:.0%}: {right}")
 
 
 def read(file: Path) -> list[Row]:

@@ -16,7 +16,8 @@ from advisor.trial import THIS_MACHINE, Trial
 from advisor.verify import Difference, errors_so_far
 from advisor.verify.contenders import Contender
 from advisor.verify.pilot import CYCLES, Pilot, in_cycles, ops_per_byte
-from tests.support.problems import trial
+from advisor.verify.verification import LEAST_ROUNDS, Limits, seconds_of_a_run
+from tests.support.problems import problem, trial
 
 MIB = 1 << 20
 
@@ -135,6 +136,14 @@ def test_a_run_fills_level_0_some_times() -> None:
     assert in_cycles(one, trial(metrics={"write_kb_per_op": 0.0}), 1024 * MIB) == 0.0
     paged = Contender("recommended", "btree", knobs.defaults("btree"))
     assert in_cycles(paged, trial(metrics=written), 1024 * MIB) == 0.0
+
+
+def test_what_does_not_fit_the_memory_takes_no_time_from_the_others() -> None:
+    held = [Contender(name, "lsm", knobs.defaults("lsm")) for name in ("defaults", "recommended")]
+    above = Contender("current", "lsm", {**knobs.defaults("lsm"), "block_cache": 8 << 30})
+    of_two = seconds_of_a_run(Limits(12.0), problem(), held)
+    assert of_two == 60 * 12 / 2 / (LEAST_ROUNDS + 1)
+    assert seconds_of_a_run(Limits(12.0), problem(), [*held, above]) == of_two
 
 
 def _trial(ops_per_s: float, clock: str, hardware: str = THIS_MACHINE) -> Trial:
