@@ -102,6 +102,10 @@ class Setup:
     """Work in place of a window, the same on each engine that is compared: so many operations
     between two settled states, behind a warm-up of half as many, on data that the settings
     themselves loaded. `seconds` is then the most that it may take."""
+    empties_level0: bool = False
+    """Whether such work begins with nothing in level 0 of an LSM. Else a load, a warm-up and what
+    settles leave some files there, and work that writes little pays for a merge of all of them or
+    for none."""
     direct_io: bool = False
     """Whether files pass the page cache by, whatever the settings say: what keeps the memory of a
     larger machine out of a run, and is no part of what is tried. Nor is what such reads take beside
@@ -362,6 +366,7 @@ def _length(trial: Trial, setup: Setup) -> Length:
             "warmup_seconds": trial.seconds * WARMUP_PART,
             "warmup_operations": max(1, int(setup.operations * WARMUP_PART)),
             "ends": "settled",
+            "empties_level0": setup.empties_level0,
             "interval_ms": INTERVAL_MS,
         }
     length: Length = {

@@ -90,6 +90,9 @@ FLASH_METRICS = (
 )
 """What a simulated flash device tells of the measured phase; absent elsewhere."""
 
+REAL_METRICS = ("kernel_read_kb_per_op", "kernel_write_kb_per_op", "process_memory_bytes")
+"""What only a real engine tells, and no trial of a study does."""
+
 _OF_OPERATION = re.compile(rf"({'|'.join(PERCENTILES)})\[(\w+)\]")
 
 

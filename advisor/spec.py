@@ -130,6 +130,9 @@ class Length(TypedDict, total=False):
     """`settled` for a measured phase that begins and ends with a settled engine: the background
     settles before it, and behind it at its cost. `running`, a piece of a run that goes on, if
     absent."""
+    empties_level0: bool
+    """Whether level 0 of an LSM is merged down before the measured phase, so that what had gathered
+    there decides nothing in it; not if absent."""
     interval_ms: int
     """Length of an interval of the report in milliseconds, at least 10; 100 if absent."""
 

@@ -295,6 +295,8 @@ def tune(
         dialect=dialect,
         source=source_of(current),
     )
+    if cluster is not None and question.clock != "simulated":
+        raise InputError("cluster", None, f"a {question.clock} study", "a simulated one")
     finals = asked_finals(finalists, finalist_minutes, rocksdb, server, question)
     with connected(cluster) as afar:
         made = Study(

@@ -118,6 +118,7 @@ def _verdict(study: Study, best: Choice, known: KnownErrors) -> EngineVerdict | 
         study.evidence,
         lambda one: benches[one.engine].smaller(one),
         known,
+        lambda engine: benches[engine].noises(),
     )
     profile, clock = study.profile, study.question.clock
     is_of_products = has_products(clock, profile.hardware, profile.workload.info)

@@ -22,7 +22,17 @@ KNOWN = 1_000_000
 def keeps(goal: Goal, noises: Noises, candidate: Candidate) -> bool:
     """Whether the goal's metric was measured and every limit is kept with a margin of noise."""
     return candidate.feasible(goal) and all(
-        _margin(limit, noises[limit.metric], candidate) >= 0 for limit in goal.limits
+        _margin(limit, noises, candidate) >= 0 for limit in goal.limits
+    )
+
+
+def may_keep(goal: Goal, noises: Noises, candidate: Candidate) -> bool:
+    """Whether noise explains all by which it is beyond a limit."""
+    metrics = candidate.metrics()
+    return all(
+        limit.metric in metrics
+        and limit.excess(metrics[limit.metric]) <= _explained(limit, noises, candidate)
+        for limit in goal.limits
     )
 
 
@@ -32,7 +42,7 @@ def farther(goal: Goal, noises: Noises, seen: Candidate, against: Candidate) -> 
     return tuple(
         limit
         for limit in goal.limits
-        if _margin(limit, noises[limit.metric], seen) < 0
+        if _margin(limit, noises, seen) < 0
         and _is_farther(limit, noises[limit.metric], seen, against)
     )
 
@@ -48,11 +58,17 @@ def _is_farther(limit: Limit, noise: Noise, seen: Candidate, against: Candidate)
     return change > explained / (abs(limit.value) or 1.0)
 
 
-def _margin(limit: Limit, noise: Noise, candidate: Candidate) -> float:
+def _margin(limit: Limit, noises: Noises, candidate: Candidate) -> float:
     """How far within the limit it stays when noise is against it, as a part of the limit; below 0
     beyond it."""
     value = candidate.metrics().get(limit.metric)
     if value is None:
         return -1.0
-    explained = noise.bound(len(candidate.judged), KNOWN) * abs(value) / (abs(limit.value) or 1.0)
-    return -limit.excess(value) - explained
+    return -limit.excess(value) - _explained(limit, noises, candidate)
+
+
+def _explained(limit: Limit, noises: Noises, candidate: Candidate) -> float:
+    """What noise may have added to its metric, as a part of the limit."""
+    value = candidate.metrics()[limit.metric]
+    bound = noises[limit.metric].bound(len(candidate.judged), KNOWN)
+    return bound * abs(value) / (abs(limit.value) or 1.0)

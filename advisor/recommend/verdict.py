@@ -14,6 +14,7 @@ from advisor.noise import LEVEL, Noise
 from advisor.recommend import told, wording
 from advisor.recommend.floors import enlarged
 from advisor.recommend.known_errors import NOTHING_KNOWN, KnownErrors, Misses
+from advisor.recommend.limits import Noises, keeps, may_keep
 from advisor.search import VERDICT_RUNS
 from advisor.search.ranking import Candidate, loss
 from advisor.trial import Clock, Trial
@@ -163,9 +164,12 @@ def engine_verdict(
     trials: Sequence[Trial],
     smaller: Callable[[Candidate], Candidate | None] = lambda candidate: None,
     known: KnownErrors = NOTHING_KNOWN,
+    noises: Callable[[Engine], Noises] | None = None,
 ) -> EngineVerdict | None:
     """From the trials that decide and their ranked candidates, the chosen one first; `None` if the
-    study looks at one engine. `smaller` knows the same settings on the next smaller copy."""
+    study looks at one engine. `smaller` knows the same settings on the next smaller copy, `noises`
+    those of an engine in the metrics of the goal's limits; without them a limit is taken as
+    exact."""
     if len(engines) < 2 or not order:
         return None
     winner = order[0]
@@ -180,8 +184,14 @@ def engine_verdict(
         return EngineVerdict(winner.engine, None, text)
     rival = next((c for c in order if c.engine == loser and c.feasible(goal)), None)
     if rival is None:
+        own = [candidate for candidate in order if candidate.engine == loser]
+        if noises is not None and goal.limits:
+            kept = keeps(goal, noises(winner.engine), winner)
+            if not kept or any(may_keep(goal, noises(loser), one) for one in own):
+                told = f"noise may decide which of them keeps {limits}"
+                return _undecided(f"{winner.engine} against {loser}: {told}")
         missed = f"reached {limits}" if limits else f"measured {goal.metric}"
-        text = f"{winner.engine} wins: none of {runs[loser]} runs of {loser} {missed}"
+        text = f"{winner.engine} wins: no settings of {loser} {missed}, in {runs[loser]} runs"
         return EngineVerdict(winner.engine, None, text)
     comparison = compare(goal, noise, winner, rival, smaller, level=VERDICT_LEVEL, known=known)
     return None if comparison is None else _compared(goal, winner, rival, comparison)

@@ -79,8 +79,9 @@ class Field:
         return self._unique(short)
 
     def contenders(self) -> list[Contender]:
-        """What is worth another look: the best, what they are compared with, and their rivals.
-        Nothing, once another look could not tell more than what is worth telling."""
+        """What is worth another look: the best, and of what it is compared with and its rivals
+        those that are not told apart from it. Nothing, once another look could not tell more than
+        what is worth telling."""
         order = self.tally.ranked
         if not order:
             return []
@@ -88,22 +89,22 @@ class Field:
         exported = self._exported(order)
         chosen = _leading(exported, self.baselines, most)
         chosen += [one for one in order if one.engine != exported[0].engine][:1]
-        return [] if self._is_told(exported[0], chosen) else self._unique(chosen)
+        leader = exported[0]
+        # Of limits and fronts nothing is told for good: a margin to one grows with each look at it.
+        if not (self.goal.limits or self.goal.others):
+            chosen = [one for one in chosen if one is leader or not self._is_told(leader, one)]
+            if chosen == [leader] and leader.repeats >= VERDICT_RUNS:
+                return []
+        return self._unique(chosen)
 
-    def _is_told(self, leader: Candidate, chosen: Sequence[Candidate]) -> bool:
-        """Whether it is clear of each who is better, or that it hardly matters. Of limits and
-        fronts it never is: a margin to one grows with each look at it."""
-        if self.goal.limits or self.goal.others or any(c.repeats < VERDICT_RUNS for c in chosen):
+    def _is_told(self, leader: Candidate, one: Candidate) -> bool:
+        """Whether it is clear who is better, or that it hardly matters."""
+        if one.repeats < VERDICT_RUNS:
             return False
-        metric = self.goal.metric
-        noise = self.tally.noise
-
-        def is_told(one: Candidate) -> bool:
-            bound = noise.bound(len(leader.judged), len(one.judged))
-            gap = loss(self.goal, leader.metrics()[metric], one.metrics()[metric])
-            return noise.degrees > 0 and (bound <= WORTH or gap > bound)
-
-        return all(is_told(one) for one in chosen if one is not leader)
+        metric, noise = self.goal.metric, self.tally.noise
+        bound = noise.bound(len(leader.judged), len(one.judged))
+        gap = loss(self.goal, leader.metrics()[metric], one.metrics()[metric])
+        return noise.degrees > 0 and (bound <= WORTH or gap > bound)
 
     def _exported(self, order: Sequence[Candidate]) -> Sequence[Candidate]:
         """The order of the engine that is exported, if it is known which: else of all."""

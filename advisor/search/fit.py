@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from advisor.errors import InputError
 from advisor.evaluate import choose_scale, needed_memory
-from advisor.goal import FLASH_METRICS
+from advisor.goal import FLASH_METRICS, REAL_METRICS
 from advisor.knobs import Engine, Setting, catalogue
 from advisor.memory import MIB
 from advisor.scale import Scale
@@ -83,7 +83,11 @@ def smallest_memory(question: Question, engine: Engine) -> int:
 def refuse_unanswerable(question: Question, source: str = "profile") -> None:
     """Raises `InputError` where no trial would measure the goal, and where an engine of the
     question has no settings that fit the memory, with the smallest memory that would do."""
-    asked = [name for name in question.profile.goal.metrics if name in FLASH_METRICS]
+    metrics = question.profile.goal.metrics
+    if of_real := [name for name in metrics if name in REAL_METRICS]:
+        found = f"a goal of {of_real[0]}, which real engines alone tell"
+        raise InputError(source, "goal", found, "a metric of a study's trials")
+    asked = [name for name in metrics if name in FLASH_METRICS]
     if asked and question.clock != "simulated":
         found = f"a goal of {asked[0]} in trials that are {question.clock}"
         raise InputError(source, "goal", found, "trials that are simulated, or another goal")

@@ -255,6 +255,7 @@ class _Runs:
             self._core,
             self._engine,
             direct_io=passes_page_cache(self._profile),
+            empties_level0=True,
         )
 
     def _keep(self, trial: Trial, place: int, one: Contender, number: int) -> None:

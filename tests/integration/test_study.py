@@ -380,9 +380,12 @@ def test_a_study_whose_trials_are_all_refused_ends_with_what_is_accepted(tmp_pat
     assert len(found.trials) < 20
 
 
-def test_a_goal_of_what_only_simulated_drives_tell_is_refused_of_measured_trials(
+def test_a_goal_of_what_no_trial_of_the_study_tells_is_refused(
     tmp_path: Path,
 ) -> None:
     goal = "maximize ops_per_s subject to drive_years >= 5"
     with pytest.raises(InputError, match="drive_years in trials that are measured"):
         study(tmp_path, question=Question(problem(goal=goal)))
+    goal = "minimize process_memory_bytes"
+    with pytest.raises(InputError, match="process_memory_bytes, which real engines alone tell"):
+        study(tmp_path, question=Question(problem(goal=goal), clock="simulated"))

@@ -41,6 +41,11 @@ def test_looks_end_when_one_more_could_not_tell_what_is_worth_telling(
     assert bool(field(runs).contenders()) is asks
 
 
+def test_what_is_clearly_beaten_takes_no_looks_from_those_that_are_close() -> None:
+    known = field({0: (50, 51), 1: (100, 104), 2: (97, 101), 3: (60, 61)})
+    assert {one.settings["a"] for one in known.contenders()} == {1, 2}
+
+
 def test_a_margin_to_a_limit_is_looked_at_as_long_as_there_are_runs() -> None:
     goal = Goal("ops_per_s", (Limit("p99_us", 2.0),))
     runs = {0: (50, 50.2), 1: (100, 100.3), 2: (99.9, 100.1)}

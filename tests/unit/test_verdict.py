@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from advisor.goal import Goal
+from advisor.goal import Goal, Limit
 from advisor.knobs import Engine
 from advisor.noise import Noise
 from advisor.recommend.verdict import VERDICT_LEVEL, EngineVerdict, compare, engine_verdict
@@ -45,6 +45,39 @@ def test_engines_are_equal_only_where_nothing_that_matters_is_hidden(
     assert found.text.startswith(says)
     assert found.is_open == ("no verdict" in says)
     assert found.winner == ("lsm" if "wins" in says else None)
+
+
+@pytest.mark.parametrize(
+    ("winners", "losers", "says"),
+    [
+        (4.0, 8.0, "lsm wins: no settings of btree reached write_kb_per_op <= 5, in 3 runs"),
+        (4.0, 5.1, "no verdict between the engines: lsm against btree: noise may decide"),
+        (4.9, 8.0, "no verdict between the engines: lsm against btree: noise may decide"),
+    ],
+)
+def test_a_limit_that_noise_may_keep_or_break_decides_nothing(
+    winners: float, losers: float, says: str
+) -> None:
+    goal = Goal("ops_per_s", (Limit("write_kb_per_op", 5.0),))
+    order = [
+        Candidate(engine, {}, tuple(trial(engine=engine, metrics=told) for _ in range(3)))
+        for engine, told in (
+            ("lsm", {"ops_per_s": 100.0, "write_kb_per_op": winners}),
+            ("btree", {"ops_per_s": 110.0, "write_kb_per_op": losers}),
+        )
+    ]
+    trials = [one for candidate in order for one in candidate.trials]
+    noise = Noise(0.05, 20)
+    found = engine_verdict(
+        goal,
+        noise,
+        order,
+        ("lsm", "btree"),
+        trials,
+        noises=lambda engine: {"ops_per_s": noise, "write_kb_per_op": noise},
+    )
+    assert found is not None and found.text.startswith(says)
+    assert found.is_open == ("no verdict" in says)
 
 
 def test_a_verdict_is_surer_than_what_is_said_of_one_file() -> None:

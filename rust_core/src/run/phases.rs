@@ -166,6 +166,9 @@ fn measure(
         Warmup::UntilSteady { .. } => Watch::Judged,
     };
     let limits = limits(run, run.spec.seconds, run.spec.operations, watch);
+    if run.spec.empties_level0 {
+        driver.empty_level0()?;
+    }
     if run.spec.ends == Ends::Settled {
         driver.settle()?;
     }

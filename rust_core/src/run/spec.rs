@@ -106,6 +106,9 @@ pub struct Spec {
     pub warmup: Warmup,
     /// What the measured phase begins and ends with.
     pub ends: Ends,
+    /// Whether level 0 of an LSM is merged down before the measured phase, so that what had gathered there decides
+    /// nothing in it.
+    pub empties_level0: bool,
     /// Length of an interval.
     pub interval: Duration,
     /// The clock and what belongs to it.
@@ -138,6 +141,7 @@ struct Given {
     warmup_operations: Option<u64>,
     warmup: Option<GivenWarmup>,
     ends: Option<Ends>,
+    empties_level0: Option<bool>,
     interval_ms: Option<u64>,
     directory: Option<String>,
     hardware: Option<HardwareSpec>,
@@ -194,7 +198,7 @@ fn accepted(field: &str) -> Option<String> {
         "ends" => Ends::VARIANTS.join(" or "),
         "interval_ms" => whole(INTERVAL_MS),
         "directory" => "a path for the run's files".to_owned(),
-        "keep" => "true or false".to_owned(),
+        "keep" | "empties_level0" => "true or false".to_owned(),
         "memory_limit" => whole(MEMORY),
         _ => return None,
     })
@@ -300,6 +304,7 @@ impl Spec {
             operations: within("operations", given.operations, OPERATIONS)?,
             warmup: given.warmup()?,
             ends: given.ends.unwrap_or_default(),
+            empties_level0: given.empties_level0.unwrap_or(false),
             load: given.load,
             interval: Duration::from_millis(within("interval_ms", given.interval_ms, INTERVAL_MS)?.unwrap_or(100)),
             keep: given.keep.unwrap_or(false),
@@ -333,7 +338,7 @@ mod tests {
         let spec = Spec::from_json(with("keep", json!(null))).unwrap();
         assert_eq!((spec.engine, spec.clients, spec.seed, spec.keep), (EngineKind::Lsm, 1, 1, false));
         assert_eq!((spec.seconds, spec.operations, spec.warmup), (Some(1.0), None, NO_WARMUP));
-        assert_eq!(spec.ends, Ends::Running);
+        assert_eq!((spec.ends, spec.empties_level0), (Ends::Running, false));
         assert_eq!((spec.interval, spec.memory_limit), (Duration::from_millis(100), None));
     }
 
@@ -382,6 +387,7 @@ mod tests {
             ),
             ("warmup_operations", json!(0), "warmup_operations: found 0, accepted: a whole number from 1"),
             ("ends", json!("well"), "ends: found \"well\", accepted: running or settled"),
+            ("empties_level0", json!(1), "empties_level0: found 1, accepted: true or false"),
             ("load", json!({}), "load: found a value, accepted: nothing: it is for the simulated clock"),
             ("load", json!({"seed": -1}), "load.seed: found -1, accepted: a whole number from 0"),
             ("load", json!({"sead": 1}), "load.sead: found 1, accepted: a field of options, page_cache_bytes, seed"),

@@ -116,6 +116,24 @@ fn a_phase_from_settled_to_settled_does_what_it_was_asked_and_pays_for_all_of_it
 }
 
 #[test]
+fn with_level_0_emptied_before_it_a_phase_of_few_writes_pays_for_those_alone() {
+    let overwrites = json!({"kind": "db_bench", "benchmark": "overwrite", "keys": 20_000});
+    let merged = |empties: bool| {
+        // Whatever number of files a warm-up leaves there, of a trigger of four.
+        [500, 1_000, 1_500, 2_000, 2_500, 3_000].map(|warmup| {
+            let length = json!({"warmup_operations": warmup, "ends": "settled", "empties_level0": empties});
+            let report = run_with("lsm", &lsm(4, 20, 36), &overwrites, 100, &length);
+            report["bytes"]["compaction"]["written_bytes"].as_u64().unwrap_or(0)
+                + report["debt"]["written_bytes"].as_u64().unwrap()
+        })
+    };
+    let (emptied, as_it_is) = (merged(true), merged(false));
+    let flushed = 100 * 116;
+    assert!(emptied.iter().all(|bytes| (1..4 * flushed).contains(bytes)), "{emptied:?}");
+    assert!(as_it_is.iter().any(|bytes| *bytes > 20 * flushed), "{as_it_is:?}");
+}
+
+#[test]
 fn a_b_tree_that_ends_settled_is_charged_with_bytes_and_not_with_the_time_of_a_forced_flush() {
     let options = json!({"innodb_buffer_pool_size": 1 << 20, "innodb_redo_log_capacity": 1 << 20});
     let report = settled("btree", &options, &ycsb("A"), 6_000);
