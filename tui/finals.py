@@ -7,14 +7,13 @@ from pathlib import Path
 
 from advisor import dialects, knobs
 from advisor.errors import InputError, TunebenchError
-from advisor.goal import refuse_several
 from advisor.knobs import Engine
 from advisor.profile import Profile
 from advisor.real import Library, RealEngine, check_settings, judge_of, product_of
 from advisor.recommend import Recommendation
 from advisor.search import Question, Study
 from advisor.store import Store
-from advisor.verify import Limits, hold, undecided
+from advisor.verify import Limits, hold, refuse_unjudged, undecided
 from tui import delivery, problem
 from tui import format as fmt
 from tui.output import narrate
@@ -66,7 +65,7 @@ def asked_for(
             if given is not None:
                 raise InputError(option, None, str(given), f"with {OPTION} alone")
         return None
-    refuse_several(question.profile.goal, OPTION)
+    refuse_unjudged(question.profile.goal, OPTION)
     judges = _judges(question, dialect, rocksdb, server, directory)
     profile = problem.predictable(question.profile, None)
     longest = max(map(problem.minutes_of_a_verdict, judges.values()))

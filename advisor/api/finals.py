@@ -8,13 +8,12 @@ from pathlib import Path
 
 from advisor import knobs
 from advisor.errors import InputError
-from advisor.goal import refuse_several
 from advisor.knobs import Engine
 from advisor.real import Library, RealEngine, check_settings, judge_of
 from advisor.recommend import Recommendation
 from advisor.search import Question, Study
 from advisor.store import Store
-from advisor.verify import Limits, hold
+from advisor.verify import Limits, hold, refuse_unjudged
 
 MINUTES = 15.0
 """What the finalists take where nobody says."""
@@ -44,7 +43,7 @@ def asked_finals(
             if given is not None:
                 raise InputError(name, None, str(given), "with finalists alone")
         return None
-    refuse_several(question.profile.goal, "finalists")
+    refuse_unjudged(question.profile.goal, "finalists")
     if unfit := question.profile.hardware.unfit:
         raise InputError("finalists", None, unfit, "hardware by name, which predictions are of")
     found: dict[Engine, RealEngine] = {}

@@ -10,6 +10,8 @@ from advisor.sizes import format_factor
 
 ANSWERS = {True: "holds", False: "fails", None: "no answer"}
 ABSENT = "-"
+NEAR = (1.25, 1.5)
+"""Simulated over published, in either direction."""
 
 
 def scorecard(replays: Iterable[Replay], unfinished: Sequence[str] = ()) -> str:
@@ -42,19 +44,20 @@ is simulated over published."""
 
 
 def _summary(replays: Sequence[Replay]) -> str:
-    head = ["experiment", "shrunk to", "holds", "fails", "no answer", "rows within 1.5x"]
+    within = [f"rows within {most}x" for most in NEAR]
+    head = ["experiment", "shrunk to", "holds", "fails", "no answer", *within]
     return _table(head, [_summary_line(one) for one in replays])
 
 
 def _summary_line(one: Replay) -> list[str]:
     counts = {answer: sum(verdict.holds is answer for verdict in one.claims) for answer in ANSWERS}
     ratios = [row.ratio for row in one.rows if row.ratio is not None]
-    close = sum(1 / 1.5 <= ratio <= 1.5 for ratio in ratios)
+    close = [sum(1 / most <= ratio <= most for ratio in ratios) for most in NEAR]
     return [
         one.experiment.name,
         shrunk(one.factor),
         *(str(counts[answer]) for answer in ANSWERS),
-        f"{close} of {len(ratios)}",
+        *(f"{count} of {len(ratios)}" for count in close),
     ]
 
 

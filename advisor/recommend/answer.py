@@ -15,6 +15,7 @@ from advisor.recommend.floors import notes_of_base
 from advisor.recommend.judging import Judging, judging, judging_of
 from advisor.recommend.known_errors import NOTHING_KNOWN, KnownErrors
 from advisor.recommend.leftover import Ruled, leftover
+from advisor.recommend.limits import close_notes
 from advisor.recommend.proof import alternatives, prove, rule_of_thumb
 from advisor.recommend.recommendation import Basis, Change, Column, Dropped, Rebuild, Recommendation
 from advisor.recommend.standing import standing
@@ -156,7 +157,11 @@ def _explain(
         verdict=verdict,
         noise=noise,
         broken=tuple(str(limit) for limit in goal.broken(shown.metrics())),
-        notes=(*_notes(study, shown), *(notes_of_base(*pair) if pair else ())),
+        notes=(
+            *close_notes(goal, bench.noises(), shown),
+            *_notes(study, shown),
+            *(notes_of_base(*pair) if pair else ()),
+        ),
         trials=study.trials,
         rebuilds=tuple(_rebuilds(study, chosen, known)),
         results=study.results,

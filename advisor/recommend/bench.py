@@ -123,9 +123,10 @@ class StudyBench:
         return finals if enough else others or finals
 
     def side_by_side(self, one: Settings, base: Settings) -> tuple[Candidate, Candidate] | None:
-        """Runs of settings and of their base that were made after the settings were chosen, of the
+        """Runs of settings and of their base that were made after the settings were found, of the
         same kind: final ones, or others where these alone are enough for a verdict; all of them
-        where it takes these to tell the two apart."""
+        where it takes these to tell the two apart. Others chose among the last few settings, so
+        that what they say of the one that was chosen is a little too good."""
         again, before = self.all_runs(one), self.all_runs(base)
         if again is not None:
             again = self._scored([t for t in again.trials if t.role in AGAIN])
@@ -138,7 +139,7 @@ class StudyBench:
         return self.all_later(one, base) or found
 
     def all_later(self, one: Settings, base: Settings) -> tuple[Candidate, Candidate] | None:
-        """All runs of settings and of their base that were made after the settings were chosen,
+        """All runs of settings and of their base that were made after the settings were found,
         final ones and others, where these tell the two apart as surely as a verdict is."""
         later = [t for t in self._study.evidence if t.role in AGAIN]
         mine, other = self._of(later, one), self._of(later, base)

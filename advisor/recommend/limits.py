@@ -36,6 +36,16 @@ def may_keep(goal: Goal, noises: Noises, candidate: Candidate) -> bool:
     )
 
 
+def close_notes(goal: Goal, noises: Noises, candidate: Candidate) -> tuple[str, ...]:
+    """A note of each limit that is kept by less than noise explains."""
+    metrics = candidate.metrics()
+    return tuple(
+        f"{limit} is kept by less than noise explains: another run may break it"
+        for limit in goal.limits
+        if limit.kept(metrics) and _margin(limit, noises, candidate) < 0
+    )
+
+
 def farther(goal: Goal, noises: Noises, seen: Candidate, against: Candidate) -> tuple[Limit, ...]:
     """The limits that `seen` breaks, or keeps with less than a margin of noise, and that `against`
     keeps, or breaks by less than noise explains."""

@@ -48,6 +48,8 @@ class Comparison:
     """Knobs that were larger in the runs than in the settings that are said to gain."""
     real_error: float | None = None
     """By how much such gains were usually off on real engines; absent where that is not known."""
+    is_of_copy: bool = False
+    """Whether the runs were of less data than what is asked about."""
 
     @property
     def within_noise(self) -> bool:
@@ -80,6 +82,8 @@ class Comparison:
         errors = f"noise ±{wording.percent(self.bound)}"
         if self.on_smaller is not None:
             errors += f", scale ±{wording.percent(self.scale_error)}"
+        elif self.is_of_copy:
+            errors += ", scale unknown"
         if self.real_error is not None:
             errors += f", real ±{wording.percent(self.real_error)}"
         told = f"{wording.difference(goal, self.gain)} ({errors})"
@@ -118,6 +122,7 @@ def compare(
         None if below[0] is None or below[1] is None else -loss(goal, below[1], below[0]),
         enlarged(one, other),
         _real_error(new, old, known.of(one.engine, other.engine)),
+        is_of_copy=any(trial.scale < 1.0 for trial in one.trials),
     )
 
 

@@ -2,7 +2,7 @@
 was predicted of them."""
 
 from advisor.verify.contenders import BASE, Contender, contenders
-from advisor.verify.finals import decided, hold, undecided
+from advisor.verify.finals import decided, hold, refuse_unjudged, undecided
 from advisor.verify.known import known_errors
 from advisor.verify.outcome import Compared, Sizing, Verification
 from advisor.verify.paired import Difference
@@ -26,6 +26,7 @@ __all__ = [
     "hold",
     "known_errors",
     "newest",
+    "refuse_unjudged",
     "undecided",
     "verify",
 ]

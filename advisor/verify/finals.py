@@ -15,7 +15,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeGuard
 
-from advisor.goal import Limit, described, refuse_several
+from advisor.errors import InputError
+from advisor.goal import FLASH_METRICS, Goal, Limit, described, refuse_several
+from advisor.price import METRIC as COST
 from advisor.profile import Profile
 from advisor.real import RealEngine, engine_of
 from advisor.recommend import Recommendation, recommend, recommend_given, wording
@@ -47,9 +49,8 @@ def hold(
 ) -> Verification:
     """Runs the best `count` settings of a search and the base of comparison on the real engine, and
     stores which of them it picks, unless an interrupt ended it. `profile` is the study's, on the
-    machine that predictions are of. Raises as `verify` does, and `InputError` for a study of
-    several objectives."""
-    refuse_several(study.goal, "finalists", f"study {study.name}")
+    machine that predictions are of. Raises as `verify` and `refuse_unjudged` do."""
+    refuse_unjudged(study.goal, "finalists", f"study {study.name}")
     advice = recommend(study, measure=False, engine=engine_of(real))
     found = verify(
         study.name,
@@ -86,6 +87,15 @@ def decided(study: Study, advice: Recommendation) -> Recommendation:
         engine, dialect = advice.engine, advice.dialect
         advice = recommend_given(study, engine, settings, dialect=dialect, known=advice.known)
     return replace(advice, real=_words(found, pick), refuted=_refutation(found, pick))
+
+
+def refuse_unjudged(goal: Goal, source: str, where: str | None = None) -> None:
+    """Raises `InputError` for a goal by which no real engine picks: one of several objectives, or
+    of what only a simulated drive or a price of the whole data tells."""
+    refuse_several(goal, source, where)
+    if goal.metric in (*FLASH_METRICS, COST):
+        accepted = "a goal of what a real engine tells"
+        raise InputError(source, where, f"a goal of {goal.metric}", accepted)
 
 
 def undecided(advice: Recommendation, why: str) -> Recommendation:
@@ -127,10 +137,18 @@ def _candidate(one: Compared) -> Candidate:
 
 
 def _broken(one: Compared, found: Verification) -> tuple[Limit, ...]:
-    """The limits that it breaks, sizes at full size as the goal means them."""
+    """The limits that it breaks, of those that anything told of there; sizes at full size as the
+    goal means them."""
+    judged = replace(found.goal, limits=_judged(found))
     if not one.real:
-        return found.goal.limits
-    return found.goal.broken(found.sizing.scale.carry_back(_candidate(one).metrics()))
+        return judged.limits
+    return judged.broken(found.sizing.scale.carry_back(_candidate(one).metrics()))
+
+
+def _judged(found: Verification) -> tuple[Limit, ...]:
+    """The limits whose metric some run there told of."""
+    told = {name for one in found.compared for trial in one.real for name in trial.metrics}
+    return tuple(limit for limit in found.goal.limits if limit.metric in told)
 
 
 def _is_better(one: Compared, rival: Compared, verification: Verification) -> bool:
@@ -168,6 +186,8 @@ def _words(found: Verification, pick: Compared) -> tuple[str, ...]:
         why = f"None of {many} of the search was detectably better there, so this stayed."
     else:
         why = "No other settings of the search ran there."
+    if untold := [str(limit) for limit in goal.limits if limit not in _judged(found)]:
+        why += f" It tells nothing of {', '.join(untold)}."
     return _numbers(found, pick), why
 
 

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from advisor import knobs
+from advisor.errors import InputError
+from advisor.goal import Goal
 from advisor.recommend import Recommendation, recommend, warning
 from advisor.scale import Scale
 from advisor.search import Question, Study
@@ -17,7 +19,7 @@ from advisor.store import Store
 from advisor.trial import Trial
 from advisor.verify import Compared, Contender, Sizing, Verification, decided, newest
 from advisor.verify.contenders import finalists
-from advisor.verify.finals import picked
+from advisor.verify.finals import _refutation, _words, picked, refuse_unjudged
 from tests.support.problems import problem, study, trial
 
 MIB = 1 << 20
@@ -108,6 +110,24 @@ def test_a_limit_goes_before_the_metric() -> None:
     breaks = one("recommended", 2, ops_per_s=200, p99_us=6000)
     keeps = one("runner-up 1", 3, ops_per_s=100, p99_us=4000)
     assert picked(judged([base, breaks, keeps], goal)).contender.name == "runner-up 1"
+
+
+def test_a_limit_that_no_real_engine_tells_of_decides_nothing() -> None:
+    goal = "maximize ops_per_s subject to drive_years >= 5, p99_us <= 5000"
+    base = one("defaults", 1, ops_per_s=50, p99_us=100)
+    asked = one("recommended", 2, ops_per_s=100, p99_us=4000)
+    better = one("runner-up 1", 3, ops_per_s=200, p99_us=4500)
+    breaks = one("runner-up 2", 4, ops_per_s=300, p99_us=6000)
+    found = judged([base, asked, better, breaks], goal)
+    assert picked(found) is better
+    assert not _refutation(found, better)
+    assert "It tells nothing of drive_years >= 5." in _words(found, better)[1]
+
+
+@pytest.mark.parametrize("metric", ["drive_years", "cost"])
+def test_a_goal_that_no_real_engine_tells_of_is_refused_before_the_search(metric: str) -> None:
+    with pytest.raises(InputError, match=f"a goal of {metric}"):
+        refuse_unjudged(Goal(metric), "finalists")
 
 
 def test_a_limit_on_a_size_means_the_full_size() -> None:
