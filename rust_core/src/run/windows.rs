@@ -72,18 +72,19 @@ fn a_window_is_charged_with_what_it_leaves_undone() {
 
 #[test]
 fn work_that_the_background_has_time_for_costs_bytes_and_no_time() {
-    // MariaDB's cleaner writes nothing when nobody else does, so pages that got dirty are never paid.
-    let options = json!({"innodb_buffer_pool_size": 1 << 20, "innodb_redo_log_capacity": 1 << 20,
-        "innodb_server": "mysql"});
-    // It ends with more dirty pages than it began with: of cycles of the cleaner, not at the end of one.
-    let report = run("btree", &options, &ycsb("A"), &Asked { warmup: 2_000, measured: 10_000 });
-    assert!(report["debt"]["after_bytes"].as_u64() > report["debt"]["before_bytes"].as_u64());
-    let written = report["bytes"].as_object().unwrap().values().map(|one| one["written_bytes"].as_f64().unwrap());
-    let kb_per_op = written.sum::<f64>() / 1024.0 / 10_000.0;
-    assert_eq!(metric(&report, "debt_s"), 0.0);
-    assert!((metric(&report, "ops_per_s") / seen(&report) - 1.0).abs() < 1e-9);
-    assert!(report["debt"]["written_bytes"].as_u64().unwrap() > 0);
-    assert!(metric(&report, "write_kb_per_op") > kb_per_op);
+    // They end with more dirty pages than they began with: of cycles of the cleaner, not at the end of one.
+    for (server, operations) in [("mysql", 10_000), ("mariadb", 6_000)] {
+        let options = json!({"innodb_buffer_pool_size": 1 << 20, "innodb_redo_log_capacity": 1 << 20,
+            "innodb_server": server});
+        let report = run("btree", &options, &ycsb("A"), &Asked { warmup: 2_000, measured: operations });
+        assert!(report["debt"]["after_bytes"].as_u64() > report["debt"]["before_bytes"].as_u64(), "{server}");
+        let written = report["bytes"].as_object().unwrap().values().map(|one| one["written_bytes"].as_f64().unwrap());
+        let kb_per_op = written.sum::<f64>() / 1024.0 / operations as f64;
+        assert_eq!(metric(&report, "debt_s"), 0.0, "{server}");
+        assert!((metric(&report, "ops_per_s") / seen(&report) - 1.0).abs() < 1e-9, "{server}");
+        assert!(report["debt"]["written_bytes"].as_u64().unwrap() > 0, "{server}");
+        assert!(metric(&report, "write_kb_per_op") > kb_per_op, "{server}");
+    }
 }
 
 #[test]

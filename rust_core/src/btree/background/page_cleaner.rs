@@ -82,15 +82,6 @@ impl Background {
         lru.len() > self.pool.options.least_lru_len() && self.pool.frames_left(lru.free_len()) < frames
     }
 
-    /// Whether MariaDB's cleaner frees pages though its second is not over (`need_LRU_eviction`).
-    fn needs_eviction(&self) -> bool {
-        let options = &self.pool.options;
-        let lru = self.pool.lru.lock();
-        !options.is_mysql()
-            && lru.len() > options.lru_min_len()
-            && self.pool.frames_left(lru.free_len()) < options.scan_depth() / 2
-    }
-
     /// Pages that a pass which begins may write, and in MySQL look at.
     fn pages_of_a_pass(&self) -> usize {
         let options = &self.pool.options;
@@ -122,7 +113,8 @@ impl Background {
         let begins = settles || hurries || state.pages_due >= state.worth_a_burst.min(idle);
         state.bursting = state.pages_due > 0 && (state.bursting || begins);
         let is_short = self.pool.short_of_frames.swap(false, Ordering::AcqRel);
-        state.refill_due |= is_short || (!state.refill_failed && self.needs_eviction());
+        self.pool.wakes_cleaner.store(false, Ordering::Release);
+        state.refill_due |= is_short || (!state.refill_failed && self.pool.needs_eviction(&self.pool.lru.lock()));
         if state.flush_jobs >= self.most_flush_jobs() {
             return None;
         }

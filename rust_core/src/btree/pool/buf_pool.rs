@@ -66,6 +66,8 @@ pub struct BufferPool {
     pub wanted_extents: Mutex<Vec<u32>>,
     /// A client had to flush pages itself.
     pub short_of_frames: AtomicBool,
+    /// A client took a frame that MariaDB's cleaner makes up for, which has not looked since.
+    pub wakes_cleaner: AtomicBool,
     pub(super) client_flush: Mutex<()>,
     /// None in a pool that never had buffered changes.
     pub arrivals: OnceLock<Weak<dyn Arrivals>>,
@@ -122,6 +124,7 @@ impl BufferPool {
             batch_written: Condvar::new(),
             wanted_extents: Mutex::default(),
             short_of_frames: AtomicBool::new(false),
+            wakes_cleaner: AtomicBool::new(false),
             client_flush: Mutex::default(),
             arrivals: OnceLock::new(),
             keeps_ibuf_bits: options.buffers_puts(),

@@ -74,6 +74,14 @@ impl BufferPool {
         Some(guard)
     }
 
+    /// Whether MariaDB's cleaner frees pages though its second is not over (`need_LRU_eviction`). The caller holds the
+    /// lock of the list.
+    pub fn needs_eviction(&self, lru: &Lru) -> bool {
+        !self.options.is_mysql()
+            && lru.len() > self.options.lru_min_len()
+            && self.frames_left(lru.free_len()) < self.options.scan_depth() / 2
+    }
+
     /// Whether a page could come in without anything but a clean page at the cold end going for it.
     pub fn has_frame_at_hand(&self) -> bool {
         let lru = self.lru.lock();

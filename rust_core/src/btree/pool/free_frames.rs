@@ -83,7 +83,12 @@ impl BufferPool {
         let mut lru = self.lru.lock();
         let empty = if from == Source::Spare { lru.take_spare() } else { lru.take_free() };
         if let Some(frame) = empty {
+            let needs_eviction = self.needs_eviction(&lru);
             drop(lru);
+            // Who takes one of the last frames wakes the cleaner (`buf_LRU_get_free_block`).
+            if needs_eviction && !self.wakes_cleaner.swap(true, Ordering::AcqRel) {
+                self.signal.wake();
+            }
             let mut guard = self.frames[frame as usize].latch.write();
             if guard.bytes.is_empty() {
                 *guard = Body::new(self.page_bytes, 0);

@@ -12,7 +12,7 @@ use crate::run::simulation::{Observer, Simulation};
 use crate::run::world::World;
 use crate::scale::Scale;
 use crate::storage::{MemoryStorage, SimulatedStorage, Storage};
-use crate::task::{Admission, Signal};
+use crate::task::{Admission, Signal, Task};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
@@ -307,6 +307,30 @@ fn a_scan_depth_of_the_whole_pool_has_it_written_and_freed_again_and_again() {
     // MySQL's cleaner frees pages once a second only, and no time passes here.
     let mysql = pages_per_update("lru_scan_depth=1536 server=mysql");
     assert!(mysql < 0.05, "{mysql}");
+}
+
+#[test]
+fn who_takes_one_of_the_last_free_frames_wakes_the_cleaner() {
+    let text = "page_size=4096 buffer_pool_size=6291456 redo_log_capacity=268435456 flush_log_at_trx_commit=0 \
+                lru_scan_depth=512";
+    let signal = Arc::<Signal>::default();
+    let mut task = Task::wall(0);
+    let storage = Arc::new(MemoryStorage::new(Arc::default()));
+    let engine = Btree::open(storage, options(text), KeyLayout::Plain, signal.clone(), &mut task).unwrap();
+    let mut driven = Driven { engine, task };
+    load(&mut driven, 0, 60_000);
+    driven.settle();
+    let before = driven.detail("pages_evicted");
+    for n in 0..4000u32 {
+        let seen = signal.ready_generation();
+        driven.get(format!("{:08}", n.wrapping_mul(2_654_435_761) % 60_000).as_bytes()).unwrap();
+        // No second ends, and nobody else looks after the cleaner.
+        if signal.ready_generation() != seen {
+            driven.run_jobs().unwrap();
+        }
+        assert!(driven.detail("free_pages") >= 255.0, "{} after {n} reads", driven.detail("free_pages"));
+    }
+    assert!(driven.detail("pages_evicted") - before > 1000.0);
 }
 
 #[test]
