@@ -119,9 +119,10 @@ def test_a_limit_that_no_real_engine_tells_of_decides_nothing() -> None:
     better = one("runner-up 1", 3, ops_per_s=200, p99_us=4500)
     breaks = one("runner-up 2", 4, ops_per_s=300, p99_us=6000)
     found = judged([base, asked, better, breaks], goal)
-    assert picked(found) is better
-    assert not _refutation(found, better)
-    assert "It tells nothing of drive_years >= 5." in _words(found, better)[1]
+    pick = picked(found)
+    assert pick.contender.name == "runner-up 1"
+    assert not _refutation(found, pick)
+    assert "It tells nothing of drive_years >= 5." in _words(found, pick)[1]
 
 
 @pytest.mark.parametrize("metric", ["drive_years", "cost"])
