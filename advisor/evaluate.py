@@ -155,6 +155,11 @@ def needed_memory(profile: Profile, engine: Engine, settings: Settings) -> int:
     return sum(part.bytes for part in needed_parts(profile, engine, settings))
 
 
+def fits_memory(profile: Profile, engine: Engine, settings: Settings) -> bool:
+    """Whether the profile's memory holds the settings."""
+    return needed_memory(profile, engine, settings) <= profile.memory_bytes
+
+
 def largest_cache(profile: Profile, engine: Engine, settings: Settings) -> int | None:
     """The cache that fills the profile's memory beside all else in the settings; `None` if none
     fits."""

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from advisor import knobs
 from advisor.errors import InputError
-from advisor.evaluate import needed_memory
+from advisor.evaluate import fits_memory
 from advisor.goal import Goal
 from advisor.knobs import Engine, Settings
 from advisor.noise import Noise
@@ -92,7 +92,7 @@ class StudyBench:
         except InputError:
             return None
         profile = self._study.profile
-        if needed_memory(profile, self._engine, settings) <= profile.memory_bytes:
+        if fits_memory(profile, self._engine, settings):
             return settings
         return with_full_cache(profile, self._engine, settings)
 

@@ -74,9 +74,10 @@ def evidence(found: Finding, goal: Goal, clock: Clock, *, is_kept: bool) -> str:
     if found.company is None:
         if found.alone is None:
             return _unmeasured(found, goal)
-        if not found.alone.is_told or found.alone.gain <= 0:
-            doubt = "which noise may explain" if not found.alone.is_told else "in short runs"
-            return f"rule: on its own {_told(found.alone, goal)}, {doubt}"
+        if not found.alone.is_told:
+            return f"rule: on its own {_told(found.alone, goal)}, which noise may explain"
+        if found.alone.gain <= 0:
+            return f"rule: on its own {_told(found.alone, goal)}, in short runs"
         return f"{clock}: buys {_told(found.alone, goal)} on its own"
     if found.fate == "weak":
         told = _told(found.company, goal)

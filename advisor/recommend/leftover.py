@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from advisor import engines
-from advisor.evaluate import largest_cache, needed_memory
+from advisor.evaluate import fits_memory, largest_cache
 from advisor.knobs import Engine, Setting, Settings
 from advisor.profile import Profile
 
@@ -35,7 +35,7 @@ def leftover(profile: Profile, engine: Engine, settings: Settings) -> tuple[Rule
         return ()
     ruled = Ruled(open_one.knob, wanted, open_one.reason)
     larger = {**settings, open_one.knob: wanted}
-    if needed_memory(profile, engine, larger) <= profile.memory_bytes:
+    if fits_memory(profile, engine, larger):
         return (ruled,)
     room = largest_cache(profile, engine, larger)
     if room is None or room < _size(settings, known.cache_knob) * (1 - SMALL_SHARE):

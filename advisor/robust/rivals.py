@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from advisor.evaluate import needed_memory
+from advisor.evaluate import fits_memory
 from advisor.knobs import Engine, Settings
 from advisor.recommend import Recommendation
 from advisor.recommend.nearness import is_near
@@ -55,7 +55,7 @@ def rivals(
 
 def fits(point: Neighbour, engine: Engine, settings: Settings) -> bool:
     """Whether the settings fit the memory there."""
-    return needed_memory(point.profile, engine, settings) <= point.profile.memory_bytes
+    return fits_memory(point.profile, engine, settings)
 
 
 def everywhere(points: Iterable[Neighbour], engine: Engine, settings: Settings) -> Settings | None:

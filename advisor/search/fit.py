@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from advisor.errors import InputError
-from advisor.evaluate import choose_scale, needed_memory
+from advisor.evaluate import choose_scale, fits_memory, needed_memory
 from advisor.goal import FLASH_METRICS, REAL_METRICS
 from advisor.knobs import Engine, Setting, catalogue
 from advisor.memory import MIB
@@ -62,7 +62,7 @@ def lean_seed(question: Question, engine: Engine, own: Sequence[Seed], space: Sp
     if any(seed.engine == engine and _fits(question, seed) for seed in own):
         return None
     lean = Seed(engine, "rule", leanest(space), LEAN)
-    return lean if needed_memory(profile, engine, lean.settings) <= profile.memory_bytes else None
+    return lean if fits_memory(profile, engine, lean.settings) else None
 
 
 def smallest_memory(question: Question, engine: Engine) -> int:
@@ -112,8 +112,7 @@ def _answerable(question: Question, engine: Engine) -> bool:
 
 
 def _fits(question: Question, seed: Seed) -> bool:
-    need = needed_memory(question.profile, seed.engine, seed.settings)
-    return need <= question.profile.memory_bytes
+    return fits_memory(question.profile, seed.engine, seed.settings)
 
 
 def _with_memory(question: Question, memory: int) -> Question:

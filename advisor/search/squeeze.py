@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from advisor import engines, knobs
-from advisor.evaluate import largest_cache, needed_memory
+from advisor.evaluate import fits_memory, largest_cache
 from advisor.knobs import Engine, Setting, Settings
 from advisor.memory import MIB
 from advisor.profile import Profile
@@ -18,7 +18,7 @@ def squeezed(profile: Profile, engine: Engine, settings: Settings) -> dict[str, 
     The cache gives way first. Where that would leave it less than a quarter of what the others
     keep, these are halved together, so that sizes stay in proportion. None if nothing helps.
     """
-    if needed_memory(profile, engine, settings) <= profile.memory_bytes:
+    if fits_memory(profile, engine, settings):
         return dict(settings)
     known = engines.of(engine)
     wanted, part = _size(settings, known.cache_knob), 1.0

@@ -10,7 +10,7 @@ from threading import Event
 
 from advisor import engines
 from advisor.core import Cancelled, Core
-from advisor.evaluate import Setup, choose_scale, needed_memory
+from advisor.evaluate import Setup, choose_scale, fits_memory
 from advisor.knobs import Engine, Settings
 from advisor.scale import Scale
 from advisor.search import Bounds, Question, Study
@@ -166,7 +166,7 @@ def _settings(asked: Asked, question: Question, engine: Engine, place: Place) ->
         ruled = [one for one in seeds(question) if one.engine == engine and one.role == "rule"]
         base = ruled[0].settings if ruled else question.defaults(engine)
     settings = {**base, **own}
-    fits = needed_memory(question.profile, engine, settings) <= question.profile.memory_bytes
+    fits = fits_memory(question.profile, engine, settings)
     if engines.of(engine).cache_knob in own:
         return settings if fits else None
     if fits and engine in question.current and "memory" not in [axis.name for axis in asked.axes]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from advisor import knobs
-from advisor.evaluate import Refused, Setup, evaluate, needed_memory
+from advisor.evaluate import Refused, Setup, evaluate, fits_memory
 from advisor.knobs import Engine, Settings
 from advisor.profile import Profile
 from advisor.recommend import Recommendation
@@ -62,7 +62,7 @@ def tried(
 
 def fits(profile: Profile, one: Contender) -> bool:
     """Whether the profile's memory holds a contender; else it does not run."""
-    return needed_memory(profile, one.engine, one.settings) <= profile.memory_bytes
+    return fits_memory(profile, one.engine, one.settings)
 
 
 def contenders(

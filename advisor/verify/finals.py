@@ -186,7 +186,8 @@ def _words(found: Verification, pick: Compared) -> tuple[str, ...]:
         why = f"None of {many} of the search was detectably better there, so this stayed."
     else:
         why = "No other settings of the search ran there."
-    if untold := [str(limit) for limit in goal.limits if limit not in _judged(found)]:
+    judged = _judged(found)
+    if untold := [str(limit) for limit in goal.limits if limit not in judged]:
         why += f" It tells nothing of {', '.join(untold)}."
     return _numbers(found, pick), why
 
