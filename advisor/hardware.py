@@ -41,7 +41,7 @@ Call = Literal[
     "merged_entry",
     "merged_byte",
     "block_fetch",
-    "cold_wait",
+    "cold_work",
     "snapped_byte",
     "snapped_match",
     "unsnapped_byte",
@@ -93,11 +93,12 @@ Work = Literal[
 Costs = dict[Call, Annotated[float, Field(ge=0, allow_inf_nan=False)]]
 
 SHORT_READ = 4 << 10
-FIGURES_VERSION = 13
+FIGURES_VERSION = 14
 """Of a calibration. It is raised when figures measured before no longer mean the same: when the
 core charges a kind of work that was in another's cost or in none, waits once more for what was
 measured, or the device is the drive where it was the page cache; or when what was measured was
-something else, as writers that turned idly were, or the least of a server's clients."""
+something else, as writers that turned idly were, the least of a server's clients, or a server whose
+own defaults were not those of its simulation."""
 
 
 class _Device(Table):

@@ -14,7 +14,7 @@ import numpy as np
 from advisor.analytic import codecs
 from advisor.analytic.columns import Columns, Numbers
 from advisor.analytic.demand import Demand, Keys
-from advisor.analytic.machine import KB, Resources
+from advisor.analytic.machine import KB, Resources, with_cold_work
 from advisor.analytic.popularity import Classes, Lru, pages
 
 ALONE, SERVED = "innodb", "innodb"
@@ -94,7 +94,6 @@ def resources(
     miss_ns = (
         prices["storage_call"]
         + prices["storage_wait"]
-        + prices["cold_wait"]
         + 3 * prices["page_touch"]
         + stored * (prices["checksum_byte"] + prices["storage_read_byte"])
         + np.where(zipped, codecs.unzip_ns(codec, page, prices), 0.0)
@@ -138,7 +137,7 @@ def resources(
         np.where(doubled > 0, s.number("innodb_doublewrite_files") + 1.0, 64.0),
     )
     return Resources(
-        client_cpu_us=client_ns / 1e3,
+        client_cpu_us=with_cold_work(client_ns, reads, prices) / 1e3,
         job_cpu_us=writes * flush_ns / 1e3,
         reads=reads,
         read_kb=reads * stored / KB,

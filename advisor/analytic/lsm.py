@@ -17,7 +17,7 @@ from advisor.analytic import codecs
 from advisor.analytic.columns import Columns, Numbers
 from advisor.analytic.compaction import compacted, distinct, levels_of, runs_before, space_amp
 from advisor.analytic.demand import Demand
-from advisor.analytic.machine import KB, Resources
+from advisor.analytic.machine import KB, Resources, with_cold_work
 from advisor.analytic.popularity import Lru, pages
 from advisor.engines.lsm import INDEX_ENTRY_BYTES, background_threads
 from advisor.knobs import Setting
@@ -144,7 +144,7 @@ def resources(
         + (present + absent) * get_ns
         + blocks * block_ns
         + unzipped * miss_ns
-        + reads * (prices["storage_wait"] + prices["cold_wait"])
+        + reads * prices["storage_wait"]
         + seeks * seek_ns
         + rows_scanned * step_ns
         + entries * put_ns
@@ -171,7 +171,7 @@ def resources(
     log_kb = (demand.user_bytes + demand.commits * LOG_RECORD_BYTES) / KB * logged
     index = (INDEX_ENTRY_BYTES + _filter_bytes(s, demand) * block_rows) / (block * ratio_last)
     return Resources(
-        client_cpu_us=client_ns / 1e3,
+        client_cpu_us=with_cold_work(client_ns, reads, prices) / 1e3,
         job_cpu_us=job_ns / 1e3,
         reads=reads,
         read_kb=reads * stored_kb,

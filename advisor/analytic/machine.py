@@ -9,6 +9,7 @@ servers keeps one waiting for r^(sqrt(2 (m + 1)) - 1) / (m (1 - r)) services at 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import sqrt
 
@@ -22,6 +23,8 @@ BISECTIONS = 40
 KB = 1024.0
 FLASH_READ = 16 * KB
 """A larger read takes several channels at once: docs/model.md, larger reads of flash."""
+CACHES_FILL_NS = 50_000.0
+"""Of work after which caches lack one part in e: `rust_core/src/run/world.rs`."""
 P99_OF_MEAN = 4.6
 """Of an exponential distribution: ln 100."""
 
@@ -232,3 +235,11 @@ def _device(device: Device, needs: Resources) -> list[Station]:
                 Station(1, needs.reads * per_request, requests * per_request),
                 Station(1, nothing, all_kb * KB / device.mb_per_s),
             ]
+
+
+def with_cold_work(warm_ns: Numbers, reads: Numbers, prices: Mapping[str, float]) -> Numbers:
+    """CPU time of operations with so many reads from the drive, behind each of which work finds
+    cold caches until it has filled them."""
+    between_ns = warm_ns / np.maximum(reads, 1e-9)
+    cold_ns = reads * CACHES_FILL_NS * -np.expm1(-between_ns / CACHES_FILL_NS)
+    return warm_ns + prices["cold_work"] * cold_ns

@@ -16,15 +16,15 @@ from pathlib import Path
 from typing import Any, cast
 
 from advisor import core as bridge
-from advisor import scratch
+from advisor import knobs, scratch
 from advisor.calibration.clients import Statements
 from advisor.calibration.fit import Fit, Observation, fit
 from advisor.calibration.loads import ALONE, CACHED, WAITING, Load, loads_of
 from advisor.core import Core
 from advisor.hardware import calls
 from advisor.hardware import hardware as hardware_of
-from advisor.knobs import Engine
-from advisor.real import ProcessCore, RealEngine, Server, engine_of, real_spec
+from advisor.knobs import Settings
+from advisor.real import ProcessCore, RealEngine, Server, as_run, engine_of, real_spec
 from advisor.scale import machine_spec
 from advisor.spec import Report, Spec
 
@@ -61,9 +61,9 @@ LEFT_OUT: Mapping[str, Mapping[str, float]] = {
     product: {**FETCH, **MERGED, **SNAPPY, **ZLIB} for product in ("rocksdb", "myrocks")
 }
 """Where the fit of what shipped figures leave out begins."""
-COLD_WAIT_NS = 5000.0
-"""Where the fit of what a wait costs begins, for every product: assumption, some fifty lines that
-are not in the caches."""
+COLD_WORK = 1.0
+"""Where the fit of what cold caches cost begins, for every product: assumption, work behind a wait
+takes twice as long."""
 PROGRESS = Callable[[str], None]
 
 
@@ -116,7 +116,6 @@ def measure(
     product = real.storage if isinstance(real, Server) else "rocksdb"
     known = known_calls(product)
     own = {kind["name"]: float(kind["ns"]) for kind in core.work_kinds()} | dict(work_ns)
-    version, observations, statements = "", [], []
 
     def run(load: Load) -> Any:
         on_run(f"{product}: {load.name}")
@@ -124,34 +123,51 @@ def measure(
             spec = _measured(real, load, str(folder), cores)
             return bridge.run(spec, cancelled=cancelled, core=ProcessCore(core))
 
-    reports = {load.name: run(load) for load in loads_of(real)}
+    every = loads_of(real)
+    reports = {load.name: run(load) for load in every}
     for load in _again(real):
         reports[load.name] = min(reports[load.name], run(load), key=_cpu_us)
-    for load in loads_of(real):
-        report = reports[load.name]
-        version = "{name} {version}".format(**report["product"])
-        real_ns = 1e3 * _cpu_us(report)
-        cost = {"work_ns": dict(work_ns), "calls": {product: known}}
-        operations = load.operations or min(report["operations"], MOST_SIMULATED)
+
+    def simulated(load: Load, calls_ns: Mapping[str, float]) -> Report:
+        operations = load.operations or min(reports[load.name]["operations"], MOST_SIMULATED)
+        cost = {"work_ns": dict(work_ns), "calls": {product: dict(calls_ns)}}
         hardware = _hardware(cost, cores, drive if load.waits else None)
-        simulated = _simulated(engine_of(real), load, operations, hardware, core)
-        work = {kind: units / simulated["operations"] for kind, units in simulated["work"].items()}
-        trips = work.pop("round_trip", 0.0)
+        return _simulated(real, load, operations, hardware, core)
+
+    def observation(load: Load, report: Report, calls_ns: Mapping[str, float]) -> Observation:
+        work = {kind: units / report["operations"] for kind, units in report["work"].items()}
         counts = {kind: units for kind, units in work.items() if kind in known}
         if load.waits:
             # What a wait takes hangs on how many reads are in flight, which the simulation knows.
-            calls_ns = sum(units * known[kind] for kind, units in counts.items())
-            own_ns = 1e3 * simulated["metrics"]["cpu_us_per_op"] - calls_ns
+            of_calls_ns = sum(units * calls_ns[kind] for kind, units in counts.items())
+            own_ns = 1e3 * report["metrics"]["cpu_us_per_op"] - of_calls_ns
         else:
+            work.pop("round_trip", None)
             own_ns = sum(units * own[kind] for kind, units in work.items() if kind not in known)
-        observations.append(Observation(load.name, counts, real_ns, known_ns=own_ns))
+        return Observation(load.name, counts, 1e3 * _cpu_us(reports[load.name]), known_ns=own_ns)
+
+    found = {load.name: simulated(load, known) for load in every}
+    observations = {load.name: observation(load, found[load.name], known) for load in every}
+    fitted = fit(list(observations.values()), known)
+    # How much of the work finds cold caches hangs on what the calls take.
+    calls_ns = {**known, **fitted.work_ns}
+    for load in (load for load in every if load.waits):
+        again = simulated(load, calls_ns)
+        observations[load.name] = observation(load, again, calls_ns)
+    fitted = fit(list(observations.values()), known)
+    statements = []
+    for load in every:
+        report, counts = reports[load.name], observations[load.name].work
+        trips = found[load.name]["work"].get("round_trip", 0) / found[load.name]["operations"]
         # A statement of many rows is built from them.
         if trips and counts.get("row_insert", 0.0) <= trips:
             client_us = report["metrics"]["client_cpu_us_per_op"]
             name = f"{product}: {load.name}"
-            statements.append(Statements(name, real_ns / 1e3 / trips, client_us / trips))
+            server_us = _cpu_us(report) / trips
+            statements.append(Statements(name, server_us, client_us / trips))
+    version = "{name} {version}".format(**reports[every[-1].name]["product"])
     wait_us = _waits_us(run(ALONE)["metrics"]) if isinstance(real, Server) else None
-    return Calls(product, version, fit(observations, known), tuple(statements), wait_us)
+    return Calls(product, version, fitted, tuple(statements), wait_us)
 
 
 def _cpu_us(report: Report) -> float:
@@ -169,7 +185,7 @@ def known_calls(product: str) -> dict[str, float]:
     shipped = calls(hardware_of(SHIPPED).calls).by_product[product]
     per_call = {name: max(ns, LEAST_NS) for name, ns in shipped.items() if not _is_byte(name)}
     per_byte = {name: ns for name, ns in shipped.items() if _is_byte(name)}
-    return {**per_call, **per_byte, **LEFT_OUT.get(product, {}), "cold_wait": COLD_WAIT_NS}
+    return {**per_call, **per_byte, **LEFT_OUT.get(product, {}), "cold_work": COLD_WORK}
 
 
 def _is_byte(call: str) -> bool:
@@ -179,7 +195,7 @@ def _is_byte(call: str) -> bool:
 def _measured(real: RealEngine, load: Load, directory: str, cores: int) -> Spec:
     by_time = {"seconds": SECONDS, "warmup_seconds": SECONDS / 4, **_end(load)}
     length = {"operations": load.real_operations} if load.real_operations else by_time
-    spec = _spec(engine_of(real), load, cores) | {
+    spec = _spec(real, load, cores) | {
         "clock": "measured",
         "directory": directory,
         **length,
@@ -193,11 +209,17 @@ def _end(load: Load) -> dict[str, str]:
     return {"ends": "settled"} if load.settles else {}
 
 
-def _spec(engine: Engine, load: Load, cores: int) -> dict[str, Any]:
+def _spec(real: RealEngine, load: Load, cores: int) -> dict[str, Any]:
+    """What both sides run. A server is told every setting, as its own defaults are not the
+    engine's: MyRocks' puts indexes and filters into the block cache."""
+    engine = engine_of(real)
     waiting = WAITING[engine] if load.waits else {}
+    options: Settings = {**CACHED[engine], **waiting, **load.options}
+    if isinstance(real, Server):
+        options = as_run({**knobs.defaults(engine), **options}, real)[0]
     return {
         "engine": engine,
-        "options": {**CACHED[engine], **waiting, **load.options},
+        "options": dict(options),
         "workload": dict(load.workload),
         "clients": load.clients or cores * CLIENTS_PER_CORE,
         "seed": SEED,
@@ -215,7 +237,7 @@ def _hardware(
 
 
 def _simulated(
-    engine: Engine, load: Load, operations: int, hardware: Mapping[str, Any], core: Core
+    real: RealEngine, load: Load, operations: int, hardware: Mapping[str, Any], core: Core
 ) -> Report:
     own = {
         "clock": "simulated",
@@ -224,4 +246,4 @@ def _simulated(
         **_end(load),
     }
     cores = hardware["cores"]
-    return bridge.run(cast(Spec, _spec(engine, load, cores) | own), core=core)
+    return bridge.run(cast(Spec, _spec(real, load, cores) | own), core=core)

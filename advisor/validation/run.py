@@ -91,6 +91,7 @@ class Bench:
             real=self.real,
             operations=one.case.operations,
             direct_io=True,
+            empties_level0=one.suite.empties_level0,
         )
         try:
             return evaluate(setup, one.suite.engine, one.configuration.settings, seed=one.repeat)

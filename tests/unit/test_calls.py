@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from advisor import imports
 from advisor.calibration import calibrate, calls, loads, machine, to_toml
 from advisor.calibration.clients import Clients, Statements, fit_clients
+from advisor.dialects import product_defaults
 from advisor.hardware import hardware
 from advisor.real import Library, Server
 from advisor.scale import machine_spec
@@ -39,9 +41,10 @@ WAIT_US = 90.0
 
 
 def test_writers_of_a_library_are_measured_alone() -> None:
+    library = Library("librocksdb.so")
     clients = {
-        load.workload["benchmark"]: calls._spec("lsm", load, cores=4)["clients"]
-        for load in loads.loads_of(Library("librocksdb.so"))
+        load.workload["benchmark"]: calls._spec(library, load, cores=4)["clients"]
+        for load in loads.loads_of(library)
     }
     assert clients == {"readrandom": 8, "seekrandom": 8, "overwrite": 1, "fillrandom": 1}
 
@@ -197,9 +200,25 @@ def test_a_server_syncs_no_commit_that_its_simulation_does_not(server: Server) -
     load = loads.OF_SERVERS[0]
     file = calls._measured(server, load, "/tmp", 2)["options"]["options_file"]
     assert "flush_log_at_trx_commit=2" in file
-    own = calls._spec(server.engine, load, 2)["options"]
+    own = calls._spec(server, load, 2)["options"]
     assert own.get("sync", False) is False
     assert own.get("innodb_flush_log_at_trx_commit", 2) == 2
+
+
+@pytest.mark.parametrize(
+    "server", [SERVER, Server("/usr/sbin/mariadbd", "myrocks", "myrocks-mariadb-10.11")]
+)
+def test_a_server_of_a_calibration_has_every_setting_of_its_simulation(
+    server: Server, tmp_path: Path
+) -> None:
+    for load in loads.loads_of(server):
+        file = tmp_path / "my.cnf"
+        file.write_text(calls._measured(server, load, "/tmp", 2)["options"]["options_file"])
+        has = {
+            **product_defaults(server.dialect),
+            **imports.read(file).settings.get(server.engine, {}),
+        }
+        assert has == calls._spec(server, load, 2)["options"], load.name
 
 
 def test_what_the_costs_do_not_explain_is_said_in_the_file(monkeypatch: pytest.MonkeyPatch) -> None:

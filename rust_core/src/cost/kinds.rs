@@ -137,9 +137,9 @@ kinds_of_work! {
     MergedByte = "merged_byte", 0.0;
     /// One data block that comes into the block cache: its buffer, its entry, and the ones that go for it.
     BlockFetch = "block_fetch", 0.0;
-    /// One read of the drive that a thread waited for, beyond [`Self::StorageWait`]: what goes on afterwards finds cold
-    /// caches, as its core slept or did the work of others.
-    ColdWait = "cold_wait", 0.0;
+    /// One nanosecond of work that finds cold caches, behind a read of the drive that its thread waited for: its core
+    /// slept, or did the work of others. Counted by the simulation, less and less the more was done since.
+    ColdWork = "cold_work", 0.0;
     /// One byte that goes into snappy. Some builds of a product hold one that was not optimized.
     SnappedByte = "snapped_byte", 0.0;
     /// One match that snappy finds: it skips what has none.

@@ -329,6 +329,11 @@ impl Flash {
         end_ns
     }
 
+    fn cpu_ns(&self, bytes: u64, in_flight: f64) -> Option<u64> {
+        let us = self.spec.read_cpu_us_in_flight.us(bytes, in_flight, Between::Doublings)?;
+        Some((us * 1e3) as u64)
+    }
+
     /// How many reads a request that is given now has for company, itself counted. One larger than those that were seen
     /// meets the writes on the link, where they share the rate.
     fn in_flight(&mut self, now_ns: u64, bytes: u64) -> f64 {
@@ -395,12 +400,15 @@ fn usual_turn_bytes() -> u64 {
 
 impl Device for Flash {
     fn read_cpu_ns(&mut self, now_ns: u64, bytes: u64) -> Option<u64> {
-        if self.spec.read_cpu_us_in_flight.is_empty() {
-            return None;
-        }
         let in_flight = 1.0 + self.reads.until(now_ns);
-        let us = self.spec.read_cpu_us_in_flight.us(bytes, in_flight, Between::Doublings)?;
-        Some((us * 1e3) as u64)
+        self.cpu_ns(bytes, in_flight)
+    }
+
+    /// As of a read: the operating system gives either to the drive and hears of its end in the same way, of several at
+    /// once where many are in flight.
+    fn queued_cpu_ns(&mut self, now_ns: u64, bytes: u64) -> Option<u64> {
+        let in_flight = 1.0 + self.reads.until(now_ns) + self.writes.until(now_ns);
+        self.cpu_ns(bytes, in_flight)
     }
 
     fn turn_bytes(&self) -> u64 {
@@ -539,6 +547,18 @@ mod tests {
             assert_eq!(flash.read_cpu_ns(1 << 40, 4096), Some(40_000), "all have ended");
         }
         assert_eq!(Flash::new(spec()).unwrap().read_cpu_ns(0, 4096), None);
+    }
+
+    #[test]
+    fn a_write_that_is_queued_takes_less_of_a_core_among_others_too() {
+        let read_cpu_us_in_flight = Seen(vec![(4096.0, 1.0, 40.0), (4096.0, 4.0, 20.0), (4096.0, 16.0, 8.0)]);
+        let read_us_in_flight = Seen(vec![(4096.0, 1.0, 100.0), (4096.0, 16.0, 160.0)]);
+        let drive = FlashSpec { read_cpu_us_in_flight, read_us_in_flight, channels: 64, ..spec() };
+        let mut flash = Flash::new(drive).unwrap();
+        assert_eq!(flash.queued_cpu_ns(0, 4096), Some(40_000));
+        (0..60).for_each(|n| _ = flash.write(0, Request::new(n << 20, 4096)));
+        assert_eq!(flash.queued_cpu_ns(1, 4096), Some(8_000));
+        assert_eq!(flash.read_cpu_ns(1, 4096), Some(40_000), "no read is in flight");
     }
 
     #[test]

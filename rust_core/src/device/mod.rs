@@ -92,6 +92,10 @@ pub trait Device: Send {
     fn read_cpu_ns(&mut self, _now_ns: u64, _bytes: u64) -> Option<u64> {
         None
     }
+    /// The same of a write that is queued beside others.
+    fn queued_cpu_ns(&mut self, _now_ns: u64, _bytes: u64) -> Option<u64> {
+        None
+    }
     /// Bytes of a long transfer after which others get their turn.
     fn turn_bytes(&self) -> u64 {
         1 << 20

@@ -359,6 +359,29 @@ fn a_read_takes_a_core_before_it_takes_the_drive() {
     assert_eq!((world.cpu_use().ns, world.cpu_use().work.get(Work::StorageWait)), (40_000, 2));
 }
 
+#[test]
+fn work_behind_a_read_that_was_waited_for_finds_cold_caches_until_it_has_filled_them() {
+    let mut costs = [0.0; Work::COUNT];
+    (costs[Work::Call as usize], costs[Work::ColdWork as usize]) = (1.0, 2.0);
+    let mut world = World::new(1, prices(&costs), Box::new(disks()), Scale::FULL);
+    let (mut now_ns, mut asker) = (0, Asker { seat: Seat::of_client(0), ..Asker::default() });
+    let mut takes = |step| {
+        let began_ns = now_ns;
+        now_ns = done(replay(&mut world, now_ns, step, &mut asker).0);
+        now_ns - began_ns
+    };
+    let calls = || {
+        let mut work = WorkCounts::default();
+        work.count(Work::Call, 50_000);
+        Step::Cpu(Box::new(work))
+    };
+    assert_eq!(takes(calls()), 50_000);
+    takes(Step::Io(Access::Read { address: 0, bytes: 4096 }));
+    assert_eq!(takes(calls()), 50_000 + 2 * 31_606, "(1 - 1/e) of 50 us");
+    assert_eq!(takes(calls()), 50_000 + 2 * 11_627);
+    assert_eq!((world.cpu_use().ns, world.cpu_use().work.get(Work::ColdWork)), (150_000 + 2 * 43_233, 43_233));
+}
+
 fn disks() -> DiskArray {
     DiskArray::new(DiskArraySpec {
         disks: 4,
