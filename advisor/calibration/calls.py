@@ -142,19 +142,21 @@ def measure(
             of_calls_ns = sum(units * calls_ns[kind] for kind, units in counts.items())
             own_ns = 1e3 * report["metrics"]["cpu_us_per_op"] - of_calls_ns
         else:
-            work.pop("round_trip", None)
-            own_ns = sum(units * own[kind] for kind, units in work.items() if kind not in known)
+            # A round trip is the client's.
+            own_ns = sum(
+                units * own[kind]
+                for kind, units in work.items()
+                if kind not in known and kind != "round_trip"
+            )
         return Observation(load.name, counts, 1e3 * _cpu_us(reports[load.name]), known_ns=own_ns)
 
     found = {load.name: simulated(load, known) for load in every}
     observations = {load.name: observation(load, found[load.name], known) for load in every}
-    fitted = fit(list(observations.values()), known)
     # How much of the work finds cold caches hangs on what the calls take.
-    calls_ns = {**known, **fitted.work_ns}
-    for load in (load for load in every if load.waits):
-        again = simulated(load, calls_ns)
-        observations[load.name] = observation(load, again, calls_ns)
-    fitted = fit(list(observations.values()), known)
+    calls_ns = {**known, **fit(list(observations.values()), known).work_ns}
+    for load in every:
+        if load.waits:
+            observations[load.name] = observation(load, simulated(load, calls_ns), calls_ns)
     statements = []
     for load in every:
         report, counts = reports[load.name], observations[load.name].work
@@ -167,6 +169,7 @@ def measure(
             statements.append(Statements(name, server_us, client_us / trips))
     version = "{name} {version}".format(**reports[every[-1].name]["product"])
     wait_us = _waits_us(run(ALONE)["metrics"]) if isinstance(real, Server) else None
+    fitted = fit(list(observations.values()), known)
     return Calls(product, version, fitted, tuple(statements), wait_us)
 
 

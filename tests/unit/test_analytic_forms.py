@@ -201,3 +201,9 @@ def test_workloads_have_as_much_data_as_their_profile_says(kind: str) -> None:
 
 def test_a_workload_that_nobody_described_has_no_model() -> None:
     assert Model.of(problem(workload={"kind": "tpcc"}, data="20GiB"), "lsm") is None
+
+
+def test_work_behind_reads_is_cold_until_caches_are_filled() -> None:
+    warm_ns, reads = np.array([50_000.0, 50_000.0, 100_000.0]), np.array([0.0, 1.0, 2.0])
+    cold_ns = machine.with_cold_work(warm_ns, reads, {"cold_work": 2.0}) - warm_ns
+    assert cold_ns == pytest.approx(2 * 31_606 * reads, abs=1.0)

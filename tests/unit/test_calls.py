@@ -19,6 +19,7 @@ from tests.support.calibration_core import WorkingCore
 from tests.support.drives import probed
 
 SERVER = Server("/usr/sbin/mariadbd", "innodb", "mariadb-10.11")
+MYROCKS = Server("/usr/sbin/mariadbd", "myrocks", "myrocks-mariadb-10.11")
 TRUE = {
     "statement": 9000.0,
     "transaction_control": 2000.0,
@@ -193,9 +194,7 @@ def test_a_row_is_told_from_its_statement_by_loads_of_many_rows(
     assert lone_ns != pytest.approx(TRUE["row_insert"], rel=0.3)
 
 
-@pytest.mark.parametrize(
-    "server", [SERVER, Server("/usr/sbin/mariadbd", "myrocks", "myrocks-mariadb-10.11")]
-)
+@pytest.mark.parametrize("server", [SERVER, MYROCKS], ids=["innodb", "myrocks"])
 def test_a_server_syncs_no_commit_that_its_simulation_does_not(server: Server) -> None:
     load = loads.OF_SERVERS[0]
     file = calls._measured(server, load, "/tmp", 2)["options"]["options_file"]
@@ -205,9 +204,7 @@ def test_a_server_syncs_no_commit_that_its_simulation_does_not(server: Server) -
     assert own.get("innodb_flush_log_at_trx_commit", 2) == 2
 
 
-@pytest.mark.parametrize(
-    "server", [SERVER, Server("/usr/sbin/mariadbd", "myrocks", "myrocks-mariadb-10.11")]
-)
+@pytest.mark.parametrize("server", [SERVER, MYROCKS], ids=["innodb", "myrocks"])
 def test_a_server_of_a_calibration_has_every_setting_of_its_simulation(
     server: Server, tmp_path: Path
 ) -> None:

@@ -15,8 +15,9 @@ use std::sync::Arc;
 const WRITE_BACK_LEAD_NS: u64 = 200_000_000;
 
 /// Nanoseconds of work after which the caches of a core lack one part in e of what a thread needs that had waited.
-/// Measured on an Intel Sapphire Rapids: what followed a read took 14 us longer where it was 8 us of RocksDB's work, 48
-/// where it was 40 us of InnoDB's point selects, some 30 of 25 us in its transactions, and 83 of 50 us in MyRocks.
+/// Assumption, about a statement of a server: until then what was calibrated on an Intel Sapphire Rapids is nearly in
+/// proportion to the work. A read made what followed take 14 us longer where that was 8 us of RocksDB's work, 48 of 40
+/// in InnoDB's point selects, 83 of 50 in MyRocks'.
 const CACHES_FILL_NS: f64 = 50_000.0;
 /// Below it caches count as warm.
 const LEAST_COLD: f64 = 1e-3;
