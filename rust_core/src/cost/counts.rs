@@ -69,12 +69,21 @@ impl WorkCounts {
         self.kinds |= other.kinds;
     }
 
-    /// One of `parts` equal parts, rounded down, and the rest.
+    /// One of `parts` equal parts, rounded down.
     #[must_use]
-    pub fn split(&self, parts: u64) -> (Self, Self) {
-        let part = Self { units: self.units.map(|units| units / parts), kinds: self.kinds };
-        let rest = Self { units: std::array::from_fn(|n| self.units[n] - part.units[n]), kinds: self.kinds };
-        (part, rest)
+    pub fn part(&self, parts: u64) -> Self {
+        let mut part = Self { units: [0; Work::COUNT], kinds: self.kinds };
+        for (kind, units) in self.counted() {
+            part.units[kind] = units / parts;
+        }
+        part
+    }
+
+    /// Takes the counts of `other` away, which are part of these.
+    pub fn subtract(&mut self, other: &Self) {
+        for (kind, units) in other.counted() {
+            self.units[kind] -= units;
+        }
     }
 
     /// What was counted since `before`.

@@ -121,6 +121,13 @@ pub enum Turn {
     Waits,
 }
 
+impl Turn {
+    /// Whether it got what it asked for.
+    pub fn is_done(self) -> bool {
+        matches!(self, Self::Done(_))
+    }
+}
+
 fn in_grains(ns: u64, grain: f64) -> u64 {
     ((ns as f64 * grain) as u64).max(1)
 }

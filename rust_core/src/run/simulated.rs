@@ -180,6 +180,7 @@ impl VirtualDriver {
             }
         }
         let halt = self.halt.clone();
+        self.simulation.watch(false);
         let settled = self.simulation.settle(debt_bytes, 100_000_000, &mut Halting(&halt));
         halt.check()?;
         settled
@@ -249,6 +250,7 @@ impl Driver for VirtualDriver {
             on_interval,
         };
         let until_ns = shared.end.latest_ns();
+        self.simulation.watch(phase != Phase::Load);
         let busy_ns = self.simulation.busy_ns();
         {
             let mut clients: Vec<&mut dyn simulation::Process> =

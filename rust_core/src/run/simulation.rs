@@ -147,6 +147,8 @@ pub struct Simulation {
     waits: Vec<Option<Wait>>,
     /// Time that each run starts from: no client is behind it.
     timer_ns: Option<u64>,
+    /// Whether somebody looks at how clients and jobs meet. Else a job is replayed in fewer pieces.
+    is_watched: bool,
 }
 
 impl Simulation {
@@ -155,7 +157,7 @@ impl Simulation {
         let threads = engine.background_threads().max(1);
         let jobs = (0..threads).map(|_| None).collect();
         let (busy, adaptation, waits) = (BusyTime::default(), Adaptation::default(), Vec::new());
-        Self { world, engine, signal, jobs, busy, now_ns, adaptation, waits, timer_ns: None }
+        Self { world, engine, signal, jobs, busy, now_ns, adaptation, waits, timer_ns: None, is_watched: true }
     }
 
     /// A task of this world that starts now.
@@ -176,6 +178,12 @@ impl Simulation {
     /// For how long compactions or writes of dirty pages have run so far, one of them at least.
     pub fn busy_ns(&self) -> u64 {
         self.busy.until(self.now_ns)
+    }
+
+    /// Says whether somebody looks at the latencies of the clients that run from now on. A load is over before anybody
+    /// asks, and pieces of jobs as fine as a copy needs for that were a third of its time.
+    pub fn watch(&mut self, is_watched: bool) {
+        self.is_watched = is_watched;
     }
 
     /// Runs the clients until all have ended or virtual time passes `until_ns`. An operation that began before is
@@ -376,12 +384,14 @@ impl Simulation {
 
     /// Replays steps of a client's operation until something else is to happen before the next one.
     fn replay_client(&mut self, n: usize, seat: &mut ProcessState<'_>, agenda: &mut Agenda) -> Result<Next> {
-        while let Some(step) = seat.steps.pop() {
+        while let Some(mut step) = seat.steps.pop() {
             let now_ns = seat.task.now_ns;
             match step {
                 Step::Cpu(_) | Step::Io(_) => {
-                    let (turn, rest) = replay(&mut self.world.lock(), now_ns, step, &mut seat.asker.lock());
-                    seat.steps.extend(rest);
+                    let (turn, is_over) = replay(&mut self.world.lock(), now_ns, &mut step, &mut seat.asker.lock());
+                    if !is_over {
+                        seat.steps.push(step);
+                    }
                     match turn {
                         Turn::Done(done_ns) => seat.task.now_ns = done_ns,
                         Turn::Later(at_ns) => {
@@ -472,7 +482,7 @@ impl Simulation {
             let mut task = Task::recording(JOB_TASKS + n as u32, now_ns).at_scale(scale);
             job.run(&mut task)?;
             let steps = task.into_steps();
-            let seat = self.world.lock().seat_of_job(n, &steps);
+            let seat = self.world.lock().seat_of_job(n, &steps, self.is_watched);
             let asker = Asker { stream: job.stream(), seat, ..Asker::default() };
             let running = RunningJob { job, steps: steps.into(), now_ns, asker };
             if pays_debt(running.job.kind()) {
@@ -496,7 +506,7 @@ impl Simulation {
     /// Replays one step of a job, and says whether the job is done and installed.
     fn step_job(&mut self, n: usize, agenda: &mut Agenda) -> Result<bool> {
         let Some(running) = &mut self.jobs[n] else { return Ok(true) };
-        let Some(step) = running.steps.pop_front() else {
+        let Some(mut step) = running.steps.pop_front() else {
             self.install_job(n)?;
             return Ok(true);
         };
@@ -517,15 +527,16 @@ impl Simulation {
             Step::Cpu(_) | Step::Io(_) | Step::Join(_) | Step::Then(_) => {
                 let mut world = self.world.lock();
                 let bytes = running.new_bytes(&step);
-                let (turn, rest) = replay(&mut world, now_ns, step, &mut running.asker);
+                let (turn, is_over) = replay(&mut world, now_ns, &mut step, &mut running.asker);
                 is_asleep = turn == Turn::Waits;
                 if let Turn::Done(at_ns) | Turn::Later(at_ns) = turn {
                     now_ns = at_ns;
                     running.now_ns = now_ns;
                 }
-                world.unwritten_bytes -= bytes - rest.as_ref().map_or(0, |rest| running.new_bytes(rest));
-                if let Some(rest) = rest {
-                    running.steps.push_front(rest);
+                let left = if is_over { 0 } else { running.new_bytes(&step) };
+                world.unwritten_bytes -= bytes - left;
+                if !is_over {
+                    running.steps.push_front(step);
                 }
             }
         }

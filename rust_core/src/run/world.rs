@@ -93,8 +93,12 @@ impl World {
         self.cores.forget_waiting();
     }
 
-    /// The seat of a job that consists of these steps.
-    pub(super) fn seat_of_job(&self, n: usize, steps: &[Step]) -> Seat {
+    /// The seat of a job that consists of these steps: one that somebody watches shares its core as it does at full
+    /// size.
+    pub(super) fn seat_of_job(&self, n: usize, steps: &[Step], is_watched: bool) -> Seat {
+        if !is_watched {
+            return Seat::of_job(n, 0, Scale::FULL);
+        }
         let cpu_ns = steps.iter().map(|step| if let Step::Cpu(work) = step { self.work_ns(work) } else { 0 }).sum();
         Seat::of_job(n, cpu_ns, self.scale)
     }
@@ -107,12 +111,12 @@ impl World {
         (work.get(Work::RoundTrip) as f64 * self.prices.statement_wait_ns) as u64
     }
 
-    /// What `work` of a task takes, and how much of that is its client's of a server: a statement is charged before
+    /// What `work` of a task takes that is worth `work_ns`, and how much of that is its client's of a server: a statement is charged before
     /// the server's work for it, so that of several at once all but the last are behind their work.
-    fn service(&self, work: &WorkCounts, asker: &Asker) -> Service {
+    fn service(&self, work: &WorkCounts, work_ns: u64, asker: &Asker) -> Service {
         let statements = work.get(Work::RoundTrip) as f64;
         let clients_ns = statements * self.prices.unit_ns[Work::RoundTrip as usize];
-        let warm_ns = self.work_ns(work) as f64 - clients_ns;
+        let warm_ns = work_ns as f64 - clients_ns;
         let (cold, coldness) = self.cold_part(warm_ns, asker.coldness);
         let own_ns = warm_ns + cold * self.prices.unit_ns[Work::ColdWork as usize];
         if statements == 0.0 {
@@ -134,9 +138,9 @@ impl World {
         ((coldness - left) * CACHES_FILL_NS, if left < LEAST_COLD { 0.0 } else { left })
     }
 
-    /// Does `work` of a task, with what passes in its round trips.
-    fn cpu(&mut self, now_ns: u64, work: &WorkCounts, asker: &mut Asker) -> Turn {
-        let service = self.service(work, asker);
+    /// Does `work` of a task that is worth `work_ns`, with what passes in its round trips.
+    fn cpu(&mut self, now_ns: u64, work: &WorkCounts, work_ns: u64, asker: &mut Asker) -> Turn {
+        let service = self.service(work, work_ns, asker);
         let turn = self.core(now_ns, service.ns, asker);
         let Turn::Done(done_ns) = turn else { return turn };
         self.note(work, &service, asker);
@@ -329,7 +333,7 @@ pub(super) struct Ticket {
 impl Charge for Ticket {
     fn cpu(&mut self, now_ns: u64, work: &WorkCounts) -> u64 {
         let (mut world, mut asker) = (self.world.lock(), self.asker.lock());
-        let (service, wait_ns) = (world.service(work, &asker), world.wait_ns(work));
+        let (service, wait_ns) = (world.service(work, world.work_ns(work), &asker), world.wait_ns(work));
         world.note(work, &service, &mut asker);
         world.core_at_once(now_ns, service.ns, &mut asker) + wait_ns
     }
@@ -342,33 +346,47 @@ impl Charge for Ticket {
     }
 }
 
-/// Replays the first chunk or slice of a step of a job, or of a client as a whole: when it is done, and what is left of
-/// it. That is all of it where there is no core for it yet.
-pub(super) fn replay(world: &mut World, now_ns: u64, step: Step, asker: &mut Asker) -> (Turn, Option<Step>) {
-    let (turn, rest) = match &step {
-        Step::Cpu(work) => match slice_of(world, work, asker) {
-            Some((slice, rest)) => (world.cpu(now_ns, &slice, asker), Some(Step::Cpu(Box::new(rest)))),
-            None => (world.cpu(now_ns, work, asker), None),
-        },
+/// Replays the first chunk or slice of a step of a job, or of a client as a whole, and leaves what is left of it: all of
+/// it where there is no core for it yet. Says when it is done, and whether nothing is left.
+pub(super) fn replay(world: &mut World, now_ns: u64, step: &mut Step, asker: &mut Asker) -> (Turn, bool) {
+    match step {
+        Step::Cpu(work) => {
+            let work_ns = world.work_ns(work);
+            let Some((slice, slice_ns)) = slice_of(world, work, work_ns, asker) else {
+                let turn = world.cpu(now_ns, work, work_ns, asker);
+                return (turn, turn.is_done());
+            };
+            let turn = world.cpu(now_ns, &slice, slice_ns, asker);
+            if turn.is_done() {
+                work.subtract(&slice);
+            }
+            (turn, false)
+        }
         Step::Io(access) => {
             let (first, rest) = if asker.seat.is_job() { parted(*access, world.turn_bytes) } else { (*access, None) };
-            (world.io(now_ns, first, asker), rest.map(Step::Io))
+            let turn = world.io(now_ns, first, asker);
+            if let (true, Some(rest)) = (turn.is_done(), rest) {
+                *access = rest;
+                return (turn, false);
+            }
+            (turn, turn.is_done())
         }
-        Step::Enter(_) | Step::Leave(_) | Step::Join(_) | Step::Then(_) => (Turn::Done(now_ns), None),
-    };
-    if matches!(turn, Turn::Done(_)) { (turn, rest) } else { (turn, Some(step)) }
+        Step::Enter(_) | Step::Leave(_) | Step::Join(_) | Step::Then(_) => (Turn::Done(now_ns), true),
+    }
 }
 
-/// What fills a slice of a job's work, and the rest; `None` for all of it.
-fn slice_of(world: &World, work: &WorkCounts, asker: &Asker) -> Option<(WorkCounts, WorkCounts)> {
+/// What fills a slice of a job's work of so many nanoseconds, and how long it takes; `None` for all of it.
+fn slice_of(world: &World, work: &WorkCounts, work_ns: u64, asker: &Asker) -> Option<(WorkCounts, u64)> {
     if !asker.seat.is_job() {
         return None;
     }
-    let (service_ns, piece_ns) = (world.work_ns(work), asker.seat.piece_ns());
-    if service_ns <= piece_ns {
+    let piece_ns = asker.seat.piece_ns();
+    if work_ns <= piece_ns {
         return None;
     }
-    Some(work.split(service_ns.div_ceil(piece_ns))).filter(|(slice, _)| world.work_ns(slice) > 0)
+    let slice = work.part(work_ns.div_ceil(piece_ns));
+    let slice_ns = world.work_ns(&slice);
+    (slice_ns > 0).then_some((slice, slice_ns))
 }
 
 /// The first so many bytes of an access, and the rest.

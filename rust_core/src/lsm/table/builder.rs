@@ -21,7 +21,7 @@ pub const WRITE_BYTES: usize = 1 << 20;
 
 /// Of so many data blocks one is compressed where the file keeps them decoded, so that nobody reads what is stored: the
 /// next ones, of neighbouring keys, are taken to be as compressible. Compressing took 37% of the time of a simulation.
-const LIKE_BLOCKS: usize = 4;
+const LIKE_BLOCKS: usize = 16;
 
 /// How a table is written.
 #[derive(Debug, Clone)]

@@ -334,10 +334,10 @@ fn a_long_cpu_step_is_replayed_in_slices_that_add_up() {
     let mut work = WorkCounts::default();
     work.count(Work::Call, 2_600_000);
     let mut asker = Asker { seat: Seat::of_job(0, 0, Scale::FULL), ..Asker::default() };
-    let (mut now_ns, mut step, mut slices) = (0, Some(Step::Cpu(Box::new(work))), 0);
-    while let Some(next) = step {
+    let (mut now_ns, mut step, mut slices, mut is_over) = (0, Step::Cpu(Box::new(work)), 0, false);
+    while !is_over {
         let turn;
-        (turn, step) = replay(&mut world, now_ns, next, &mut asker);
+        (turn, is_over) = replay(&mut world, now_ns, &mut step, &mut asker);
         now_ns = done(turn);
         slices += 1;
     }
@@ -350,7 +350,7 @@ fn a_read_takes_a_core_before_it_takes_the_drive() {
     costs[Work::StorageWait as usize] = 20_000.0;
     let mut world = World::new(1, prices(&costs), Box::new(disks()), Scale::FULL);
     let read = Access::Read { address: 0, bytes: 4096 };
-    let ask = |world: &mut World, now_ns, asker: &mut Asker| replay(world, now_ns, Step::Io(read), asker).0;
+    let ask = |world: &mut World, now_ns, asker: &mut Asker| replay(world, now_ns, &mut Step::Io(read), asker).0;
     let free_ns = ask(&mut world_of_disks(1.0), 0, &mut Asker::default());
     let mut seats = [0, 1].map(|n| Asker { seat: Seat::of_client(n), ..Asker::default() });
     assert_eq!(done(ask(&mut world, 0, &mut seats[0])), 20_000 + done(free_ns));
@@ -365,9 +365,9 @@ fn work_behind_a_read_that_was_waited_for_finds_cold_caches_until_it_has_filled_
     (costs[Work::Call as usize], costs[Work::ColdWork as usize]) = (1.0, 2.0);
     let mut world = World::new(1, prices(&costs), Box::new(disks()), Scale::FULL);
     let (mut now_ns, mut asker) = (0, Asker { seat: Seat::of_client(0), ..Asker::default() });
-    let mut takes = |step| {
+    let mut takes = |mut step| {
         let began_ns = now_ns;
-        now_ns = done(replay(&mut world, now_ns, step, &mut asker).0);
+        now_ns = done(replay(&mut world, now_ns, &mut step, &mut asker).0);
         now_ns - began_ns
     };
     let calls = || {
@@ -417,8 +417,8 @@ fn job_times(stands_for: f64, accesses: &[Access]) -> Vec<u64> {
     let stream = Stream { read_bytes: 1 << 20, write_bytes: 1 << 20 };
     let (mut now_ns, mut asker) = (0, Asker { stream: Some(stream), ..Asker::default() });
     let mut time = |access: &Access| {
-        let (turn, rest) = replay(&mut world, now_ns, Step::Io(*access), &mut asker);
-        assert!(rest.is_none());
+        let (turn, is_over) = replay(&mut world, now_ns, &mut Step::Io(*access), &mut asker);
+        assert!(is_over);
         let done_ns = done(turn);
         done_ns - std::mem::replace(&mut now_ns, done_ns)
     };
