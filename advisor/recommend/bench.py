@@ -147,22 +147,19 @@ class StudyBench:
             return None
         return mine, other
 
-    def measure_finals(self, wanted: Sequence[Settings], number: int) -> None:
-        """One final run of each of these settings, as far as the bounds allow; all have the same
-        seed in runs of the same number."""
-        seed = self._study.repeat_seed(FINAL_SEEDS + number)
-        if self._may_run and self._study.runs_left():
-            self._study.measure(self._engine, [(one, seed) for one in wanted], "final")
+    def final_run(self, settings: Settings, number: int) -> tuple[Engine, Settings, int]:
+        """A final run of these settings, as the study makes it; all of the same number have the
+        same seed."""
+        return self._engine, settings, self._study.repeat_seed(FINAL_SEEDS + number)
 
     def _run(self, wanted: Sequence[Settings], spare: int) -> list[Trial]:
         room = self._study.runs_left(self._rung, beyond=spare) if self._may_run else 0
-        seeds = []
+        runs = []
         for settings in wanted[: max(0, room)]:
             known = self.known(settings)
             seed = self._study.repeat_seed(known.repeats if known else 0)
-            seeds.append((settings, seed))
-        made = self._study.measure
-        return made(self._engine, seeds, "ablation", self._rung) if seeds else []
+            runs.append((self._engine, settings, seed))
+        return self._study.measure(runs, "ablation", self._rung) if runs else []
 
     def _is_told(self, pair: tuple[Candidate, Candidate]) -> bool:
         found = compare(self._goal, self.noise_of_finals(), *pair, level=VERDICT_LEVEL)

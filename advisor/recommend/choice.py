@@ -224,15 +224,19 @@ def given(study: Study, goal: Goal, engine: Engine, settings: Settings) -> Choic
 def settle(bench: StudyBench, wanted: list[Settings], runs: int, spare: int) -> None:
     """Repeats settings side by side until each has so many runs besides the search, or none is left
     but those to `spare`."""
-    made = -1
     distinct = [one for place, one in enumerate(wanted) if one not in wanted[:place]]
-    while True:
-        known = [candidate for candidate in map(bench.known, distinct) if candidate is not None]
-        repeats = [candidate.repeats for candidate in known]
-        if min(repeats, default=runs) >= runs or sum(repeats) == made:
+    distinct = [one for one in distinct if bench.known(one) or bench.lawful(one) == one]
+
+    def repeats(settings: Settings) -> int:
+        known = bench.known(settings)
+        return known.repeats if known else 0
+
+    made = -1
+    while short := [one for one in distinct if repeats(one) < runs]:
+        now = sum(map(repeats, distinct))
+        if now == made:
             return
-        made = sum(repeats)
-        short = [candidate.settings for candidate in known if candidate.repeats == min(repeats)]
+        made = now
         bench.measure(short, spare=spare)
 
 
@@ -299,7 +303,10 @@ def _without_near_misses(
     if settings == found.settings:
         return found
     if bench.known(settings) is None:
-        bench.measure([settings], spare=spare)
+        # Beside a run that the base will need in any case.
+        known = bench.known(base)
+        is_short = bench.lawful(base) == base if known is None else known.repeats < PROOF_RUNS
+        bench.measure([settings, base] if is_short else [settings], spare=spare)
     if (measured := bench.known(settings)) is None:
         return replace(found, settings=settings)
     return found if farther(goal, bench.noises(), measured, found) else measured

@@ -21,6 +21,9 @@ from advisor.search.seeds import Seed, best_rule
 FINAL_RUNS = 3
 """Final runs of the answer and of each of those beside it."""
 
+Wanted = tuple[StudyBench, list[Settings]]
+"""Settings of one engine."""
+
 
 def prove(
     study: Study, chosen: Choice, drafted: Recommendation, engine: Engine | None = None
@@ -36,6 +39,9 @@ def prove(
     rebuilt = [settings for _, settings in alternatives(study, chosen)]
     result = chosen.selected.settings
     rival = best_of_others(study, chosen.goal, own) if engine is None else None
+    others: list[Wanted] = []
+    if rival is not None:
+        others = [(StudyBench(study, chosen.goal, rival.engine, may_run=True), [rival.settings])]
     wanted = [result]
     if result != chosen.base:
         rule = rule_of_thumb(study, chosen.goal, own)
@@ -47,24 +53,28 @@ def prove(
         if not _are_left(study, few, rival):
             few = [*(mine or [result]), chosen.base]
         if not _are_left(study, wanted, rival):
-            first = rival if _are_left(study, few, rival) else None
+            first = others if _are_left(study, few, rival) else []
             for number in range(VERDICT_RUNS):
-                _run(bench, few, number)
-                _run_rival(study, chosen.goal, first, number)
+                _run(study, [(bench, few), *first], number)
     elif not rebuilt and rival is None:
         return
     for number in range(FINAL_RUNS):
-        _run(bench, [*wanted, *rebuilt] if number == 0 else wanted, number)
-        _run_rival(study, chosen.goal, rival, number)
-    _run(bench, [file.settings for file in changed], 0)
+        now = [*wanted, *rebuilt] if number == 0 else wanted
+        _run(study, [(bench, now), *others], number)
+    _run(study, [(bench, [file.settings for file in changed])], 0)
 
 
-def _run(bench: StudyBench, wanted: list[Settings], number: int) -> None:
-    """One more final run of those that had only so many. One that fails is made once more, with
-    another seed: an answer shall not turn on whether a run was given up."""
-    bench.measure_finals(_due(bench, wanted, number), number)
-    if failed := _due(bench, wanted, number):
-        bench.measure_finals(failed, FINAL_RUNS + number)
+def _run(study: Study, wanted: Sequence[Wanted], number: int) -> None:
+    """One more final run, side by side, of those that had only so many. One that fails is made once
+    more, with another seed: an answer shall not turn on whether a run was given up."""
+    for one in (number, FINAL_RUNS + number):
+        due = [
+            bench.final_run(settings, one)
+            for bench, given in wanted
+            for settings in _due(bench, given, number)
+        ]
+        if due and study.runs_left():
+            study.measure(due, "final")
 
 
 def _due(bench: StudyBench, wanted: list[Settings], number: int) -> list[Settings]:
@@ -76,12 +86,6 @@ def _due(bench: StudyBench, wanted: list[Settings], number: int) -> list[Setting
         if is_short and settings not in due and bench.lawful(settings) == settings:
             due.append(settings)
     return due
-
-
-def _run_rival(study: Study, goal: Goal, rival: Candidate | None, number: int) -> None:
-    """The same of the best of another engine, if there is one."""
-    if rival is not None:
-        _run(StudyBench(study, goal, rival.engine, may_run=True), [rival.settings], number)
 
 
 def _are_left(study: Study, wanted: Sequence[Settings], rival: Candidate | None) -> bool:

@@ -182,11 +182,16 @@ class Runner:
         """In about how many seconds one more trial of a rung will have ended, behind those that are
         under way there; 0 where it is not known what is usual."""
         usual = self._usual_s(rung, least=1)
+        return 0.0 if usual is None else self.would_begin_s(rung) + usual
+
+    def would_begin_s(self, rung: int) -> float:
+        """In about how many seconds it would begin."""
+        usual = self._usual_s(rung, least=1)
         if usual is None:
             return 0.0
         ahead = sum(n for (_, own), n in self._under_way.items() if own == rung)
         at_once = self._afar.workers if self._afar else _cores()
-        return usual * max(1.0, (ahead + 1) / at_once)
+        return usual * max(0.0, (ahead + 1) / at_once - 1.0)
 
     def learn_time(self, rung: int, trial: Trial) -> None:
         """What a trial of a rung took tells what is usual there."""

@@ -249,20 +249,19 @@ class Study:
 
     def measure(
         self,
-        engine: Engine,
-        wanted: Sequence[tuple[Settings, int]],
+        wanted: Sequence[tuple[Engine, Settings, int]],
         role: Role,
         rung: int | None = None,
     ) -> list[Trial]:
-        """Tries settings, each with its seed, side by side and stores the trials, in their order;
-        on the rung that decides, or another. They are fewer once the study is stopped or out of
-        bounds."""
+        """Tries settings of engines, each with its seed, side by side and stores the trials, in
+        their order; on the rung that decides, or another. They are fewer once the study is stopped
+        or out of bounds."""
         made: list[Trial] = []
         rung = self._deciding() if rung is None else rung
 
         def jobs() -> Iterator[Job]:
-            for settings, seed in wanted:
-                if not self._may_go_on("ablation"):
+            for engine, settings, seed in wanted:
+                if not self._may_go_on("ablation", self._runner.would_begin_s(rung)):
                     return
                 times = self._times(engine, settings, role, rung)
                 yield Job(engine, settings, role, seed, rung, times=times)
@@ -570,15 +569,14 @@ class Study:
             wanted=self.question.wanted,
         )
 
-    def _may_go_on(self, phase: Phase) -> bool:
-        return not self._stopping.is_set() and self._spending.allows(phase, self._runner.running)
+    def _may_go_on(self, phase: Phase, takes_s: float = 0.0) -> bool:
+        if self._stopping.is_set():
+            return False
+        return self._spending.allows(phase, self._runner.running, takes_s)
 
     def _may_decide(self, phase: Phase) -> bool:
         """Whether one more run on the highest rung would end within a phase."""
-        if self._stopping.is_set():
-            return False
-        takes_s = self._runner.would_take_s(self.ladder.top)
-        return self._spending.allows(phase, self._runner.running, takes_s)
+        return self._may_go_on(phase, self._runner.would_take_s(self.ladder.top))
 
     def _finish(self) -> Ending:
         ending: Ending = "complete"

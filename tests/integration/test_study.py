@@ -267,7 +267,7 @@ def test_stopping_lets_the_running_trial_end(tmp_path: Path) -> None:
     found._watcher = watch
     assert found.run() == "cancelled"
     assert len(found.trials) == 4
-    assert found.measure("lsm", [(knobs.defaults("lsm"), 1)], "ablation") == []
+    assert found.measure([("lsm", knobs.defaults("lsm"), 1)], "ablation") == []
 
 
 def test_a_study_goes_on_under_its_name(tmp_path: Path) -> None:
