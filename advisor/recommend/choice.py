@@ -40,6 +40,10 @@ RESERVE_PART_OF_LONG, RESERVE_OF_LONG = 2, (4, 18)
 result, the winner, the base, the best rule and the best of the other engine; four runs are the
 fewest of which a verdict is made, on the result and its base."""
 
+LINES_PART = 4
+"""One part in so many of the runs that are left, at most, is kept for a look at each change: the
+proof of all of them together does without."""
+
 RESERVE_OF_RESULT = 3
 """Kept for the final runs of another result, when all others have had theirs."""
 
@@ -78,10 +82,11 @@ def choose(study: Study, goal: Goal, engine: Engine | None, *, may_run: bool) ->
     if study.rung_below:
         part, (low, high) = RESERVE_PART_OF_LONG, RESERVE_OF_LONG
     spare = min(high, max(low, study.runs_left() // part))
-    winner = _winner(study, goal, order, benches, spare)
+    proof_spare = spare + _for_lines(study, order[0])
+    winner = _winner(study, goal, order, benches, proof_spare)
     base = study.question.base(winner.engine)
     bench = benches[winner.engine]
-    lines = _Lines(study, goal, winner.engine, bench, spare, may_run)
+    lines = _Lines(study, goal, winner.engine, bench, spare, proof_spare, may_run)
     selected = lines.select(winner.settings, base, bench)
     chosen = Choice(goal, order, winner, base, selected, bench)
     return _unless_outdone(study, _unless_denied(_unless_too_short(chosen, lines)), lines)
@@ -96,6 +101,7 @@ class _Lines:
     engine: Engine
     bench: StudyBench
     spare: int
+    proof_spare: int
     may_run: bool
 
     def select(self, best: Settings, base: Settings, proof: Bench) -> Selected:
@@ -103,7 +109,8 @@ class _Lines:
         bench = self.bench
         if self.study.rung_below:
             bench = StudyBench(self.study, self.goal, self.engine, may_run=self.may_run, looks=True)
-        return select(best, base, self._units(best, base), self.goal, bench, self.spare, proof)
+        units, spare = self._units(best, base), (self.spare, self.proof_spare)
+        return select(best, base, units, self.goal, bench, spare, proof)
 
     def restore(self, best: Settings, base: Settings, seen: Sequence[Finding]) -> Selected:
         """The fewest changes that reach the best in runs of the kind that decides."""
@@ -112,6 +119,15 @@ class _Lines:
 
     def _units(self, best: Settings, base: Settings) -> list[Unit]:
         return _by_importance(self.study, self.engine, best, base)
+
+
+def _for_lines(study: Study, winner: Candidate) -> int:
+    """Runs that are kept for a look at each change of what will probably win."""
+    if not study.rung_below:
+        return 0
+    base = study.question.base(winner.engine)
+    changes = sum(value != base[knob] for knob, value in winner.settings.items())
+    return min(study.as_runs(changes), study.runs_left() // LINES_PART)
 
 
 def best_of_others(study: Study, goal: Goal, engine: Engine) -> Candidate | None:

@@ -88,13 +88,15 @@ def select(
     order: Sequence[Unit],
     goal: Goal,
     bench: Bench,
-    spare: int = 0,
+    spare: tuple[int, int] = (0, 0),
     proof: Bench | None = None,
 ) -> Selected:
     """The changes of `best` against `base` that buy something. `order` lists them, the most
-    important first; `spare` runs are left for others. That the best is better than the base at all
-    is seen on `proof`, if that is another bench."""
-    selection = _Selection(best, base, order, goal, bench, spare, proof)
+    important first. That the best is better than the base at all is seen on `proof`, if that is
+    another bench. `spare` runs are left for others, by the changes and by the proof."""
+    selection = _Selection(best, base, order, goal, bench, spare[0])
+    if proof is not None:
+        selection.prove_on(_Selection(best, base, order, goal, proof, spare[1]))
     if order:
         selection.carry_out()
     return selection.result()
@@ -128,12 +130,9 @@ class _Selection:
         goal: Goal,
         bench: Bench,
         spare: int,
-        proof: Bench | None = None,
     ) -> None:
         self._best, self._base, self._order = best, base, list(order)
         self._proof = self
-        if proof is not None:
-            self._proof = _Selection(best, base, order, goal, proof, spare)
         self._goal, self._bench, self._spare = goal, bench, spare
         # What does not fit the memory cannot be run: the base may be one with a smaller cache.
         self._start = bench.lawful(base)
@@ -143,6 +142,10 @@ class _Selection:
         self._is_proven = False
         self._untold: Comparison | None = None
         self._failed: list[Settings] = []
+
+    def prove_on(self, other: _Selection) -> None:
+        """Sees there whether the best is better than the base at all."""
+        self._proof = other
 
     def carry_out(self) -> None:
         proof = self._proof

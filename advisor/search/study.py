@@ -9,6 +9,7 @@ resumes by its name: what is stored is told to the samplers again.
 
 from __future__ import annotations
 
+import math
 import statistics
 import threading
 from collections import Counter
@@ -281,6 +282,10 @@ class Study:
         left = self._spending.left()
         # What is left of the minutes is enough for one more, whatever it takes.
         return max(int((left - beyond * cost) / own), 1 if left and not beyond else 0)
+
+    def as_runs(self, looks: int) -> int:
+        """How many runs on the rung that decides take as much of the bounds as so many looks."""
+        return math.ceil(looks * self._cost(0) / self._cost(self._deciding()))
 
     def _cost(self, rung: int) -> float:
         """What a trial of a rung takes of the bounds, in usual trials."""
