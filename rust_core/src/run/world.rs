@@ -111,8 +111,9 @@ impl World {
         (work.get(Work::RoundTrip) as f64 * self.prices.statement_wait_ns) as u64
     }
 
-    /// What `work` of a task takes that is worth `work_ns`, and how much of that is its client's of a server: a statement is charged before
-    /// the server's work for it, so that of several at once all but the last are behind their work.
+    /// What `work` of a task takes that is worth `work_ns`, and how much of that is its client's of a server: a
+    /// statement is charged before the server's work for it, so that of several at once all but the last are behind
+    /// their work.
     fn service(&self, work: &WorkCounts, work_ns: u64, asker: &Asker) -> Service {
         let statements = work.get(Work::RoundTrip) as f64;
         let clients_ns = statements * self.prices.unit_ns[Work::RoundTrip as usize];
@@ -346,8 +347,8 @@ impl Charge for Ticket {
     }
 }
 
-/// Replays the first chunk or slice of a step of a job, or of a client as a whole, and leaves what is left of it: all of
-/// it where there is no core for it yet. Says when it is done, and whether nothing is left.
+/// Replays the first chunk or slice of a step of a job, or of a client as a whole, and leaves the rest of it: all of it
+/// where there is no core for it yet. Says when it is done, and whether nothing is left.
 pub(super) fn replay(world: &mut World, now_ns: u64, step: &mut Step, asker: &mut Asker) -> (Turn, bool) {
     match step {
         Step::Cpu(work) => {
