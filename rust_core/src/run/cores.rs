@@ -9,6 +9,9 @@ use std::collections::VecDeque;
 /// A job computes for so long before it asks for its core again; who takes that from it meanwhile waits for the rest.
 const PIECE_NS: u64 = 100_000;
 
+/// As many times as long where nobody asks how long a client waited: still five to a tick.
+const UNWATCHED: u64 = 8;
+
 /// A thread that was given a core keeps it for so long though others wake that are owed nothing: Linux
 /// `sysctl_sched_base_slice`, 0.7 ms, doubled on two cores (`sched_proportional_scaling`), where it was measured.
 const PROTECTED_NS: u64 = 1_400_000;
@@ -56,6 +59,8 @@ pub struct Seat {
     queued_ns: u64,
     /// What it is short of its part of the cores where others wanted them too; negative for what it had beyond that.
     lag_ns: i64,
+    /// For how long it computes before it asks for its core again.
+    piece_ns: u64,
 }
 
 impl Default for Seat {
@@ -68,14 +73,21 @@ impl Seat {
     /// That of a client.
     pub fn of_client(n: usize) -> Self {
         let who = Runnable { thread: Thread::Client(n), grain: 1.0 };
-        Self { who, core: None, ran_ns: 0, queued_ns: 0, lag_ns: 0 }
+        Self { who, core: None, ran_ns: 0, queued_ns: 0, lag_ns: 0, piece_ns: PIECE_NS }
     }
 
     /// That of a job that computes for so long on data at this scale.
     pub fn of_job(n: usize, cpu_ns: u64, scale: Scale) -> Self {
         let ticks = (TICKS_OF_JOB * TICK_NS) as f64;
         let grain = (cpu_ns as f64 / ticks).max(scale.least_latency_share()).min(1.0);
-        Self { who: Runnable { thread: Thread::Job(n), grain }, ..Self::of_client(n) }
+        let who = Runnable { thread: Thread::Job(n), grain };
+        Self { who, piece_ns: in_grains(PIECE_NS, grain), ..Self::of_client(n) }
+    }
+
+    /// The same for a job of a load, or of an engine that settles.
+    #[must_use]
+    pub fn unwatched(self) -> Self {
+        Self { piece_ns: (UNWATCHED * self.piece_ns).min(PIECE_NS), ..self }
     }
 
     fn add_lag(&mut self, ns: i64) {
@@ -97,7 +109,7 @@ impl Seat {
 
     /// For how long it computes before it asks for its core again.
     pub fn piece_ns(&self) -> u64 {
-        in_grains(PIECE_NS, self.who.grain)
+        self.piece_ns
     }
 }
 

@@ -482,7 +482,8 @@ impl Simulation {
             let mut task = Task::recording(JOB_TASKS + n as u32, now_ns).at_scale(scale);
             job.run(&mut task)?;
             let steps = task.into_steps();
-            let seat = self.world.lock().seat_of_job(n, &steps, self.is_watched);
+            let seat = self.world.lock().seat_of_job(n, &steps);
+            let seat = if self.is_watched { seat } else { seat.unwatched() };
             let asker = Asker { stream: job.stream(), seat, ..Asker::default() };
             let running = RunningJob { job, steps: steps.into(), now_ns, asker };
             if pays_debt(running.job.kind()) {

@@ -93,12 +93,8 @@ impl World {
         self.cores.forget_waiting();
     }
 
-    /// The seat of a job that consists of these steps: one that somebody watches shares its core as it does at full
-    /// size.
-    pub(super) fn seat_of_job(&self, n: usize, steps: &[Step], is_watched: bool) -> Seat {
-        if !is_watched {
-            return Seat::of_job(n, 0, Scale::FULL);
-        }
+    /// The seat of a job that consists of these steps.
+    pub(super) fn seat_of_job(&self, n: usize, steps: &[Step]) -> Seat {
         let cpu_ns = steps.iter().map(|step| if let Step::Cpu(work) = step { self.work_ns(work) } else { 0 }).sum();
         Seat::of_job(n, cpu_ns, self.scale)
     }

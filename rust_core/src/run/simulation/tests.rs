@@ -345,14 +345,17 @@ fn a_long_cpu_step_is_replayed_in_slices_that_add_up() {
 }
 
 #[test]
-fn a_job_of_a_copy_that_nobody_watches_is_replayed_in_pieces_of_full_size() {
+fn a_job_of_a_copy_that_nobody_watches_is_replayed_in_fewer_pieces() {
     let costs = prices(&[1.0; Work::COUNT]);
     let world = World::new(1, costs, Box::new(unused_volume()), Scale::standing_for(100.0));
-    let mut work = WorkCounts::default();
-    work.count(Work::Call, 12_800_000);
-    let steps = [Step::Cpu(Box::new(work))];
-    let piece_ns = |is_watched| world.seat_of_job(0, &steps, is_watched).piece_ns();
-    assert_eq!([true, false].map(piece_ns), [10_000, 100_000]);
+    let pieces_of = |calls: u64| {
+        let mut work = WorkCounts::default();
+        work.count(Work::Call, calls);
+        let seat = world.seat_of_job(0, &[Step::Cpu(Box::new(work))]);
+        [seat, seat.unwatched()].map(|seat| seat.piece_ns())
+    };
+    assert_eq!(pieces_of(12_800_000), [10_000, 80_000]);
+    assert_eq!(pieces_of(128_000_000), [100_000, 100_000], "as at full size");
 }
 
 #[test]
