@@ -9,9 +9,9 @@ use std::collections::VecDeque;
 /// A job computes for so long before it asks for its core again; who takes that from it meanwhile waits for the rest.
 const PIECE_NS: u64 = 100_000;
 
-/// As many times as long where nobody asks how long a client waited: still five to a tick. With pieces of full size in a
-/// load, what YCSB A wrote afterwards at 1/8 of 64 MiB went from 1.05 to 1.15 of that at full size, means of five seeds;
-/// with these it is 1.06.
+/// As many times as long where nobody asks how long a client waited: still five to a tick. With pieces of full size in
+/// a load, what YCSB A wrote afterwards at 1/8 of 64 MiB went from 1.05 to 1.15 of that at full size, means of five
+/// seeds; with these it is 1.06.
 const UNWATCHED: u64 = 8;
 
 /// A thread that was given a core keeps it for so long though others wake that are owed nothing: Linux
