@@ -122,8 +122,9 @@ class _Lines:
 
 
 def _for_lines(study: Study, winner: Candidate) -> int:
-    """Runs that are kept for a look at each change of what will probably win."""
-    if not study.rung_below:
+    """Runs that are kept for a look at each change of what will probably win. Where trials bound
+    the study a look takes as much as a run that decides, and nothing is told without a proof."""
+    if not study.rung_below or study.bounds.minutes is None:
         return 0
     base = study.question.base(winner.engine)
     changes = sum(value != base[knob] for knob, value in winner.settings.items())
