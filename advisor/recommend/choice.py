@@ -242,19 +242,19 @@ def settle(bench: StudyBench, wanted: list[Settings], runs: int, spare: int) -> 
     """Repeats settings side by side until each has so many runs besides the search, or none is left
     but those to `spare`."""
     distinct = [one for place, one in enumerate(wanted) if one not in wanted[:place]]
-    distinct = [one for one in distinct if bench.known(one) or bench.lawful(one) == one]
-
-    def repeats(settings: Settings) -> int:
-        known = bench.known(settings)
-        return known.repeats if known else 0
-
     made = -1
-    while short := [one for one in distinct if repeats(one) < runs]:
-        now = sum(map(repeats, distinct))
+    while short := [one for one in distinct if _lacks(bench, one, runs)]:
+        now = sum(one.repeats for one in map(bench.known, distinct) if one is not None)
         if now == made:
             return
         made = now
         bench.measure(short, spare=spare)
+
+
+def _lacks(bench: StudyBench, settings: Settings, runs: int) -> bool:
+    """Whether settings that can be run have fewer runs besides the search."""
+    known = bench.known(settings)
+    return bench.lawful(settings) == settings if known is None else known.repeats < runs
 
 
 def _nothing_measured(study: Study, goal: Goal, engine: Engine | None) -> str:
@@ -321,9 +321,8 @@ def _without_near_misses(
         return found
     if bench.known(settings) is None:
         # Beside a run that the base will need in any case.
-        known = bench.known(base)
-        is_short = bench.lawful(base) == base if known is None else known.repeats < PROOF_RUNS
-        bench.measure([settings, base] if is_short else [settings], spare=spare)
+        beside = [base] if _lacks(bench, base, PROOF_RUNS) else []
+        bench.measure([settings, *beside], spare=spare)
     if (measured := bench.known(settings)) is None:
         return replace(found, settings=settings)
     return found if farther(goal, bench.noises(), measured, found) else measured

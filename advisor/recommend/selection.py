@@ -95,10 +95,11 @@ def select(
     important first. That the best is better than the base at all is seen on `proof`, if that is
     another bench. `spare` runs are left for others, by the changes and by the proof."""
     selection = _Selection(best, base, order, goal, bench, spare[0])
-    if proof is not None:
-        selection.prove_on(_Selection(best, base, order, goal, proof, spare[1]))
     if order:
-        selection.carry_out()
+        elsewhere = selection
+        if proof is not None:
+            elsewhere = _Selection(best, base, order, goal, proof, spare[1])
+        selection.carry_out(elsewhere)
     return selection.result()
 
 
@@ -132,7 +133,6 @@ class _Selection:
         spare: int,
     ) -> None:
         self._best, self._base, self._order = best, base, list(order)
-        self._proof = self
         self._goal, self._bench, self._spare = goal, bench, spare
         # What does not fit the memory cannot be run: the base may be one with a smaller cache.
         self._start = bench.lawful(base)
@@ -143,12 +143,8 @@ class _Selection:
         self._untold: Comparison | None = None
         self._failed: list[Settings] = []
 
-    def prove_on(self, other: _Selection) -> None:
-        """Sees there whether the best is better than the base at all."""
-        self._proof = other
-
-    def carry_out(self) -> None:
-        proof = self._proof
+    def carry_out(self, proof: _Selection) -> None:
+        """Selects if `proof`, which may be this one, sees that the best is better than the base."""
         if self._start is not None:
             is_better = proof._is_better(self._best, self._start, GATE)
             edge = proof._edge(self._best, self._start)
