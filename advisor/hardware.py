@@ -93,12 +93,13 @@ Work = Literal[
 Costs = dict[Call, Annotated[float, Field(ge=0, allow_inf_nan=False)]]
 
 SHORT_READ = 4 << 10
-FIGURES_VERSION = 14
+FIGURES_VERSION = 15
 """Of a calibration. It is raised when figures measured before no longer mean the same: when the
 core charges a kind of work that was in another's cost or in none, waits once more for what was
-measured, or the device is the drive where it was the page cache; or when what was measured was
+measured, or the device is the drive where it was the page cache; when what was measured was
 something else, as writers that turned idly were, the least of a server's clients, or a server whose
-own defaults were not those of its simulation."""
+own defaults were not those of its simulation; or when nobody had measured what then cost next to
+nothing, as zlib of InnoDB."""
 
 
 class _Device(Table):

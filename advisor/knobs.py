@@ -121,6 +121,10 @@ class Knob(Option):
     """True where a workload that writes nothing sees nothing of it, since level 0 is merged behind
     its load: it is not searched for such a one.
     """
+    of_disks: bool = False
+    """True where it is of use on a device with seeks alone: it is not searched where trials are
+    simulated on another.
+    """
     durability: bool = False
     """True where a change may cost committed data in a crash: never changed unless the user opens
     it.

@@ -13,6 +13,7 @@ from advisor import engines, knobs
 from advisor.analytic.demand import demand
 from advisor.core import Core
 from advisor.errors import InputError
+from advisor.hardware import DiskArray
 from advisor.knobs import Engine, Settings
 from advisor.profile import Profile
 from advisor.search.earlier import Earlier
@@ -131,13 +132,18 @@ class Question:
         )
 
     def unsearched(self, engine: Engine) -> frozenset[str]:
-        """Knobs that no trial changes, unless they are opened: those that are fixed, and for a
-        workload that writes nothing those of writes."""
+        """Knobs that no trial changes, unless they are opened: those that are fixed, those of
+        writes for a workload that writes nothing, and those of disks for a simulated device without
+        seeks."""
         asked = demand(self.profile)
-        if asked is None or asked.writes > 0:
-            return self.fixed(engine)
-        of_writes = (name for name, knob in knobs.catalogue(engine).items() if knob.of_writes)
-        return self.fixed(engine).union(name for name in of_writes if name not in self.opened)
+        writes = asked is None or asked.writes > 0
+        seeks = self.clock != "simulated" or isinstance(self.profile.hardware.device, DiskArray)
+        idle = (
+            name
+            for name, knob in knobs.catalogue(engine).items()
+            if (knob.of_writes and not writes) or (knob.of_disks and not seeks)
+        )
+        return self.fixed(engine).union(name for name in idle if name not in self.opened)
 
     def _syncs_commits(self, engine: Engine) -> bool | None:
         """Whether the engine's commits survive a power failure, by the user's settings, or by

@@ -118,6 +118,15 @@ def test_what_a_load_left_in_level_0_is_not_searched_where_nothing_is_written() 
     assert settings == {knobs.defaults("lsm")["level0_file_num_compaction_trigger"]}
 
 
+def test_what_spares_seeks_is_not_searched_on_a_drive_without_any() -> None:
+    asked = Question(problem(), engines=("btree",), clock="simulated")
+    assert asked.unsearched("btree") == {"innodb_flush_neighbors"}
+    assert replace(asked, opened=("innodb_flush_neighbors",)).unsearched("btree") == frozenset()
+    assert replace(asked, clock="measured").unsearched("btree") == frozenset()
+    on_disks = asked.profile.with_changes(hardware="disk-array-2016")
+    assert replace(asked, profile=on_disks).unsearched("btree") == frozenset()
+
+
 def test_what_a_product_does_without_a_line_for_it_is_the_same_in_all_trials() -> None:
     asked = Question(problem(), engines=("lsm", "btree"), clock="simulated")
     of_mysql = replace(asked, dialect="mysql-8.4")

@@ -15,6 +15,9 @@ thread_local! {
     static FAST: RefCell<(snap::raw::Encoder, Vec<u8>)> = RefCell::new((snap::raw::Encoder::new(), Vec::new()));
 }
 
+/// The level of zlib where none is asked for.
+const ZLIB_DEFAULT: i32 = 6;
+
 /// A compression algorithm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
@@ -42,6 +45,14 @@ impl Compression {
         self != Self::Zlib || level.is_none_or(|level| (0..=9).contains(&level))
     }
 
+    /// The level at which a block that nobody reads again shows the size that it has in a product: with levels above
+    /// 4, zlib of 1.2.13 packs like level 9 of zlib-rs, which packs the digits of sysbench 5 to 8% better at level 6.
+    /// Pages and blocks of 4 KiB of LinkBench, sysbench, TPC-C, YCSB, db_bench and the insert benchmark: within 1%.
+    pub fn level_of_products(self, level: Option<i32>) -> Option<i32> {
+        const LAZY: i32 = 5;
+        if self == Self::Zlib && level.unwrap_or(ZLIB_DEFAULT) >= LAZY { Some(9) } else { level }
+    }
+
     /// Compresses `input` into `out` (cleared first). `level` matters to zlib (0 to 9, default 6) and zstd (1 to 22,
     /// default 3); `None` takes the algorithm's default.
     pub fn compress(self, task: &mut Task, level: Option<i32>, input: &[u8], out: &mut Vec<u8>) -> Result<()> {
@@ -66,7 +77,7 @@ impl Compression {
             }
             Self::Zlib => {
                 out.reserve(input.len() + input.len() / 8 + 64);
-                let mut stream = Compress::new(zlib_level(level.unwrap_or(6)), false);
+                let mut stream = Compress::new(zlib_level(level.unwrap_or(ZLIB_DEFAULT)), false);
                 match stream.compress_vec(input, out, FlushCompress::Finish) {
                     Ok(Status::StreamEnd) => {}
                     Ok(_) => return Err(broken("zlib", "output does not fit")),
@@ -319,6 +330,36 @@ mod tests {
         assert_eq!((zlib.get(Work::ZippedBlock), zlib.get(Work::ZippedByte)), (1, 2048));
         let zstd = charged(Compression::Zstd, &half_empty);
         assert_eq!((zstd.get(Work::CompressZstdBlock), zstd.get(Work::CompressZstdByte)), (1, 2048));
+    }
+
+    /// Like rows of sysbench: zlib 1.2.13 makes 7,807 bytes of this page at level 6, zlib-rs 7,296.
+    #[test]
+    fn digits_take_the_room_that_they_take_a_product() {
+        let mut state = 1_u64;
+        let mut digit = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            b'0' + (state >> 33) as u8 % 10
+        };
+        let mut page = Vec::new();
+        for id in 0_u32..74 {
+            page.extend(
+                [&[0x3b, 0x77, 0, 0, id as u8, 0xbd][..], &id.to_be_bytes(), &[0; 6], &[0x80], &[0; 6]].concat(),
+            );
+            for place in 0..184 {
+                page.push(if place % 12 == 11 { b'-' } else { digit() });
+            }
+        }
+        page.resize(16 << 10, 0);
+        let packed = |level: Option<i32>| {
+            let (mut task, mut out) = (Task::wall(0), Vec::new());
+            let level = Compression::Zlib.level_of_products(level);
+            Compression::Zlib.compress(&mut task, level, &page, &mut out).unwrap();
+            out.len()
+        };
+        assert!(packed(None).abs_diff(7807) * 100 < 7807, "{}", packed(None));
+        assert_eq!(packed(None), packed(Some(6)));
+        assert_eq!(Compression::Zlib.level_of_products(Some(1)), Some(1));
+        assert_eq!(Compression::Zstd.level_of_products(None), None);
     }
 
     #[test]

@@ -4,5 +4,5 @@ pub mod compression;
 mod packed;
 pub mod varint;
 
-pub use compression::Compression;
+pub use compression::{Compression, filled_bytes};
 pub use packed::Packed;

@@ -24,9 +24,9 @@ impl Packed {
         (raw_bytes as u64 * self.becomes_bytes).div_ceil(self.raw_bytes) as usize
     }
 
-    /// Charges for compressing `raw`.
-    pub fn charge(&self, task: &mut Task, raw: &[u8]) {
-        let matches = (raw.len() as u64 * self.matches + self.raw_bytes / 2) / self.raw_bytes;
+    /// Charges for compressing `raw`, which holds the like in so many bytes.
+    pub fn charge(&self, task: &mut Task, raw: &[u8], raw_bytes: usize) {
+        let matches = (raw_bytes as u64 * self.matches + self.raw_bytes / 2) / self.raw_bytes;
         self.compression.charge_compressed(task, raw, matches);
     }
 }
@@ -42,7 +42,7 @@ mod tests {
             let (mut once, mut again, mut out) = (Task::wall(0), Task::wall(0), Vec::new());
             compression.compress(&mut once, None, &block, &mut out).unwrap();
             let like = Packed::of(compression, block.len(), &out);
-            like.charge(&mut again, &block);
+            like.charge(&mut again, &block, block.len());
             assert_eq!(once.work(), again.work(), "{compression:?}");
             assert_eq!((like.bytes_of(block.len()), like.bytes_of(2 * block.len())), (out.len(), 2 * out.len()));
         }

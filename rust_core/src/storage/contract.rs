@@ -97,4 +97,12 @@ pub trait StorageFile: Send + Sync {
 
     /// Gives the space of a range back while the file keeps its length (hole punching). Reads there return zeros.
     fn punch_hole(&self, task: &mut Task, offset: u64, bytes: u64) -> Result<()>;
+
+    /// Lays bytes into a hole that was punched, where they take neither space nor time, to be found by
+    /// [`StorageFile::lift`] until the range is written: of what is counted as compressed and is not. A file that
+    /// cannot rot keeps them.
+    fn lay(&self, _offset: u64, _data: &[u8]) {}
+
+    /// Fills `buffer` with what was laid at `offset`.
+    fn lift(&self, _offset: u64, _buffer: &mut [u8]) {}
 }

@@ -194,4 +194,12 @@ impl<G: Gate> StorageFile for GatedFile<G> {
         self.gate.before(Operation::PunchHole, &self.name)?;
         self.inner.punch_hole(task, offset, bytes)
     }
+
+    fn lay(&self, offset: u64, data: &[u8]) {
+        self.inner.lay(offset, data);
+    }
+
+    fn lift(&self, offset: u64, buffer: &mut [u8]) {
+        self.inner.lift(offset, buffer);
+    }
 }

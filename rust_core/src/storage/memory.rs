@@ -256,6 +256,18 @@ impl MemoryFile {
         }
     }
 
+    /// Puts bytes into a hole, which stays one.
+    pub(super) fn fill_hole(&self, offset: u64, data: &[u8]) {
+        let (mut content, start) = (self.content.write(), offset as usize);
+        Arc::make_mut(&mut content.live)[start..start + data.len()].copy_from_slice(data);
+    }
+
+    /// What was put into a hole.
+    pub(super) fn see_hole(&self, offset: u64, buffer: &mut [u8]) {
+        let (content, start) = (self.content.read(), offset as usize);
+        buffer.copy_from_slice(&content.live[start..start + buffer.len()]);
+    }
+
     fn count_write(&self, task: &mut Task, purpose: Purpose, bytes: u64) {
         task.charge(Work::StorageWrite, 1);
         task.charge(Work::StorageWriteByte, bytes);

@@ -488,6 +488,14 @@ impl StorageFile for SimulatedFile {
         self.volume.give_back(task, cut);
         Ok(())
     }
+
+    fn lay(&self, offset: u64, data: &[u8]) {
+        self.inner.fill_hole(offset, data);
+    }
+
+    fn lift(&self, offset: u64, buffer: &mut [u8]) {
+        self.inner.see_hole(offset, buffer);
+    }
 }
 
 #[cfg(test)]
@@ -744,6 +752,30 @@ mod tests {
         assert!(same.decoded(512).is_none());
         assert_eq!(fork.memory_bytes(), 40_000);
         assert_eq!(kept(), Some(5), "the file that was forked has not changed");
+    }
+
+    #[test]
+    fn what_is_laid_into_a_hole_takes_no_space_and_is_found_until_the_range_is_written() {
+        let (storage, asked, mut task) = storage();
+        let file = table(&storage, &mut task, PageCached::default());
+        let at = 2 * BLOCK_BYTES;
+        let found = |file: &dyn StorageFile| {
+            let mut buffer = vec![0; BLOCK_BYTES as usize];
+            file.lift(at, &mut buffer);
+            buffer
+        };
+        file.punch_hole(&mut task, at, BLOCK_BYTES).unwrap();
+        assert_eq!(found(&*file), vec![0; BLOCK_BYTES as usize]);
+        let before = (storage.meters().snapshot(), asked.0.lock().len(), storage.used_bytes().unwrap(), task.work());
+        file.lay(at, &vec![9; BLOCK_BYTES as usize]);
+        assert_eq!(found(&*file), vec![9; BLOCK_BYTES as usize]);
+        let fork = storage.fork(0);
+        assert_eq!(found(&*fork.open(&mut task, "1.sst", FileOptions::DIRECT).unwrap())[0], 9);
+        let behind = (storage.meters().snapshot(), asked.0.lock().len(), storage.used_bytes().unwrap(), task.work());
+        assert_eq!(before, behind);
+        file.write_at(&mut task, Purpose::Flush, at, &vec![5; BLOCK_BYTES as usize]).unwrap();
+        assert_eq!(found(&*file)[0], 5);
+        assert_eq!(storage.used_bytes().unwrap(), behind.2 + BLOCK_BYTES);
     }
 
     #[test]

@@ -188,6 +188,7 @@ impl TableBuilder {
                 }
                 _ => {
                     scratch.clear();
+                    let level = compression.level_of_products(level);
                     let handle = push_block(task, compression, level, raw, scratch, pending)?;
                     // Empty where nothing was compressed at all.
                     let packed = Packed::of(compression, raw.len(), scratch);

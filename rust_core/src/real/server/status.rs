@@ -81,15 +81,19 @@ impl Status {
         let redo = written(self.get("innodb_os_log_written"), self.get("innodb_log_writes"));
         let doublewrite = written(self.get("innodb_dblwr_pages_written") * page, self.get("innodb_dblwr_writes"));
         let pages = self.get("innodb_pages_written");
+        // Of what InnoDB compresses itself it asks for whole pages, of which a device gives what no hole took, and it
+        // says what writes of pages left out; the doublewrite buffer takes whole ones.
+        let has_holes = self.get("innodb_num_pages_page_compressed") > 0;
+        let saved = self.get("innodb_page_compression_saved");
         let read = PurposeCounts {
-            read_bytes: self.get("innodb_data_read"),
+            read_bytes: if has_holes { self.kernel.read_bytes } else { self.get("innodb_data_read") },
             reads: self.get("innodb_data_reads"),
             ..PurposeCounts::default()
         };
         vec![
             (Purpose::Redo, redo),
             (Purpose::Doublewrite, doublewrite),
-            (Purpose::PageFlush, written(pages * page, pages)),
+            (Purpose::PageFlush, written((pages * page).saturating_sub(saved), pages)),
             (Purpose::AllReads, read),
         ]
     }
@@ -155,7 +159,7 @@ mod tests {
         let rows = rows.iter().map(|(name, value)| (name.to_string(), value.to_string()));
         let memory = [("DB_BLOCK_CACHE_USAGE", "800"), ("b", "88"), ("BLOCK_CACHE_CAPACITY", "1600")]
             .map(|(name, value)| (name.to_string(), value.to_string()));
-        Status::new(rows, memory, Kernel { asked_bytes: 777, ..Kernel::default() })
+        Status::new(rows, memory, Kernel { asked_bytes: 777, read_bytes: 40_960, ..Kernel::default() })
     }
 
     #[test]
@@ -174,6 +178,23 @@ mod tests {
         assert_eq!(meters.of(Purpose::PageFlush).written_bytes, 49_152);
         assert_eq!(meters.of(Purpose::AllReads).reads, 5);
         assert_eq!(meters.total().written_bytes, 512 + 5 * 16_384);
+    }
+
+    #[test]
+    fn holes_of_compressed_pages_are_neither_read_nor_written() {
+        let status = status(&[
+            ("Innodb_page_size", "16384"),
+            ("Innodb_dblwr_pages_written", "2"),
+            ("Innodb_pages_written", "3"),
+            ("Innodb_num_pages_page_compressed", "2"),
+            ("Innodb_page_compression_saved", "16384"),
+            ("Innodb_data_reads", "5"),
+            ("Innodb_data_read", "81920"),
+        ]);
+        let meters = status.meters(StorageEngine::InnoDb);
+        assert_eq!(meters.of(Purpose::PageFlush).written_bytes, 3 * 16_384 - 16_384);
+        assert_eq!(meters.of(Purpose::Doublewrite).written_bytes, 2 * 16_384);
+        assert_eq!(meters.of(Purpose::AllReads).read_bytes, 40_960);
     }
 
     #[test]
