@@ -157,7 +157,8 @@ def served(spec: Mapping[str, Any], **_: object) -> dict[str, Any]:
         "client_cpu_us_per_op": client_us,
         "ops_per_s": 1e6 * spec["clients"] / (real_ns / 1e3 + client_us + trips * WAIT_US),
     }
-    return {"metrics": metrics, "product": {"name": "InnoDB of MariaDB", "version": "10.11"}}
+    product = {"name": "InnoDB of MariaDB", "version": "10.11"}
+    return {"metrics": metrics, "operations": 1000, "product": product}
 
 
 def measured(monkeypatch: pytest.MonkeyPatch) -> calls.Calls:
