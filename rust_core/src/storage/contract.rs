@@ -103,6 +103,6 @@ pub trait StorageFile: Send + Sync {
     /// cannot rot keeps them.
     fn lay(&self, _offset: u64, _data: &[u8]) {}
 
-    /// Fills `buffer` with what was laid at `offset`.
+    /// Fills `buffer` with what was laid at `offset`, if all of it is in the file.
     fn lift(&self, _offset: u64, _buffer: &mut [u8]) {}
 }

@@ -262,10 +262,12 @@ impl MemoryFile {
         Arc::make_mut(&mut content.live)[start..start + data.len()].copy_from_slice(data);
     }
 
-    /// What was put into a hole.
+    /// What was put into a hole; nothing where the file ends before.
     pub(super) fn see_hole(&self, offset: u64, buffer: &mut [u8]) {
         let (content, start) = (self.content.read(), offset as usize);
-        buffer.copy_from_slice(&content.live[start..start + buffer.len()]);
+        if let Some(bytes) = content.live.get(start..start + buffer.len()) {
+            buffer.copy_from_slice(bytes);
+        }
     }
 
     fn count_write(&self, task: &mut Task, purpose: Purpose, bytes: u64) {
