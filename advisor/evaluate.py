@@ -58,6 +58,10 @@ longer: fast settings do not cost more time than slow ones, and chance moves rat
 percent by then."""
 FEWEST_OPERATIONS = 5_000
 """However many statements one of them is: the 99th percentile rests on fifty."""
+FEWEST_COMMITS = 4
+"""Of each client, in a simulated run whose operations are committed many at a time: the insert
+benchmark commits 1,000 rows, and of slow settings every client made one commit and all had the same
+rate."""
 MEMORY_SLACK = 1.2
 """A run may grow this far past its scaled budget: allocators round up, and sizes are checked a
 little late."""
@@ -383,8 +387,15 @@ def _length(trial: Trial, setup: Setup) -> Length:
         each = SIMULATED_OPERATIONS // setup.profile.workload.statements
         operations = min(SIMULATED_OPERATIONS, max(FEWEST_OPERATIONS, each))
         length["operations"] = int(operations * setup.times)
+        if (together := setup.profile.workload.operations_per_commit) > 1:
+            least = FEWEST_COMMITS * setup.profile.clients * together
+            length["operations"] = max(length["operations"], least)
+            # As many of the slowest: virtual time in which little happens costs little.
+            least_seconds = trial.seconds / setup.times * 2 * FEWEST_COMMITS
+            length["seconds"] = max(length["seconds"], least_seconds)
         length["warmup"]["most_operations"] = int(length["operations"] * MOST_WARMUP)
-        length["seconds"] = max(trial.seconds, _paced_seconds(setup.profile, length["operations"]))
+        paced_seconds = _paced_seconds(setup.profile, length["operations"])
+        length["seconds"] = max(length["seconds"], paced_seconds)
         length["warmup"]["most_seconds"] = length["seconds"] * MOST_WARMUP
     return length
 
@@ -398,9 +409,8 @@ def _as_run(scaled: ScaledRun, real: RealEngine) -> ScaledRun:
 
 
 def _paced_seconds(profile: Profile, operations: int) -> float:
-    """How long so many operations take a workload that is held to a rate, 0 for one that is not.
-    Virtual time in which little happens costs little, and level 0 of an LSM that is written at a
-    slow pace takes seconds to fill once."""
+    """How long so many operations take a workload that is held to a rate, 0 for one that is not:
+    level 0 of an LSM that is written at a slow pace takes seconds to fill once."""
     rate = float(profile.workload.parameters.get("requests_per_second", 0))
     return operations / rate if rate else 0.0
 

@@ -49,6 +49,8 @@ class WorkloadKind:
     statements: int | Mapping[str, int] = 1
     """What one operation asks of the engine, in statements or calls of the size of a row's; by the
     core's names where there is one kind of operation at a time."""
+    committed_together: str | None = None
+    """The core's parameter that says how many operations make one commit; None where one does."""
     divided: tuple[str, ...] = ()
     """Counts that make up a unit: they shrink where there is less data than one."""
 
@@ -76,6 +78,7 @@ def _kind(name: str, declared: DeclaredWorkload) -> WorkloadKind:
         },
         operations=table["operations"],
         statements=table.get("statements", 1),
+        committed_together=table.get("committed_together"),
         divided=tuple(table.get("divided", ())),
     )
 
@@ -145,6 +148,12 @@ class Workload(BaseModel):
         """How many statements an operation is."""
         known = self.info.statements
         return known if isinstance(known, int) else max(known[one] for one in self.operations)
+
+    @property
+    def operations_per_commit(self) -> int:
+        """How many operations are committed together."""
+        name = self.info.committed_together
+        return 1 if name is None else int(self._value(name))
 
     @property
     def unit_bytes(self) -> int:

@@ -25,7 +25,14 @@ WORK_NS = {"call": 200.0, "compare": 8.0, "copy_byte": 0.1}
 """What work costs on the machine of the model; its defaults are half as much again."""
 TURNING_US = 3.2
 
-UNIT_BYTES = {"ids": 800, "records": 1023, "keys": 116, "warehouses": 75_000_000, "table_size": 196}
+UNIT_BYTES = {
+    "ids": 800,
+    "records": 1023,
+    "keys": 116,
+    "warehouses": 75_000_000,
+    "table_size": 196,
+    "rows": 88,
+}
 
 
 class SpecError(ValueError):

@@ -9,7 +9,7 @@ import pytest
 
 from advisor.core import DiskFull
 from advisor.errors import InputError
-from advisor.evaluate import Refused, Setup, evaluate, largest_cache
+from advisor.evaluate import FEWEST_COMMITS, Refused, Setup, evaluate, largest_cache
 from advisor.knobs import defaults
 from advisor.memory_need import needed_parts
 from advisor.real import Server
@@ -171,6 +171,26 @@ def test_a_longer_trial_has_more_seconds_and_operations(tmp_path: Path) -> None:
     (spec,) = core.specs
     assert (seen.seconds, spec["seconds"], spec["operations"]) == (3.0, 3.0, 300_000)
     assert spec["warmup"] == {"most_seconds": 6.0, "most_operations": 600_000}
+
+
+def test_every_client_commits_several_times_where_a_commit_is_many_operations(
+    tmp_path: Path,
+) -> None:
+    """Of slow settings each of 16 clients had made one commit of 1,000 rows, and the insert
+    benchmark ran 20,000 rows a second with all of them."""
+    core = FakeCore()
+    for rows in (1, 1000, 10_000):
+        workload = {"kind": "insert_benchmark", "rows_per_commit": rows}
+        one = problem(workload=workload)
+        evaluate(setup(tmp_path, core, profile=one, clock="simulated"), "lsm", {}, seed=1)
+    commits = FEWEST_COMMITS * one.clients
+    most = [spec["operations"] for spec in core.specs]
+    assert most == [100_000, 100_000, commits * 10_000]
+    assert [spec["seconds"] for spec in core.specs] == [1.0, 8.0, 8.0]
+    assert core.specs[2]["warmup"] == {"most_seconds": 16.0, "most_operations": 2 * most[2]}
+    longer = setup(tmp_path, core, profile=one, clock="simulated", times=10.0)
+    evaluate(longer, "lsm", {}, seed=1)
+    assert (core.specs[3]["seconds"], core.specs[3]["operations"]) == (10.0, 1_000_000)
 
 
 def test_what_is_compared_with_another_clock_lasts_as_long(tmp_path: Path) -> None:
