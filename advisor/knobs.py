@@ -119,7 +119,7 @@ class Knob(Option):
     """True for sizes that shrink with the data."""
     of_writes: bool = False
     """True where a workload that writes nothing sees nothing of it, since level 0 is merged behind
-    its load: it is not searched for such a one.
+    its load, however long that took: it is not searched for such a one.
     """
     of_disks: bool = False
     """True where it is of use on a device with seeks alone: it is not searched where trials are

@@ -105,6 +105,7 @@ def test_what_a_load_left_in_level_0_is_not_searched_where_nothing_is_written() 
         "level0_file_num_compaction_trigger",
         "level0_slowdown_writes_trigger",
         "level0_stop_writes_trigger",
+        "delayed_write_rate",
     }
     scans = load("ycsb-e").with_changes(**SMALL)
     workload = scans.workload.model_copy(update={"parameters": {"mix": "C"}})
