@@ -126,24 +126,26 @@ def _waiting(load: Load) -> Load:
     return replace(load, name=f"{load.name}, from the drive", waits=True)
 
 
+def _with(options: Settings, load: Load) -> Load:
+    """The same with these options, and their names in its own."""
+    return replace(load, name=_named(load.name, options), options=options)
+
+
 def _stored_with(codec: str, block: int) -> Load:
     """Rows whose blocks are in the page cache alone."""
     options: Settings = {"block_cache": MIB, "compression": codec, "block_size": block}
-    load = _script("point_select")
-    return replace(load, name=_named(load.name, options), options=options)
+    return _with(options, _script("point_select"))
 
 
 def _merged_with(codec: str, block: int) -> Load:
     """Rows whose flushes and compactions take more than the statements."""
     options: Settings = {"write_buffer_size": MIB, "compression": codec, "block_size": block}
-    load = _inserts(50, 200_000)
-    return replace(load, name=_named(load.name, options), options=options)
+    return _with(options, _inserts(50, 200_000))
 
 
 def _packed_pages(load: Load) -> Load:
     """The same on pages that InnoDB compresses itself."""
-    options: Settings = {"innodb_compression_algorithm": "zlib"}
-    return replace(load, name=_named(load.name, options), options=options)
+    return _with({"innodb_compression_algorithm": "zlib"}, load)
 
 
 OF_SERVERS = (

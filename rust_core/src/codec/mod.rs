@@ -1,6 +1,6 @@
 //! Bytes in and out: compression, checksums, varints.
 
-pub mod compression;
+mod compression;
 mod packed;
 pub mod varint;
 

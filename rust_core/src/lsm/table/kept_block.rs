@@ -2,7 +2,7 @@
 
 use super::block::Block;
 use super::format::{BLOCK_TRAILER_BYTES, Handle};
-use crate::codec::{Compression, compression::filled_bytes};
+use crate::codec::{Compression, filled_bytes};
 use crate::cost::Work;
 use crate::storage::StorageFile;
 use crate::task::Task;
