@@ -21,7 +21,7 @@ from advisor.recommend.nearness import settled
 from advisor.recommend.selection import Bench, Selected, Unit, restore, select
 from advisor.recommend.verdict import VERDICT_LEVEL, compare
 from advisor.search import VERDICT_RUNS, Candidate, Study
-from advisor.search.ranking import WORTH, best, candidates, ranked
+from advisor.search.ranking import WORTH, best, candidates, loss, ranked
 from advisor.search.rules import rules
 from advisor.search.seeds import best_rule
 from advisor.trial import ANSWERING
@@ -118,7 +118,7 @@ class _Lines:
         return restore(best, base, units, self.goal, self.bench, seen, spare)
 
     def _units(self, best: Settings, base: Settings) -> list[Unit]:
-        return _by_importance(self.study, self.engine, best, base)
+        return _by_importance(self.study, self.goal, self.engine, best, base)
 
 
 def _for_lines(study: Study, winner: Candidate) -> int:
@@ -328,11 +328,14 @@ def _without_near_misses(
     return found if farther(goal, bench.noises(), measured, found) else measured
 
 
-def _by_importance(study: Study, engine: Engine, best: Settings, base: Settings) -> list[Unit]:
+def _by_importance(
+    study: Study, goal: Goal, engine: Engine, best: Settings, base: Settings
+) -> list[Unit]:
     """The changes, the most important first; a knob goes with the changed one that bounds it.
 
-    With few trials the shares are rough, and what all good trials have in common gets none. So the
-    cache goes first, and it counts how many of the rules of thumb set a knob.
+    First is what nothing good lacks: the best of all settings that lack the change loses most
+    against the best of all. Of those alike the cache goes first, and then what has most share in
+    reaching good scores and is set by most rules of thumb: with few trials the shares are rough.
     """
     share = study.importance(engine)
     catalogue = knobs.catalogue(engine)
@@ -345,12 +348,27 @@ def _by_importance(study: Study, engine: Engine, best: Settings, base: Settings)
             root, above = above, catalogue[above].at_least
         units.setdefault(root, []).append(name)
     known = rules(engine)
+    seen = [t for t in study.looks if t.engine == engine and t.role not in ANSWERING]
+    order = ranked(candidates(seen), goal)
 
     def usual(name: str) -> float:
         return sum(name in rule.stated for rule in known) / max(1, len(known))
 
-    def weight(root: str) -> tuple[bool, float]:
+    def missed(names: Sequence[str]) -> float:
+        lacking = (one for one in order if all(one.settings[name] == base[name] for name in names))
+        found = next(lacking, None)
+        if found is None or found.feasible(goal) != order[0].feasible(goal):
+            return 1.0
+        return loss(goal, _score(order[0], goal), _score(found, goal))
+
+    def weight(root: str) -> tuple[float, bool, float]:
         heaviest = max(share.get(name, 0.0) + usual(name) for name in units[root])
-        return root == engines.of(engine).cache_knob, heaviest
+        return missed(units[root]), root == engines.of(engine).cache_knob, heaviest
 
     return [tuple(units[root]) for root in sorted(units, key=weight, reverse=True)]
+
+
+def _score(candidate: Candidate, goal: Goal) -> float:
+    score = candidate.score(goal)
+    assert score is not None, "it is ranked"
+    return score

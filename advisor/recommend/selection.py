@@ -1,8 +1,10 @@
 """The smallest file that reaches the best settings: which of their changes buy something.
 
-Each change is left out once, side by side. Those that are missed may be all that is needed; if the
-settings with them alone are not as good as the best, changes do for one another, and by halving it
-finds the fewest of the most important others that it takes. In the end each change that stayed is
+The most important changes are made first, twice as many at each step, until the settings are as good
+as the best. Of these each is left out once, side by side. Those that are missed may be all that is
+needed; if the settings with them alone are not as good as the best, changes do for one another, and
+by halving it finds the fewest of the most important others that it takes. In the end each change
+that stayed is
 left out once more, in the company that is left, and made alone; it stays only if that was told from
 noise among as many comparisons as there were changes (Holm 1979), or if the settings without it are
 not as good as the best.
@@ -40,6 +42,8 @@ GATE = 0.001
 the best of many."""
 SCREEN = 0.1
 """Of taking a change for needed at the first look; those that hide in noise are found together."""
+FIRST_FEW = 2
+"""Changes that are made first of many: one alone is seldom as good as the best."""
 SURE = 2.0
 """Standard errors that a difference is given when it is asked whether more runs could show it."""
 
@@ -153,15 +157,18 @@ class _Selection:
                 if edge is not None and edge.gain > WORTH and proof._is_out_of_runs:
                     self._untold = Comparison(edge.gain, edge.bound, edge.runs)
                 return
+        self._kept = self._first()
         self._screen()
-        missed = [unit for unit in self._order if self._is_missed(unit)]
-        self._kept = missed if self._reaches(missed) else self._with_fewest(missed)
+        missed = [unit for unit in self._kept if self._is_missed(unit)]
+        if not self._reaches(missed):
+            missed = self._with_fewest(missed, [one for one in self._kept if one not in missed])
+        self._kept = missed
         self._prove()
         self._make_alone()
 
     def bring_back(self, seen: Mapping[str, Finding]) -> None:
         self._findings = {unit: seen[unit[0]] for unit in self._order if unit[0] in seen}
-        self._kept = self._with_fewest([])
+        self._kept = self._with_fewest([], self._order)
         for unit in self._kept:
             self._note(unit, fate="needed")
 
@@ -177,17 +184,32 @@ class _Selection:
             found += [replace(finding, knob=knob) for knob in unit]
         return Selected(settings, tuple(found), self._is_proven, self._untold)
 
+    def _first(self) -> list[Unit]:
+        """The first of the order with which the settings are as good as the best; two numbers of
+        them are looked at side by side."""
+        few = FIRST_FEW
+        while 2 * few <= len(self._order) and not self._is_out_of_runs:
+            numbers = [few, 2 * few] if 4 * few <= len(self._order) else [few]
+            heads = [self._order[:number] for number in numbers]
+            self._look(*filter(None, map(self._settings, heads)))
+            for head in heads:
+                if self._reaches(head):
+                    return head
+            few = 2 * numbers[-1]
+        return list(self._order)
+
     def _screen(self) -> None:
-        """Leaves out each change once, in the company of all others; the least important first,
-        since that of which nothing is known stays."""
-        rests = [(unit, self._settings(self._others([unit]))) for unit in self._order]
+        """Leaves out each change that is in once, in the company of all others that are; the least
+        important first, since that of which nothing is known stays."""
+        whole = self._settings(self._kept)
+        rests = [(unit, self._without(unit)) for unit in self._kept]
         self._look(*(rest for _, rest in rests[::-1] if rest is not None))
         for unit, rest in rests:
             known = None if rest is None else self._bench.known(rest)
-            if rest is None or known is None:
+            if whole is None or rest is None or known is None:
                 self._note(unit, fate="unlawful" if rest is None else "unmeasured")
             else:
-                company = self._edge(self._best, rest)
+                company = self._edge(whole, rest)
                 self._note(
                     unit,
                     fate="kept",
@@ -198,9 +220,10 @@ class _Selection:
 
     def _is_missed(self, unit: Unit) -> bool:
         """Whether something was lost when it alone was left out, or nobody knows."""
-        rest = self._settings(self._others([unit]))
+        whole, rest = self._settings(self._kept), self._without(unit)
         known = None if rest is None else self._bench.known(rest)
-        best, company = self._bench.known(self._best), self._findings[unit].company
+        best = None if whole is None else self._bench.known(whole)
+        company = self._findings[unit].company
         if known is None or best is None or company is None:
             return True
         noises = self._bench.noises()
@@ -209,11 +232,11 @@ class _Selection:
         is_seen = company.gain > WORTH and company.chance <= SCREEN
         return is_seen or bool(farther(self._goal, noises, known, best))
 
-    def _with_fewest(self, missed: Sequence[Unit]) -> list[Unit]:
+    def _with_fewest(self, missed: Sequence[Unit], unmissed: Sequence[Unit]) -> list[Unit]:
         """Those that were missed, and the fewest of the others beside which the settings are as
         good as the best, those first without which less was seen: of some, one does for the other,
         and they are only missed together."""
-        others = sorted(self._others(missed), key=self._seen, reverse=True)
+        others = sorted(unmissed, key=self._seen, reverse=True)
         few, many = 0, len(others)
         while many - few > 1 and not self._is_out_of_runs:
             middle = (few + many) // 2
@@ -230,9 +253,6 @@ class _Selection:
         """What was lost when it alone was left out, as far as anybody has seen."""
         found = self._findings.get(unit)
         return 0.0 if found is None or found.company is None else found.company.gain
-
-    def _others(self, units: Sequence[Unit]) -> list[Unit]:
-        return [unit for unit in self._order if unit not in units]
 
     def _ordered(self, *groups: Sequence[Unit]) -> list[Unit]:
         return [unit for unit in self._order if any(unit in group for group in groups)]
