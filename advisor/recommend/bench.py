@@ -116,6 +116,11 @@ class StudyBench:
         others = [t for t in self._study.evidence if t.role != "final"]
         return self._of(others, settings)
 
+    def again(self, settings: Settings) -> Candidate | None:
+        """The runs of these settings after they were found, but final ones."""
+        known = self.all_runs(settings)
+        return known and self._scored([t for t in known.trials if t.role in AGAIN])
+
     def shown(self, settings: Settings) -> Candidate | None:
         """The final runs of settings; where they have too few for a verdict, the others."""
         finals, others = self.finals(settings), self.all_runs(settings)
@@ -127,9 +132,7 @@ class StudyBench:
         same kind: final ones, or others where these alone are enough for a verdict; all of them
         where it takes these to tell the two apart. Others chose among the last few settings, so
         that what they say of the one that was chosen is a little too good."""
-        again, before = self.all_runs(one), self.all_runs(base)
-        if again is not None:
-            again = self._scored([t for t in again.trials if t.role in AGAIN])
+        again, before = self.again(one), self.all_runs(base)
         pairs = [(self.finals(one), self.finals(base)), (again, before)]
         whole = [(mine, other) for mine, other in pairs if mine is not None and other is not None]
         enough = (pair for pair in whole if min(len(c.trials) for c in pair) >= VERDICT_RUNS)

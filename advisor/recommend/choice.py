@@ -140,11 +140,12 @@ def best_of_others(study: Study, goal: Goal, engine: Engine) -> Candidate | None
 
 
 def _unless_too_short(chosen: Choice, lines: _Lines) -> Choice:
-    """The choice, or with some of the winner's changes again, where final runs of both show that
-    some of those that went were needed: which lines matter is looked at in short runs."""
+    """The choice, or with some of the winner's changes again, where final runs show that some of
+    those that went were needed: which lines matter is looked at in short runs. Where the winner had
+    no final run, those that proved it stand in."""
     goal, bench = chosen.goal, chosen.bench
     settings, whole = chosen.selected.settings, chosen.winner.settings
-    mine, best = bench.finals(settings), bench.finals(whole)
+    mine, best = bench.finals(settings), bench.finals(whole) or bench.again(whole)
     if not chosen.selected.findings or mine is None or best is None:
         return chosen
     found = compare(goal, bench.noise_of_finals(), best, mine)

@@ -50,8 +50,8 @@ class Finding:
     company: Effect | None = None
     """What it buys in the company of the others that stay."""
     screened: Effect | None = None
-    """What it bought in the company of the first changes with which the settings are as good as the
-    best, when each of these was left out once."""
+    """What it bought in the company of all changes of the best settings, when each was left out
+    once."""
     rest: Effect | None = None
     """What the settings that stay gain over the best, without it and the others that went."""
     together: int = 1
@@ -104,7 +104,7 @@ def _unmeasured(found: Finding, goal: Goal) -> str:
     if found.screened is None:
         return f"{stays}; no run was left to measure it on its own"
     told = _told(found.screened, goal)
-    return f"{stays}; in the company of all that it was tried with {told}, which noise may explain"
+    return f"{stays}; in the company of all that were tried {told}, which noise may explain"
 
 
 def _verdict(seen: Effect) -> str:

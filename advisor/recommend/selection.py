@@ -1,13 +1,12 @@
 """The smallest file that reaches the best settings: which of their changes buy something.
 
-The most important changes are made first, twice as many at each step, until the settings are as good
-as the best. Of these each is left out once, side by side. Those that are missed may be all that is
-needed; if the settings with them alone are not as good as the best, changes do for one another, and
-by halving it finds the fewest of the most important others that it takes. In the end each change
-that stayed is
-left out once more, in the company that is left, and made alone; it stays only if that was told from
-noise among as many comparisons as there were changes (Holm 1979), or if the settings without it are
-not as good as the best.
+Each change is left out once, side by side. Those that are missed may be all that is needed; if the
+settings with them alone are not as good as the best, changes do for one another, and by halving it
+finds the fewest of the most important others that it takes. Where no run is left for that, what was
+not missed goes all the same, and final runs tell whether it was needed. In the end each change that
+stayed is left out once more, in the company that is left, and made alone; it stays only if that was
+told from noise among as many comparisons as there were changes (Holm 1979), or if the settings
+without it are not as good as the best.
 
 Two settings are run until it is clear which is better, or clear that it never will be; an early
 look must be clearer than a late one, and all looks together err as seldom as one would. Limits go
@@ -42,8 +41,6 @@ GATE = 0.001
 the best of many."""
 SCREEN = 0.1
 """Of taking a change for needed at the first look; those that hide in noise are found together."""
-FIRST_FEW = 2
-"""Changes that are made first of many: one alone is seldom as good as the best."""
 SURE = 2.0
 """Standard errors that a difference is given when it is asked whether more runs could show it."""
 
@@ -157,18 +154,19 @@ class _Selection:
                 if edge is not None and edge.gain > WORTH and proof._is_out_of_runs:
                     self._untold = Comparison(edge.gain, edge.bound, edge.runs)
                 return
-        self._kept = self._first()
         self._screen()
-        missed = [unit for unit in self._kept if self._is_missed(unit)]
-        if not self._reaches(missed):
-            missed = self._with_fewest(missed, [one for one in self._kept if one not in missed])
-        self._kept = missed
+        missed = [unit for unit in self._order if self._is_missed(unit)]
+        if self._is_run(missed):
+            self._kept = missed if self._reaches(missed) else self._with_fewest(missed)
+        else:
+            # Final runs will tell whether those are all that it takes.
+            self._kept = [unit for unit in self._order if self._is_missed(unit, 1.0)]
         self._prove()
         self._make_alone()
 
     def bring_back(self, seen: Mapping[str, Finding]) -> None:
         self._findings = {unit: seen[unit[0]] for unit in self._order if unit[0] in seen}
-        self._kept = self._with_fewest([], self._order)
+        self._kept = self._with_fewest([])
         for unit in self._kept:
             self._note(unit, fate="needed")
 
@@ -184,32 +182,17 @@ class _Selection:
             found += [replace(finding, knob=knob) for knob in unit]
         return Selected(settings, tuple(found), self._is_proven, self._untold)
 
-    def _first(self) -> list[Unit]:
-        """The first of the order with which the settings are as good as the best; two numbers of
-        them are looked at side by side."""
-        few = FIRST_FEW
-        while 2 * few <= len(self._order) and not self._is_out_of_runs:
-            numbers = [few, 2 * few] if 4 * few <= len(self._order) else [few]
-            heads = [self._order[:number] for number in numbers]
-            self._look(*filter(None, map(self._settings, heads)))
-            for head in heads:
-                if self._reaches(head):
-                    return head
-            few = 2 * numbers[-1]
-        return list(self._order)
-
     def _screen(self) -> None:
-        """Leaves out each change that is in once, in the company of all others that are; the least
-        important first, since that of which nothing is known stays."""
-        whole = self._settings(self._kept)
-        rests = [(unit, self._without(unit)) for unit in self._kept]
+        """Leaves out each change once, in the company of all others; the least important first,
+        since that of which nothing is known stays."""
+        rests = [(unit, self._settings(self._others([unit]))) for unit in self._order]
         self._look(*(rest for _, rest in rests[::-1] if rest is not None))
         for unit, rest in rests:
             known = None if rest is None else self._bench.known(rest)
-            if whole is None or rest is None or known is None:
+            if rest is None or known is None:
                 self._note(unit, fate="unlawful" if rest is None else "unmeasured")
             else:
-                company = self._edge(whole, rest)
+                company = self._edge(self._best, rest)
                 self._note(
                     unit,
                     fate="kept",
@@ -218,25 +201,25 @@ class _Selection:
                     without=known.score(self._goal),
                 )
 
-    def _is_missed(self, unit: Unit) -> bool:
-        """Whether something was lost when it alone was left out, or nobody knows."""
-        whole, rest = self._settings(self._kept), self._without(unit)
+    def _is_missed(self, unit: Unit, chance: float = SCREEN) -> bool:
+        """Whether something was lost when it alone was left out, and not by a greater chance than
+        this, or nobody knows."""
+        rest = self._settings(self._others([unit]))
         known = None if rest is None else self._bench.known(rest)
-        best = None if whole is None else self._bench.known(whole)
-        company = self._findings[unit].company
+        best, company = self._bench.known(self._best), self._findings[unit].company
         if known is None or best is None or company is None:
             return True
         noises = self._bench.noises()
         if farther(self._goal, noises, best, known):
             return False
-        is_seen = company.gain > WORTH and company.chance <= SCREEN
+        is_seen = company.gain > WORTH and company.chance <= chance
         return is_seen or bool(farther(self._goal, noises, known, best))
 
-    def _with_fewest(self, missed: Sequence[Unit], unmissed: Sequence[Unit]) -> list[Unit]:
+    def _with_fewest(self, missed: Sequence[Unit]) -> list[Unit]:
         """Those that were missed, and the fewest of the others beside which the settings are as
         good as the best, those first without which less was seen: of some, one does for the other,
         and they are only missed together."""
-        others = sorted(unmissed, key=self._seen, reverse=True)
+        others = sorted(self._others(missed), key=self._seen, reverse=True)
         few, many = 0, len(others)
         while many - few > 1 and not self._is_out_of_runs:
             middle = (few + many) // 2
@@ -253,6 +236,9 @@ class _Selection:
         """What was lost when it alone was left out, as far as anybody has seen."""
         found = self._findings.get(unit)
         return 0.0 if found is None or found.company is None else found.company.gain
+
+    def _others(self, units: Sequence[Unit]) -> list[Unit]:
+        return [unit for unit in self._order if unit not in units]
 
     def _ordered(self, *groups: Sequence[Unit]) -> list[Unit]:
         return [unit for unit in self._order if any(unit in group for group in groups)]
@@ -350,7 +336,9 @@ class _Selection:
         """Whether the best settings are not better without it, or are better even with it."""
         rest = [other for other in self._kept if other != unit]
         is_seen = self._findings[unit].company is not None
-        return is_seen and (self._reaches(rest) or not self._reaches(self._kept))
+        if not is_seen or self._reaches(rest):
+            return is_seen
+        return self._is_run(self._kept) and not self._reaches(self._kept)
 
     def _make_alone(self) -> None:
         """Makes each change that stayed alone, on the base."""
@@ -369,6 +357,13 @@ class _Selection:
         return settings is not None and (
             settings == self._best or not self._is_better(self._best, settings, ENTRY)
         )
+
+    def _is_run(self, units: Sequence[Unit]) -> bool:
+        """Whether the settings with these changes have a run, now at the latest."""
+        settings = self._settings(units)
+        if settings is not None:
+            self._look(settings)
+        return settings is not None and self._bench.known(settings) is not None
 
     def _is_better(
         self, one: Settings, other: Settings, chance: float, *, unknown: bool = True
