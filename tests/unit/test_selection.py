@@ -33,6 +33,10 @@ class TableBench:
     draw: random.Random = field(default_factory=lambda: random.Random(7))
     seen: dict[tuple[Setting, ...], Candidate] = field(default_factory=dict)
     is_exhausted: bool = False
+    finals: bool = True
+
+    def has_final_runs(self, settings: Settings, base: Settings) -> bool:
+        return self.finals
 
     def known(self, settings: Settings) -> Candidate | None:
         return self.seen.get(tuple(settings.values()))
@@ -223,6 +227,11 @@ def test_what_no_run_was_left_for_stays_of_what_is_as_good() -> None:
     found = run(TableBench({"b": 0.5, "c": 0.5}, runs=6))
     assert kept(found) == "abcdef"
     assert {by_knob(found)[knob].fate for knob in "abcdef"} == {"unmeasured"}
+
+
+def test_without_final_runs_what_stays_is_as_good_as_the_best() -> None:
+    found = run(TableBench({"b": 0.5, "c": 0.5}, runs=6, finals=False))
+    assert kept(found) == "abcdefh"
 
 
 def test_what_was_not_missed_goes_though_no_run_is_left_for_what_stays() -> None:
