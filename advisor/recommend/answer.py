@@ -136,7 +136,7 @@ def _explain(
     goal, engine, bench = chosen.goal, chosen.winner.engine, chosen.bench
     base, settings = chosen.base, chosen.selected.settings
     noise = bench.noise_of_finals()
-    shown = bench.shown(settings) or finals_of_most(chosen) or chosen.winner
+    shown = bench.shown(settings) or chosen.winner
     pair = bench.side_by_side(settings, base)
     ruled = leftover(study.profile, engine, settings)
     changes = _changes(chosen, ruled, goal, study.question.clock, shown.feasible(goal))

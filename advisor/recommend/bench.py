@@ -111,35 +111,10 @@ class StudyBench:
         found = candidates(t for t in self._study.evidence if t.role == "final")
         return [one for one in found if one.engine == self._engine and one.score(self._goal)]
 
-    def finals_of_most(self, settings: Settings, base: Settings) -> Candidate | None:
-        """The final runs of the settings, or of those that have the most of their changes and no
-        other, as a file has that leaves some to its reader; what was run often enough for a
-        verdict goes before."""
-
-        def made(one: Candidate) -> tuple[bool, int]:
-            changes = sum(one.settings[name] != base[name] for name in base)
-            return len(one.trials) >= VERDICT_RUNS, changes
-
-        def is_part(one: Candidate) -> bool:
-            is_base = one.settings == base
-            whole = all(one.settings[name] in (base[name], settings[name]) for name in base)
-            return whole and is_base == (settings == base)
-
-        return max(filter(is_part, self.all_finals()), key=made, default=None)
-
-    def has_final_runs(self, settings: Settings, base: Settings) -> bool:
-        """Whether final runs tell of these settings, or will."""
-        may_run = self._may_run and self._study.runs_left() > 0
-        return may_run or self.finals_of_most(settings, base) is not None
-
     def all_runs(self, settings: Settings) -> Candidate | None:
         """All runs of these settings but final ones, which are of another kind."""
         others = [t for t in self._study.evidence if t.role != "final"]
         return self._of(others, settings)
-
-    def later(self, settings: Settings) -> Candidate | None:
-        """The final runs of these settings; where they have none, others after they were found."""
-        return self.finals(settings) or self._again(settings)
 
     def shown(self, settings: Settings) -> Candidate | None:
         """The final runs of settings; where they have too few for a verdict, the others."""
@@ -152,7 +127,9 @@ class StudyBench:
         same kind: final ones, or others where these alone are enough for a verdict; all of them
         where it takes these to tell the two apart. Others chose among the last few settings, so
         that what they say of the one that was chosen is a little too good."""
-        again, before = self._again(one), self.all_runs(base)
+        again, before = self.all_runs(one), self.all_runs(base)
+        if again is not None:
+            again = self._scored([t for t in again.trials if t.role in AGAIN])
         pairs = [(self.finals(one), self.finals(base)), (again, before)]
         whole = [(mine, other) for mine, other in pairs if mine is not None and other is not None]
         enough = (pair for pair in whole if min(len(c.trials) for c in pair) >= VERDICT_RUNS)
@@ -183,10 +160,6 @@ class StudyBench:
             seed = self._study.repeat_seed(known.repeats if known else 0)
             runs.append((self._engine, settings, seed))
         return self._study.measure(runs, "ablation", self._rung) if runs else []
-
-    def _again(self, settings: Settings) -> Candidate | None:
-        known = self.all_runs(settings)
-        return known and self._scored([t for t in known.trials if t.role in AGAIN])
 
     def _is_told(self, pair: tuple[Candidate, Candidate]) -> bool:
         found = compare(self._goal, self.noise_of_finals(), *pair, level=VERDICT_LEVEL)
@@ -228,10 +201,6 @@ class FinalRuns:
 
     def measure(self, wanted: Sequence[Settings], *, spare: int) -> None:
         """Makes no run."""
-
-    def has_final_runs(self, settings: Settings, base: Settings) -> bool:
-        """Whether there are any of these settings, or of a part of them."""
-        return self._bench.finals_of_most(settings, base) is not None
 
     def noises(self) -> Noises:
         """That of the goal's metric is of the final runs too."""

@@ -20,7 +20,7 @@ from advisor.recommend.limits import farther, keeps
 from advisor.recommend.nearness import settled
 from advisor.recommend.selection import Bench, Selected, Unit, restore, select
 from advisor.recommend.verdict import VERDICT_LEVEL, compare
-from advisor.search import Candidate, Study
+from advisor.search import VERDICT_RUNS, Candidate, Study
 from advisor.search.ranking import WORTH, best, candidates, loss, ranked
 from advisor.search.rules import rules
 from advisor.search.seeds import best_rule
@@ -140,12 +140,11 @@ def best_of_others(study: Study, goal: Goal, engine: Engine) -> Candidate | None
 
 
 def _unless_too_short(chosen: Choice, lines: _Lines) -> Choice:
-    """The choice, or with some of the winner's changes again, where final runs show that some of
-    those that went were needed: which lines matter is looked at in short runs. Where the winner had
-    no final run, those that proved it stand in."""
+    """The choice, or with some of the winner's changes again, where final runs of both show that
+    some of those that went were needed: which lines matter is looked at in short runs."""
     goal, bench = chosen.goal, chosen.bench
     settings, whole = chosen.selected.settings, chosen.winner.settings
-    mine, best = bench.finals(settings), bench.later(whole)
+    mine, best = bench.finals(settings), bench.finals(whole)
     if not chosen.selected.findings or mine is None or best is None:
         return chosen
     found = compare(goal, bench.noise_of_finals(), best, mine)
@@ -184,17 +183,30 @@ def _unless_denied(chosen: Choice) -> Choice:
 
 
 def finals_of_most(chosen: Choice) -> Candidate | None:
-    """The final runs of the settings that are left, or of the most of their changes."""
-    return chosen.bench.finals_of_most(chosen.selected.settings, chosen.base)
+    """The final runs of the settings, or of those that have the most of their changes and no
+    other, as a file has that leaves some to its reader; what was run often enough for a verdict
+    goes before."""
+    settings, base = chosen.selected.settings, chosen.base
+
+    def made(one: Candidate) -> tuple[bool, int]:
+        changes = sum(one.settings[name] != base[name] for name in base)
+        return len(one.trials) >= VERDICT_RUNS, changes
+
+    def is_part(one: Candidate) -> bool:
+        is_base = one.settings == base
+        whole = all(one.settings[name] in (base[name], settings[name]) for name in base)
+        return whole and is_base == (settings == base)
+
+    return max(filter(is_part, chosen.bench.all_finals()), key=made, default=None)
 
 
 def _unless_outdone(study: Study, chosen: Choice, lines: _Lines) -> Choice:
-    """The choice, or what is needed of the best rule of thumb, where this was better in its final
-    runs, or was alone shown to be better than the base: nobody should be told to take less than
+    """The choice, or what is needed of the best rule of thumb, where this was better in final runs
+    of both, or was alone shown to be better than the base: nobody should be told to take less than
     what the table beside it shows."""
     goal, bench = chosen.goal, chosen.bench
     rule = best_rule(study.question, study.looks, chosen.winner.engine, goal)
-    mine = finals_of_most(chosen) or bench.later(chosen.selected.settings)
+    mine = bench.finals(chosen.selected.settings)
     its = None if rule is None else bench.finals(rule.settings)
     if rule is None or mine is None or its is None or not its.feasible(goal):
         return chosen

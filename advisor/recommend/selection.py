@@ -2,11 +2,11 @@
 
 Each change is left out once, side by side. Those that are missed may be all that is needed; if the
 settings with them alone are not as good as the best, changes do for one another, and by halving it
-finds the fewest of the most important others that it takes. Where no run is left for that but final
-ones, the least of what was not missed goes all the same, and they tell whether it was needed. In
-the end each change that stayed is left out once more, in the company that is left, and made alone;
-it stays only if that was told from noise among as many comparisons as there were changes (Holm
-1979), or if the settings without it are not as good as the best.
+finds the fewest of the most important others that it takes. Where no run is left for that, the last
+one is made without the least of what was not missed. In the end each change that stayed is left out
+once more, in the company that is left, and made alone; it stays only if that was told from noise
+among as many comparisons as there were changes (Holm 1979), or if the settings without it are not
+as good as the best.
 
 Two settings are run until it is clear which is better, or clear that it never will be; an early
 look must be clearer than a late one, and all looks together err as seldom as one would. Limits go
@@ -57,9 +57,6 @@ class Bench(Protocol):
     def measure(self, wanted: Sequence[Settings], *, spare: int) -> None:
         """One more run of each of these settings, as far as the bounds allow any beyond `spare`
         others; a run may fail."""
-
-    def has_final_runs(self, settings: Settings, base: Settings) -> bool:
-        """Whether runs beside these, which decide, tell of these settings, or will."""
 
     @property
     def is_exhausted(self) -> bool:
@@ -159,9 +156,10 @@ class _Selection:
                 return
         self._screen()
         missed = [unit for unit in self._order if self._is_missed(unit)]
-        self._kept = self._without_least(missed)
-        if self._is_run(missed) or not self._has_final_runs():
+        if self._is_run(missed):
             self._kept = missed if self._reaches(missed) else self._with_fewest(missed)
+        else:
+            self._kept = self._without_least(missed)
         self._prove()
         self._make_alone()
 
@@ -202,29 +200,38 @@ class _Selection:
                     without=known.score(self._goal),
                 )
 
+    def _is_missed(self, unit: Unit) -> bool:
+        """Whether something was lost when it alone was left out, or nobody knows."""
+        return self._looks_worse(self._settings(self._others([unit])), self._best)
+
+    def _looks_worse(self, one: Settings | None, other: Settings) -> bool:
+        """Whether settings are worse than others at a first look, or nobody knows."""
+        first, second = one and self._bench.known(one), self._bench.known(other)
+        edge = one and self._edge(other, one)
+        if not first or not second or not edge:
+            return True
+        noises = self._bench.noises()
+        if farther(self._goal, noises, second, first):
+            return False
+        is_seen = edge.gain > WORTH and edge.chance <= SCREEN
+        return is_seen or bool(farther(self._goal, noises, first, second))
+
     def _without_least(self, missed: Sequence[Unit]) -> list[Unit]:
         """All but those that were not missed and of which least was seen, which by what was seen of
-        each buy less together than a line is worth."""
+        each buy less together than a line is worth; all, where a look at that shows that it is
+        worse, or none can be had beyond the runs that are left for others."""
         kept, lost = list(self._order), 0.0
         for unit in sorted((unit for unit in self._order if unit not in missed), key=self._seen):
             lost += max(0.0, self._seen(unit))
             if lost > WORTH:
                 break
             kept.remove(unit)
-        return kept
-
-    def _is_missed(self, unit: Unit) -> bool:
-        """Whether something was lost when it alone was left out, or nobody knows."""
-        rest = self._settings(self._others([unit]))
-        known = None if rest is None else self._bench.known(rest)
-        best, company = self._bench.known(self._best), self._findings[unit].company
-        if known is None or best is None or company is None:
-            return True
-        noises = self._bench.noises()
-        if farther(self._goal, noises, best, known):
-            return False
-        is_seen = company.gain > WORTH and company.chance <= SCREEN
-        return is_seen or bool(farther(self._goal, noises, known, best))
+        settings = self._settings(kept)
+        if settings is None:
+            return list(self._order)
+        if self._bench.known(settings) is None:
+            self._bench.measure([settings], spare=0)
+        return list(self._order) if self._looks_worse(settings, self._best) else kept
 
     def _with_fewest(self, missed: Sequence[Unit]) -> list[Unit]:
         """Those that were missed, and the fewest of the others beside which the settings are as
@@ -368,11 +375,6 @@ class _Selection:
         return settings is not None and (
             settings == self._best or not self._is_better(self._best, settings, ENTRY)
         )
-
-    def _has_final_runs(self) -> bool:
-        """Whether final runs tell, or will, if the changes that are in are all that it takes."""
-        settings = self._settings(self._kept)
-        return settings is not None and self._bench.has_final_runs(settings, self._base)
 
     def _is_run(self, units: Sequence[Unit]) -> bool:
         """Whether the settings with these changes have a run, now at the latest."""

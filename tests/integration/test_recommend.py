@@ -393,30 +393,3 @@ def test_a_rule_of_thumb_that_beats_the_answer_in_final_runs_is_the_answer(tmp_p
     assert dict(again.settings) == dict(rule.settings)
     assert f"rule: of {rule.rule!r}" in again.changes[0].evidence
     assert again.columns[-1].metrics["ops_per_s"].median == better["ops_per_s"]
-
-
-def test_what_final_runs_missed_beside_those_that_proved_the_best_comes_back(
-    tmp_path: Path,
-) -> None:
-    made, found = run(tmp_path, trials=160, core=FakeCore(noise=0.005))
-    best = made.best()
-    assert best is not None and best.settings != found.settings
-    shown = found.columns[-1]
-    less = {**shown.trials[0].metrics, "ops_per_s": 0.85 * shown.metrics["ops_per_s"].median}
-    store = Store(tmp_path / "results.duckdb")
-    for number in range(3):
-        final = replace(
-            shown.trials[0],
-            id=str(uuid4()),
-            role="final",
-            seed=made.repeat_seed(FINAL_SEEDS + 100 + number),
-            settings=dict(found.settings),
-            metrics=less,
-        )
-        store.add_trial(final, made.name)
-    again = recommend(study(tmp_path, trials=160), measure=False)
-    came_back = {change.knob for change in again.changes} - {one.knob for one in found.changes}
-    assert came_back
-    for change in again.changes:
-        if change.knob in came_back:
-            assert change.evidence.startswith("rule: ")
