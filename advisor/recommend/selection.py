@@ -3,7 +3,7 @@
 Each change is left out once, side by side. Those that are missed may be all that is needed; if the
 settings with them alone are not as good as the best, changes do for one another, and by halving it
 finds the fewest of the most important others that it takes. Where no run is left for that, the last
-one is made without the least of what was not missed. In the end each change that stayed is left out
+are made without the least of what was not missed. In the end each change that stayed is left out
 once more, in the company that is left, and made alone; it stays only if that was told from noise
 among as many comparisons as there were changes (Holm 1979), or if the settings without it are not
 as good as the best.
@@ -218,20 +218,22 @@ class _Selection:
 
     def _without_least(self, missed: Sequence[Unit]) -> list[Unit]:
         """All but those that were not missed and of which least was seen, which by what was seen of
-        each buy less together than a line is worth; all, where a look at that shows that it is
-        worse, or none can be had beyond the runs that are left for others."""
-        kept, lost = list(self._order), 0.0
+        each buy less together than a line is worth, or all but half of these; all, where a look at
+        both, side by side, shows that they are worse, or none can be had beyond the runs that are
+        left for others."""
+        least, lost = [], 0.0
         for unit in sorted((unit for unit in self._order if unit not in missed), key=self._seen):
             lost += max(0.0, self._seen(unit))
             if lost > WORTH:
                 break
-            kept.remove(unit)
-        settings = self._settings(kept)
-        if settings is None:
-            return list(self._order)
-        if self._bench.known(settings) is None:
-            self._bench.measure([settings], spare=0)
-        return list(self._order) if self._looks_worse(settings, self._best) else kept
+            least.append(unit)
+        kept = [self._others(gone) for gone in (least, least[: len(least) // 2]) if gone]
+        made = [(units, self._settings(units)) for units in kept]
+        due = [one for _, one in made if one is not None and self._bench.known(one) is None]
+        if due:
+            self._bench.measure(due, spare=0)
+        as_good = (units for units, one in made if not self._looks_worse(one, self._best))
+        return next(as_good, list(self._order))
 
     def _with_fewest(self, missed: Sequence[Unit]) -> list[Unit]:
         """Those that were missed, and the fewest of the others beside which the settings are as
