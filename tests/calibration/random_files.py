@@ -18,7 +18,7 @@ from advisor.search.seeds import seeds
 from advisor.store import Store
 from advisor.verify import Limits, contenders, decided, errors_so_far, verify
 from advisor.verify.contenders import Contender
-from tests.calibration.first_tier import draws
+from tests.support.draws import draws
 from tui import problem
 from tui.verify_report import print_verification
 

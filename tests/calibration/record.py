@@ -19,7 +19,7 @@ from advisor.search import Bounds, Question
 from advisor.search.fit import space_of
 from advisor.search.seeds import seeds
 from advisor.trial import Trial, settings_key
-from tests.calibration.first_tier import draws
+from tests.support.draws import draws
 from tests.support.recorded import TABLES, profile_of, recorded, scale_of, table_path, write
 
 LOOK_SECONDS, PART = 0.8, 0.1

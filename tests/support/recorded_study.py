@@ -123,7 +123,7 @@ def looks_until_near(table: Table, workload: str, seed: int, most: int, folder: 
     with ExitStack() as patched:
         patched.enter_context(patch.object(study_module, "Sampler", _snapping(table)))
         patched.enter_context(patch.object(runner_module, "evaluate", _answering(table)))
-        patched.enter_context(patch.object(Model, "draw", _drawing(table)))
+        patched.enter_context(patch.object(Model, "draw", drawing(table)))
         # Search is about half of a study.
         bounds = Bounds(trials=2 * most)
         study = Study("judged", question, _Forgetful(folder / "x"), bounds=bounds, watcher=watch)
@@ -155,7 +155,8 @@ def _snapping(table: Table) -> type[Sampler]:
     return Snapping
 
 
-def _drawing(table: Table) -> Callable[..., Columns]:
+def drawing(table: Table) -> Callable[..., Columns]:
+    """In place of `Model.draw`: the rows of a table."""
     rows = Columns.of([one.settings for one in table.trials])
 
     def draw(self: Model, *ignored: Any) -> Columns:
