@@ -22,10 +22,9 @@ from advisor.trial import Trial, settings_key
 from tests.support.draws import draws
 from tests.support.recorded import TABLES, profile_of, recorded, scale_of, table_path, write
 
-LOOK_SECONDS, PART = 0.8, 0.1
+LOOK_SECONDS, PART = 0.8, 0.2
 """Virtual seconds of a look of a study without bounds, and the part of them and of its operations
-that a row is measured for. On a quarter of a study's data that touches each byte 0.4 times as
-often."""
+that a row is measured for. On half of a study's data that touches each byte 0.4 times as often."""
 SEED = 1
 AT_ONCE = 2
 PATIENCE_S = 120.0

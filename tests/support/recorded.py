@@ -23,8 +23,8 @@ TABLES: tuple[tuple[str, Engine], ...] = tuple(
     (workload, engine) for workload in WORKLOADS for engine in ENGINES
 )
 METRICS = ("ops_per_s", "p99_us", "reads_per_op", "write_kb_per_op", "cpu_us_per_op", "space_amp")
-DATA_BYTES = 8 << 20
-"""Of a trial: a quarter of what a study takes at least."""
+DATA_BYTES = 16 << 20
+"""Of a trial: half of what a study takes at least."""
 DIGITS = 4
 """Significant ones of a metric."""
 

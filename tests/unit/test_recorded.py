@@ -14,20 +14,20 @@ SEEDS = range(1, 21)
 MOST = 60
 
 HELD = {
-    ("linkbench", "lsm"): 15,
-    ("linkbench", "btree"): 12,
+    ("linkbench", "lsm"): 8,
+    ("linkbench", "btree"): 55,
     ("overwrite", "lsm"): 20,
-    ("overwrite", "btree"): 30,
-    ("ycsb-b", "lsm"): 12,
+    ("overwrite", "btree"): 5,
+    ("ycsb-b", "lsm"): 35,
+    ("ycsb-b", "btree"): 10,
 }
-"""Looks that the median of the seeds stays below. On the table that is not here, YCSB B on the
-B-tree, two rows of 420 are near the best, and half of the seeds do not find one in 100 looks."""
+"""Looks that the median of the seeds stays below."""
 
 
 @pytest.mark.parametrize(("workload", "engine"), TABLES)
 def test_a_table_holds_settings_of_today_that_ran(workload: str, engine: Engine) -> None:
     rows = recorded(workload, engine)
-    assert len(rows) >= 300
+    assert len(rows) >= 500
     assert all(one.finished and set(METRICS) == set(one.metrics) for one in rows)
     assert {one.scale for one in rows} == {scale_of(profile_of(workload)).factor}
     for one in rows:
