@@ -359,16 +359,10 @@ def _by_importance(
         found = next(lacking, None)
         if found is None or found.feasible(goal) != order[0].feasible(goal):
             return 1.0
-        return loss(goal, _score(order[0], goal), _score(found, goal))
+        return loss(goal, order[0].metrics()[goal.metric], found.metrics()[goal.metric])
 
     def weight(root: str) -> tuple[float, bool, float]:
         heaviest = max(share.get(name, 0.0) + usual(name) for name in units[root])
         return missed(units[root]), root == engines.of(engine).cache_knob, heaviest
 
     return [tuple(units[root]) for root in sorted(units, key=weight, reverse=True)]
-
-
-def _score(candidate: Candidate, goal: Goal) -> float:
-    score = candidate.score(goal)
-    assert score is not None, "it is ranked"
-    return score

@@ -156,10 +156,12 @@ class _Selection:
                 return
         self._screen()
         missed = [unit for unit in self._order if self._is_missed(unit)]
-        if self._is_run(missed):
-            self._kept = missed if self._reaches(missed) else self._with_fewest(missed)
-        else:
+        if self._reaches(missed):
+            self._kept = missed
+        elif self._is_out_of_runs and not self._has_run(missed):
             self._kept = self._without_least(missed)
+        else:
+            self._kept = self._with_fewest(missed)
         self._prove()
         self._make_alone()
 
@@ -206,9 +208,11 @@ class _Selection:
 
     def _looks_worse(self, one: Settings | None, other: Settings) -> bool:
         """Whether settings are worse than others at a first look, or nobody knows."""
-        first, second = one and self._bench.known(one), self._bench.known(other)
-        edge = one and self._edge(other, one)
-        if not first or not second or not edge:
+        if one is None:
+            return True
+        first, second = self._bench.known(one), self._bench.known(other)
+        edge = self._edge(other, one)
+        if first is None or second is None or edge is None:
             return True
         noises = self._bench.noises()
         if farther(self._goal, noises, second, first):
@@ -356,9 +360,9 @@ class _Selection:
         """Whether the best settings are not better without it, or are better even with it."""
         rest = [other for other in self._kept if other != unit]
         is_seen = self._findings[unit].company is not None
-        if not is_seen or self._reaches(rest):
-            return is_seen
-        return self._is_run(self._kept) and not self._reaches(self._kept)
+        return is_seen and (
+            self._reaches(rest) or (not self._reaches(self._kept) and self._has_run(self._kept))
+        )
 
     def _make_alone(self) -> None:
         """Makes each change that stayed alone, on the base."""
@@ -378,11 +382,8 @@ class _Selection:
             settings == self._best or not self._is_better(self._best, settings, ENTRY)
         )
 
-    def _is_run(self, units: Sequence[Unit]) -> bool:
-        """Whether the settings with these changes have a run, now at the latest."""
+    def _has_run(self, units: Sequence[Unit]) -> bool:
         settings = self._settings(units)
-        if settings is not None:
-            self._look(settings)
         return settings is not None and self._bench.known(settings) is not None
 
     def _is_better(

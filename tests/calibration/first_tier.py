@@ -62,13 +62,13 @@ def propose(tier: FirstTier, table: Table) -> None:
     rows = {settings_key("", one.settings): one.metrics[METRIC] for one in table.trials}
     best, lacks, blind = max(rows.values()), [], []
     values = {axis.name: axis.values for axis in table.space.axes}
-    for seed in range(DRAWS):
-        mixed = random.Random(seed).sample(table.trials, len(table.trials))
-        learnt, others = mixed[:LEARNT], mixed[LEARNT:]
-        with patch.object(Model, "draw", drawing(table)):
+    with patch.object(Model, "draw", drawing(table)):
+        for seed in range(DRAWS):
+            mixed = random.Random(seed).sample(table.trials, len(table.trials))
+            learnt, others = mixed[:LEARNT], mixed[LEARNT:]
             found = tier.propose(values, learnt, count=PROPOSED, seed=seed).settings
-        lacks.append(1.0 - max(rows[settings_key("", one)] for one in found) / best)
-        blind.append(1.0 - max(one.metrics[METRIC] for one in others[:PROPOSED]) / best)
+            lacks.append(1.0 - max(rows[settings_key("", one)] for one in found) / best)
+            blind.append(1.0 - max(one.metrics[METRIC] for one in others[:PROPOSED]) / best)
     print(
         f"  six proposals lack {statistics.fmean(lacks):.0%} of the best row,"
         f" six random rows {statistics.fmean(blind):.0%}",

@@ -1,16 +1,15 @@
 """What a sampler's model is made of."""
 
-import random
 from pathlib import Path
 
 import pytest
 from optuna.trial import TrialState
 
-from advisor.knobs import Settings
 from advisor.search import Question
 from advisor.search import sampler as module
 from advisor.search.sampler import Sampler
 from advisor.search.space import Space
+from tests.support.draws import draws
 from tests.support.problems import problem, study
 
 REMEMBERED = 20
@@ -27,22 +26,10 @@ def short_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "REMEMBERED", REMEMBERED)
 
 
-def drawn(space: Space, count: int) -> list[Settings]:
-    """Settings that fit the memory."""
-    draw = random.Random(1)
-    found: list[Settings] = []
-    while len(found) < count:
-        places = {axis.name: draw.randrange(len(axis.values)) for axis in space.axes}
-        settings = space.decode(places)
-        if space.memory_excess(settings) <= 0:
-            found.append(settings)
-    return found
-
-
 def taught(space: Space, count: int) -> Sampler:
     """The tenth trial is the best."""
     sampler = Sampler(space, directions=["maximize"], seed=1)
-    for number, settings in enumerate(drawn(space, count)):
+    for number, settings in enumerate(draws(space, count, 1)):
         sampler.recall(settings, (1000.0 if number == 9 else float(number % 7),), {})
     return sampler
 
@@ -61,7 +48,7 @@ def test_what_was_asked_for_before_the_model_was_made_anew_is_told_to_it(space: 
     sampler = taught(space, 20)
     asked = sampler.ask()
     assert asked is not None
-    for number, settings in enumerate(drawn(space, 200)):
+    for number, settings in enumerate(draws(space, 200, 1)):
         sampler.recall(settings, (float(number % 7),), {})
     assert sampler.ask() is not None
     sampler.tell(asked, (5000.0,), {})
