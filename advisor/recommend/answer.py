@@ -97,7 +97,8 @@ def _on_front(found: Recommendation, own: Judging) -> Recommendation:
 
 def _verdict(study: Study, best: Choice, known: KnownErrors) -> EngineVerdict | None:
     """Of the engines, from final runs of each one's best where these are enough, which were not
-    chosen for what they say; else from all runs of their candidates."""
+    chosen for what they say; for the rival all that were made after it was found may do. Else from
+    all runs of their candidates."""
     goal = best.goal
     benches = {one: StudyBench(study, goal, one, may_run=False) for one in study.engines}
     runs = [benches[one.engine].all_runs(one.settings) or one for one in best.order]
@@ -107,8 +108,10 @@ def _verdict(study: Study, best: Choice, known: KnownErrors) -> EngineVerdict | 
     order = [winner, *rivals]
     rival = best_of_others(study, goal, winner.engine)
     if rival is not None:
-        mine = finals_of_most(best)
+        mine = finals_of_most(study, best)
         its = benches[rival.engine].finals(rival.settings)
+        if its is None or len(its.trials) < VERDICT_RUNS:
+            its = benches[rival.engine].later(rival.settings)
         finals = [one for one in (mine, its) if one and len(one.trials) >= VERDICT_RUNS]
         order = [*finals, *order] if len(finals) == 2 else order
     found = engine_verdict(

@@ -37,6 +37,8 @@ class StudyBench:
         rung, which are many and short, in place of those that decide."""
         self._study = study
         self._rung = 0 if looks else None
+        # One run of what has to be compared takes the time of several looks and tells nothing.
+        self._decides = bool(study.rung_below) and not looks
         self._goal = goal
         self._engine = engine
         self._may_run = may_run
@@ -141,19 +143,39 @@ class StudyBench:
     def all_later(self, one: Settings, base: Settings) -> tuple[Candidate, Candidate] | None:
         """All runs of settings and of their base that were made after the settings were found,
         final ones and others, where these tell the two apart as surely as a verdict is."""
-        later = [t for t in self._study.evidence if t.role in AGAIN]
-        mine, other = self._of(later, one), self._of(later, base)
+        mine, other = self.later(one), self.later(base)
         if mine is None or other is None or not self._is_told((mine, other)):
             return None
         return mine, other
+
+    def later(self, settings: Settings) -> Candidate | None:
+        """All runs of these settings that were made after they were found."""
+        return self._of([t for t in self._study.evidence if t.role in AGAIN], settings)
+
+    def missing_look(self, settings: Settings) -> tuple[Engine, Settings, int] | None:
+        """A run of these settings with the seed of the search, as the study makes it on the next
+        smaller copy; None where there is one, or no such copy, or they do not fit."""
+        below = self._study.rung_below
+        if not below or self._of(below, settings) or self.lawful(settings) != settings:
+            return None
+        return self._engine, settings, self._study.question.seed
 
     def final_run(self, settings: Settings, number: int) -> tuple[Engine, Settings, int]:
         """A final run of these settings, as the study makes it; all of the same number have the
         same seed."""
         return self._engine, settings, self._study.repeat_seed(FINAL_SEEDS + number)
 
+    def lacks(self, settings: Settings, runs: int) -> range:
+        """The numbers of the final runs that these settings lack, to have so many behind the one
+        that found them."""
+        later, finals = self.later(settings), self.finals(settings)
+        first = len(finals.trials) if finals else 0
+        return range(first, first + runs - (len(later.trials) if later else 0))
+
     def _run(self, wanted: Sequence[Settings], spare: int) -> list[Trial]:
         room = self._study.runs_left(self._rung, beyond=spare) if self._may_run else 0
+        if self._decides and room < max(VERDICT_RUNS, len(wanted)):
+            return []
         runs = []
         for settings in wanted[: max(0, room)]:
             known = self.known(settings)

@@ -16,6 +16,7 @@ from advisor.goal import Goal
 from advisor.knobs import Engine, Settings
 from advisor.recommend.bench import FinalRuns, StudyBench
 from advisor.recommend.evidence import Finding
+from advisor.recommend.leftover import leftover
 from advisor.recommend.limits import farther, keeps
 from advisor.recommend.nearness import settled
 from advisor.recommend.selection import Bench, Selected, Unit, restore, select
@@ -38,9 +39,10 @@ the answer."""
 RESERVE_PART_OF_LONG, RESERVE_OF_LONG = 2, (4, 18)
 """The same where lines are looked at in short runs. A round of final runs is of the file, the
 result, the winner, the base, the best rule and the best of the other engine; four runs are the
-fewest of which a verdict is made, on the result and its base."""
+fewest of which a verdict is made, on the result and its base, and one more makes it one on the
+engines."""
 
-LINES_PART = 4
+LINES_PART = 2
 """One part in so many of the runs that are left, at most, is kept for a look at each change: the
 proof of all of them together does without."""
 
@@ -81,6 +83,7 @@ def choose(study: Study, goal: Goal, engine: Engine | None, *, may_run: bool) ->
     part, (low, high) = RESERVE_PART, RESERVE
     if study.rung_below:
         part, (low, high) = RESERVE_PART_OF_LONG, RESERVE_OF_LONG
+        low += engine is None and len(study.engines) > 1
     spare = min(high, max(low, study.runs_left() // part))
     proof_spare = spare + _for_lines(study, order[0])
     winner = _winner(study, goal, order, benches, proof_spare)
@@ -89,7 +92,7 @@ def choose(study: Study, goal: Goal, engine: Engine | None, *, may_run: bool) ->
     lines = _Lines(study, goal, winner.engine, bench, spare, proof_spare, may_run)
     selected = lines.select(winner.settings, base, bench)
     chosen = Choice(goal, order, winner, base, selected, bench)
-    return _unless_outdone(study, _unless_denied(_unless_too_short(chosen, lines)), lines)
+    return _unless_outdone(study, _unless_denied(study, _unless_too_short(chosen, lines)), lines)
 
 
 @dataclass(frozen=True)
@@ -157,12 +160,12 @@ def _unless_too_short(chosen: Choice, lines: _Lines) -> Choice:
     return replace(chosen, selected=selected)
 
 
-def _unless_denied(chosen: Choice) -> Choice:
+def _unless_denied(study: Study, chosen: Choice) -> Choice:
     """The choice, or none of its changes, where what was told of them together was told in fewer
     runs than that takes, and neither final runs of them, or of the most of them that a file
     carries, nor these with those before bear it out."""
     goal, bench, selected = chosen.goal, chosen.bench, chosen.selected
-    mine, base = finals_of_most(chosen), bench.finals(chosen.base)
+    mine, base = finals_of_most(study, chosen), bench.finals(chosen.base)
     if selected.is_proven or mine is None or base is None or selected.settings == chosen.base:
         return chosen
     noise = bench.noise_of_finals()
@@ -182,11 +185,13 @@ def _unless_denied(chosen: Choice) -> Choice:
     return replace(chosen, selected=Selected(chosen.base, gone, untold=untold))
 
 
-def finals_of_most(chosen: Choice) -> Candidate | None:
+def finals_of_most(study: Study, chosen: Choice) -> Candidate | None:
     """The final runs of the settings, or of those that have the most of their changes and no
     other, as a file has that leaves some to its reader; what was run often enough for a verdict
     goes before."""
     settings, base = chosen.selected.settings, chosen.base
+    # A file has these too.
+    ruled = {one.knob: one.value for one in leftover(study.profile, chosen.winner.engine, settings)}
 
     def made(one: Candidate) -> tuple[bool, int]:
         changes = sum(one.settings[name] != base[name] for name in base)
@@ -194,7 +199,8 @@ def finals_of_most(chosen: Choice) -> Candidate | None:
 
     def is_part(one: Candidate) -> bool:
         is_base = one.settings == base
-        whole = all(one.settings[name] in (base[name], settings[name]) for name in base)
+        values = ((base[name], settings[name], ruled.get(name)) for name in base)
+        whole = all(one.settings[name] in known for name, known in zip(base, values, strict=True))
         return whole and is_base == (settings == base)
 
     return max(filter(is_part, chosen.bench.all_finals()), key=made, default=None)

@@ -14,15 +14,15 @@ from advisor.knobs import Engine, Settings
 from advisor.recommend.bench import StudyBench
 from advisor.recommend.choice import Choice, best_of_others
 from advisor.recommend.recommendation import Recommendation
-from advisor.search import VERDICT_RUNS, Candidate, Study
+from advisor.search import VERDICT_RUNS, Study
 from advisor.search.rules import rules
 from advisor.search.seeds import Seed, best_rule
 
 FINAL_RUNS = 3
 """Final runs of the answer and of each of those beside it."""
 
-Wanted = tuple[StudyBench, list[Settings]]
-"""Settings of one engine."""
+Wanted = tuple[StudyBench, list[Settings], range]
+"""Settings of one engine, and the numbers of the final runs that they shall have."""
 
 
 def prove(
@@ -31,17 +31,18 @@ def prove(
     """Runs the file of the dialect as it stands, what it is compared with, the best rule of thumb,
     the result, the winner that it is a part of and the defaults in turns, as far as the bounds go,
     and unless one `engine` was asked for the best of the other; in the first round also what a
-    rebuild would change, in the end the files of the other dialects. Where the bounds do not go as
-    far as a verdict on all of them, the file, its base and the result have theirs first, and
-    the best of the other engine where they go as far."""
+    rebuild would change, in the end the files of the other dialects, and looks at all files. Where
+    the bounds do not go as far as a verdict on all of them, the file, its base and the result have
+    theirs first, and then the best of the other engine what it lacks."""
     bench, own = chosen.bench, chosen.winner.engine
     changed = [file for file in drafted.files.values() if file.changes]
     rebuilt = [settings for _, settings in alternatives(study, chosen)]
     result = chosen.selected.settings
     rival = best_of_others(study, chosen.goal, own) if engine is None else None
-    others: list[Wanted] = []
+    beside: list[tuple[StudyBench, Settings]] = []
     if rival is not None:
-        others = [(StudyBench(study, chosen.goal, rival.engine, may_run=True), [rival.settings])]
+        its = StudyBench(study, chosen.goal, rival.engine, may_run=True)
+        beside = [(its, rival.settings)]
     wanted = [result]
     if result != chosen.base:
         rule = rule_of_thumb(study, chosen.goal, own)
@@ -49,28 +50,45 @@ def prove(
         wanted = [*mine, chosen.base, *([rule.settings] if rule else []), result]
         wanted += [chosen.winner.settings] if study.rung_below else []
         wanted.append(study.question.defaults(own))
-        few = [*mine, chosen.base, result]
-        if not _are_left(study, few, rival):
-            few = [*(mine or [result]), chosen.base]
-        if not _are_left(study, wanted, rival):
-            first = others if _are_left(study, few, rival) else []
-            for number in range(VERDICT_RUNS):
-                _run(study, [(bench, few), *first], number)
+        if study.bounds.minutes is not None:
+            _look(study, bench, mine)
+        numbers = range(VERDICT_RUNS)
+        if study.runs_left() < VERDICT_RUNS * (len(wanted) + len(beside)):
+            few = [*mine, chosen.base, result]
+            if study.runs_left() < VERDICT_RUNS * (len(few) + len(beside)):
+                few = [*(mine or [result]), chosen.base]
+            are_left = study.runs_left() >= VERDICT_RUNS * (len(few) + len(beside))
+            first = [(bench, few, numbers)]
+            first += [
+                (it, [best], numbers if are_left else it.lacks(best, VERDICT_RUNS))
+                for it, best in beside
+            ]
+            _run(study, first)
     elif not rebuilt and rival is None:
         return
     for number in range(FINAL_RUNS):
-        now = [*wanted, *rebuilt] if number == 0 else wanted
-        _run(study, [(bench, now), *others], number)
-    _run(study, [(bench, [file.settings for file in changed])], 0)
+        now, one = [*wanted, *rebuilt] if number == 0 else wanted, range(number, number + 1)
+        _run(study, [(bench, now, one), *((it, [best], one) for it, best in beside)])
+    files = [file.settings for file in changed]
+    _look(study, bench, files)
+    _run(study, [(bench, files, range(1))])
 
 
-def _run(study: Study, wanted: Sequence[Wanted], number: int) -> None:
-    """One more final run, side by side, of those that had only so many. One that fails is made once
-    more, with another seed: an answer shall not turn on whether a run was given up."""
-    for one in (number, FINAL_RUNS + number):
+def _look(study: Study, bench: StudyBench, wanted: Sequence[Settings]) -> None:
+    """The looks that settings lack on the smaller copy: without one nobody knows by how much the
+    size of the copy errs. Where trials bound a study each takes as much of it as a final run."""
+    looks = [look for one in wanted if (look := bench.missing_look(one)) is not None]
+    study.measure(looks, "final", 0)
+
+
+def _run(study: Study, wanted: Sequence[Wanted]) -> None:
+    """The final runs that settings lack, side by side. One that fails is made once more, with
+    another seed: an answer shall not turn on whether a run was given up."""
+    for further in (0, FINAL_RUNS):
         due = [
-            bench.final_run(settings, one)
-            for bench, given in wanted
+            bench.final_run(settings, further + number)
+            for bench, given, numbers in wanted
+            for number in numbers
             for settings in _due(bench, given, number)
         ]
         if due and study.runs_left():
@@ -86,11 +104,6 @@ def _due(bench: StudyBench, wanted: list[Settings], number: int) -> list[Setting
         if is_short and settings not in due and bench.lawful(settings) == settings:
             due.append(settings)
     return due
-
-
-def _are_left(study: Study, wanted: Sequence[Settings], rival: Candidate | None) -> bool:
-    """Whether the bounds go as far as a verdict on all of these and the rival."""
-    return study.runs_left() >= VERDICT_RUNS * (len(wanted) + (rival is not None))
 
 
 def rule_of_thumb(study: Study, goal: Goal, engine: Engine) -> Seed | None:

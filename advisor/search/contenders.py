@@ -62,10 +62,12 @@ class Field:
         chosen += [own[0] for own in by_engine if own]
         # What experienced people would take is compared where it counts.
         known = [[one for one in own if any(t.rule for t in one.trials)] for own in by_engine]
-        chosen += [own[0] for own in known if own]
-        chosen += _leading(
-            self._exported(order), self.baselines, OF_A_FRONT if self.goal.others else CLIMBERS
-        )
+        rules = [own[0] for own in known if own]
+        exported = self._exported(order)
+        leading = {one.engine for one in exported[:1]}
+        chosen += [one for one in rules if one.engine in leading]
+        most = OF_A_FRONT if self.goal.others else CLIMBERS
+        chosen += [*_leading(exported, self.baselines, most), *rules]
         chosen += [one for own in by_engine for one in own[:CLIMBERS]]
         return self._unique([one for one in chosen if one.key not in self.tally.tried])
 

@@ -113,11 +113,18 @@ class Spending:
         made = self.trials - self._trials_before
         return (self.now() - self._began) / made if made else self.usual_s
 
-    def allows(self, phase: Phase, running: int = 0, takes_s: float = 0.0) -> bool:
+    def allows(
+        self, phase: Phase, running: int = 0, takes_s: float = 0.0, then_s: float = 0.0
+    ) -> bool:
         """Whether a trial of this phase may start beside those that are under way, if it will have
-        ended in so many seconds."""
+        ended in so many seconds. The search leaves `then_s` seconds to what repeats it, but keeps
+        half of its minutes."""
+        end = MINUTE_ENDS[phase]
+        if then_s and self.bounds.minutes:
+            before = MINUTE_ENDS["repeat"] - then_s / (self.bounds.minutes * 60.0)
+            end = min(end, max(end / 2.0, before))
         by_trials = self._used_trials(running) < PHASE_ENDS[phase]
-        return by_trials and self._used_minutes(takes_s) < MINUTE_ENDS[phase]
+        return by_trials and self._used_minutes(takes_s) < end
 
     def is_out_of_time(self) -> bool:
         """Whether the time bound, not the number of trials, is what ended the study."""

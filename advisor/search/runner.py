@@ -157,7 +157,7 @@ class Runner:
                     return self._begin_afar(job, self._afar.executor)
                 return threads.submit(self._evaluated, job, dropped.is_set)
 
-            depth = max(UNDER_WAY, AHEAD * (self._afar.workers if self._afar else cores))
+            depth = max(UNDER_WAY, AHEAD * self._at_once())
             try:
                 for job, answer in in_order(
                     jobs,
@@ -178,20 +178,25 @@ class Runner:
         self._head = job
         return self._evaluated(job, lambda: False)
 
-    def would_take_s(self, rung: int) -> float:
-        """In about how many seconds one more trial of a rung will have ended, behind those that are
-        under way there; 0 where it is not known what is usual."""
-        usual = self._usual_s(rung, least=1)
-        return 0.0 if usual is None else self.would_begin_s(rung) + usual
-
-    def would_begin_s(self, rung: int) -> float:
-        """In about how many seconds it would begin."""
+    def would_take_s(self, rung: int, runs: int = 1) -> float:
+        """In about how many seconds so many more trials of a rung will have ended, behind those
+        that are under way; 0 where it is not known what is usual."""
         usual = self._usual_s(rung, least=1)
         if usual is None:
             return 0.0
-        ahead = sum(n for (_, own), n in self._under_way.items() if own == rung)
-        at_once = self._afar.workers if self._afar else _cores()
-        return usual * max(0.0, (ahead + 1) / at_once - 1.0)
+        return max(usual, (self._ahead_s() + runs * usual) / self._at_once())
+
+    def would_begin_s(self, rung: int) -> float:
+        """In about how many seconds one more would begin."""
+        usual = self._usual_s(rung, least=1)
+        return 0.0 if usual is None else self.would_take_s(rung) - usual
+
+    def _ahead_s(self) -> float:
+        """Seconds that the trials under way usually take, one after the other."""
+        return sum(n * (self._usual_s(rung, 1) or 0.0) for (_, rung), n in self._under_way.items())
+
+    def _at_once(self) -> int:
+        return self._afar.workers if self._afar else _cores()
 
     def learn_time(self, rung: int, trial: Trial) -> None:
         """What a trial of a rung took tells what is usual there."""

@@ -577,7 +577,10 @@ class Study:
     def _may_go_on(self, phase: Phase, takes_s: float = 0.0) -> bool:
         if self._stopping.is_set():
             return False
-        return self._spending.allows(phase, self._runner.running, takes_s)
+        # The best of each engine climb at least, and a rule of thumb and what there is beside them.
+        climbers = len(self.engines) + 2 if phase == "search" and self.ladder.top else 0
+        then_s = self._runner.would_take_s(self.ladder.top, climbers) if climbers else 0.0
+        return self._spending.allows(phase, self._runner.running, takes_s, then_s)
 
     def _may_decide(self, phase: Phase) -> bool:
         """Whether one more run on the highest rung would end within a phase."""
