@@ -71,11 +71,11 @@ class Noise:
         """Relative difference of two medians over so many runs that noise alone explains, but for
         one case in `1 / level`."""
         spread = math.hypot(_error_of_median(runs), _error_of_median(other_runs))
-        return self._quantile(level) * self.relative_sd * spread
+        return self._bound(level) * spread
 
     def bound_of_means(self, runs: int, other_runs: int, level: float = LEVEL) -> float:
         """The same of two means."""
-        return self._quantile(level) * self.error(runs, other_runs)
+        return self._bound(level) * math.sqrt(1.0 / runs + 1.0 / other_runs)
 
     def error(self, runs: int, other_runs: int) -> float:
         """Standard error of the relative difference of two means over so many runs."""
@@ -84,8 +84,7 @@ class Noise:
     def chance(self, difference: float, runs: int, other_runs: int) -> float:
         """Probability that noise alone makes a relative difference of two means over so many runs
         as large as this one, or larger: one-sided, so above a half for a difference below 0."""
-        t = difference / self.error(runs, other_runs)
-        return student_tail(t, self.degrees or MANY_DEGREES)
+        return self._tail(difference, runs, other_runs)
 
     def chance_of_looks(self, difference: float, runs: int, other_runs: int, looks: int) -> float:
         """The same where whoever looked after each run, up to so many of both, would have stopped
@@ -93,15 +92,30 @@ class Noise:
         bound at most twice as often as the last of them (Levy's inequality), which makes an early
         look the dearer one, as O'Brien and Fleming's bounds do (Biometrics 35, 1979)."""
         share = min(1.0, runs / looks, other_runs / looks)
-        t = difference / self.error(runs, other_runs) * math.sqrt(share)
-        return min(1.0, 2.0 * student_tail(t, self.degrees or MANY_DEGREES))
+        return min(1.0, 2.0 * self._tail(difference * math.sqrt(share), runs, other_runs))
+
+    def _bound(self, level: float) -> float:
+        return min(
+            one.relative_sd * student_quantile(level / 2.0, one.degrees or MANY_DEGREES)
+            for one in self._known()
+        )
+
+    def _tail(self, difference: float, runs: int, other_runs: int) -> float:
+        tails = [
+            student_tail(difference / one.error(runs, other_runs), one.degrees or MANY_DEGREES)
+            for one in self._known()
+        ]
+        return min(tails) if difference > 0.0 else max(tails)
+
+    def _known(self) -> tuple[Noise, ...]:
+        """What either may be gone by. A few repetitions that spread less than is assumed of any
+        machine shall not say that noise explains more than it would if there were none."""
+        assumed = Noise(ASSUMED_RELATIVE_SD, 0)
+        return (self, assumed) if self.relative_sd <= assumed.relative_sd else (self,)
 
     def with_more(self, degrees: int) -> Noise:
         """The same noise as more repetitions would know it."""
         return Noise(self.relative_sd, (self.degrees or MANY_DEGREES) + degrees)
-
-    def _quantile(self, level: float) -> float:
-        return student_quantile(level / 2.0, self.degrees or MANY_DEGREES)
 
 
 def _error_of_median(runs: int) -> float:

@@ -3,19 +3,26 @@
 import os
 import statistics
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from advisor import evaluate
 from advisor.recommend import Recommendation
 from advisor.recommend.leftover import leftover
 from advisor.recommend.verdict import VERDICT_LEVEL
+from advisor.scale.ladder import LONGER, STEP
+from advisor.search import runner, study
+from advisor.search.plan import Spending
 from advisor.trial import settings_key
-from tests.support.whole_studies import KnobCore, whole_study
+from tests.support.whole_studies import KnobCore, SlowCore, whole_study
 
 EACH = int(os.environ.get("TUNEBENCH_STUDIES", "2"))
 """Studies in which something matters: all that the target `stability` of the Makefile asks for take
 minutes."""
+SLOW_MINUTES = 5.6
+"""Of one core: two have as much in `make tune`."""
 EQUAL_STUDIES = 40
 KNOBS = ("max_background_jobs", "compression", "block_size")
 
@@ -87,3 +94,24 @@ def test_the_verdict_is_of_final_runs_of_both_engines(tmp_path: Path) -> None:
     rates = [statistics.median(t.metrics["ops_per_s"] for t in runs) for runs in (mine, its)]
     assert found.verdict.comparison.gain == pytest.approx(rates[0] / rates[1] - 1)
     assert found.verdict.winner == "lsm"
+
+
+@pytest.mark.parametrize("look_s", [2.0, 3.0])
+def test_where_a_machine_is_slow_engines_and_files_have_their_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, look_s: float
+) -> None:
+    knobs = {"filter_policy": 0.1, "cache_index_and_filter_blocks": 0.06, "compression": 0.03}
+    core = SlowCore(worth=knobs, speed={"btree": 0.9}, noise=0.01, look_s=look_s)
+    monkeypatch.setattr(runner, "_cores", lambda: 1)
+    monkeypatch.setattr(evaluate, "time", core)
+    monkeypatch.setattr(study, "Spending", partial(Spending, now=core.monotonic))
+    found = whole_study(tmp_path, core, trials=400, minutes=SLOW_MINUTES)[1]
+    assert found.verdict is not None and found.verdict.winner == "lsm", found.verdict
+    assert worth(found, knobs) > 1.15
+    file = found.files[found.dialect]
+    assert file.gain is not None and file.gain.decides and file.gain.on_smaller is not None
+    usual = LONGER * STEP * look_s
+    assert core.now_s < SLOW_MINUTES * 60.0 + usual
+    if look_s == 2.0:
+        lines_left = len([one for one in found.changes if one.company is None])
+        assert lines_left <= len(found.changes) / 2

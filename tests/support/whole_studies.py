@@ -70,6 +70,7 @@ def whole_study(
     *,
     seed: int = 1,
     trials: int = 40,
+    minutes: float | None = None,
     engines: tuple[Engine, ...] = (),
     clock: Clock = "simulated",
 ) -> tuple[Study, Recommendation]:
@@ -86,9 +87,28 @@ def whole_study(
         f"study-{seed}",
         question,
         HeldStore(folder),
-        bounds=Bounds(trials=trials),
+        bounds=Bounds(trials=trials, minutes=minutes),
         directory=folder,
         core=core,
     )
     study.run()
     return study, recommend(study)
+
+
+@dataclass
+class SlowCore(KnobCore):
+    """The same on a machine on which every run takes its time, by a clock that only runs move."""
+
+    look_s: float = 1.0
+    """What a run of the lowest rung takes."""
+    now_s: float = 0.0
+    _look: int = 0
+
+    def monotonic(self) -> float:
+        """Seconds."""
+        return self.now_s
+
+    def _answer(self, spec: Mapping[str, Any]) -> dict[str, float]:
+        self._look = self._look or spec["operations"]
+        self.now_s += self.look_s * spec["operations"] / self._look
+        return super()._answer(spec)

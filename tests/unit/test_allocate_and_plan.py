@@ -143,6 +143,18 @@ def test_a_run_that_decides_ends_before_lines_are_measured() -> None:
     assert spending.allows("ablation", takes_s=11.0)
 
 
+def test_the_search_leaves_time_for_what_climbs_but_keeps_half_of_its_own() -> None:
+    now = [20.0]
+    spending = Spending(Bounds(minutes=1), now=lambda: now[0] - 20.0)
+    now[0] = 20.0 + 24.0
+    assert spending.allows("search", then_s=17.0)
+    assert not spending.allows("search", then_s=19.0)
+    now[0] = 20.0 + 14.0
+    assert spending.allows("search", then_s=300.0)
+    now[0] = 20.0 + 31.0
+    assert not spending.allows("search")
+
+
 def test_time_ends_a_study_too() -> None:
     clock = iter([0.0, 20.0, 60.0, 60.0])
     spending = Spending(Bounds(trials=100, minutes=1), now=lambda: next(clock))

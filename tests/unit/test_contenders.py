@@ -73,3 +73,29 @@ def test_the_engine_whose_file_is_wanted_is_repeated_as_a_leader_is(wanted: Engi
     assert (exported, 0) in climbers and (other, 0) not in climbers
     # Repetitions of a lower rung are none of this one, where all meet the same seeds.
     assert {one.runs for one in climbing.climbers(order)} == {0}
+
+
+def test_what_a_verdict_needs_climbs_before_the_second_best() -> None:
+    trials = [
+        trial(
+            engine=engine,
+            settings={"a": a},
+            role="rule" if rule else "search",
+            rule=rule,
+            metrics={"ops_per_s": score},
+        )
+        for engine, a, score, rule in (
+            ("lsm", 3, 103.0, ""),
+            ("lsm", 2, 102.0, ""),
+            ("lsm", 1, 101.0, "filters"),
+            ("lsm", 0, 50.0, ""),
+            ("btree", 3, 93.0, ""),
+            ("btree", 1, 91.0, "pages"),
+        )
+    ]
+    goal = Goal("ops_per_s")
+    known = Field(["lsm", "btree"], goal, lambda _: [BASE], Tally(goal), None, lambda _: 0)
+    order = known.climbers(ranked(candidates(trials), goal))
+    first = [(one.engine, one.settings["a"]) for one in order]
+    assert first[:4] == [("lsm", 3), ("btree", 3), ("lsm", 1), ("lsm", 0)]
+    assert ("btree", 1) in first[4:]

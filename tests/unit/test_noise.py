@@ -24,7 +24,7 @@ def test_repetitions_that_agree_do_not_make_a_machine_exact() -> None:
 
 
 def test_the_bound_shrinks_with_runs_and_with_what_is_known_of_the_noise() -> None:
-    sure, unsure = Noise(0.05, 20), Noise(0.05, 2)
+    sure, unsure = Noise(0.06, 20), Noise(0.06, 2)
     assert sure.bound(4, 4) < sure.bound(1, 1)
     assert sure.bound(2, 2) < unsure.bound(2, 2)
 
@@ -62,9 +62,19 @@ def test_the_bound_is_that_of_medians_of_so_many_runs(runs: int) -> None:
     assert beyond / 4000 == pytest.approx(0.05, abs=0.01)
 
 
-@pytest.mark.parametrize(("degrees", "quantile"), [(1, 12.706), (16, 2.120), (25, 2.060)])
+@pytest.mark.parametrize(("degrees", "quantile"), [(2, 4.303), (16, 2.120), (25, 2.060)])
 def test_the_bound_takes_the_quantile_of_as_many_degrees(degrees: int, quantile: float) -> None:
     assert Noise(0.01, degrees).bound(1, 1) == pytest.approx(quantile * 0.01 * math.sqrt(2), 1e-3)
+
+
+def test_a_few_runs_that_hardly_differ_make_no_bound_wider_than_none_would() -> None:
+    assumed = Noise(ASSUMED_RELATIVE_SD, 0)
+    for few in (Noise(0.02, 1), Noise(ASSUMED_RELATIVE_SD, 2)):
+        assert few.bound(2, 2, 0.005) == assumed.bound(2, 2, 0.005)
+        assert few.chance(0.3, 2, 2) == assumed.chance(0.3, 2, 2) < 1e-5
+        assert few.chance(-0.3, 2, 2) == pytest.approx(1.0 - few.chance(0.3, 2, 2))
+    loud = Noise(2.0 * ASSUMED_RELATIVE_SD, 2)
+    assert loud.bound(2, 2) > 2.0 * assumed.bound(2, 2)
 
 
 def stopped(level: float) -> float:

@@ -70,6 +70,9 @@ def test_it_is_known_when_one_more_run_will_have_ended(monkeypatch: pytest.Monke
     assert known.would_take_s(1) == 9.0
     known._under_way[("lsm", ()), 1] = 3
     assert known.would_take_s(1) == 18.0
+    assert known.would_take_s(1, runs=3) == 27.0
+    known._under_way[("lsm", ()), 0] = 4
+    assert known.would_take_s(1) == 18.0 + 4 * 2.0 / 2
 
 
 def test_what_lasted_longer_than_usual_is_counted_by_its_length() -> None:
