@@ -577,9 +577,10 @@ class Study:
     def _may_go_on(self, phase: Phase, takes_s: float = 0.0) -> bool:
         if self._stopping.is_set():
             return False
-        # The best of each engine climb at least, and a rule of thumb and what there is beside them.
-        climbers = len(self.engines) + 2 if phase == "search" and self.ladder.top else 0
-        then_s = self._runner.would_take_s(self.ladder.top, climbers) if climbers else 0.0
+        then_s = 0.0
+        if phase == "search" and self.ladder.top and self.bounds.minutes is not None:
+            # The best of each engine, a rule of thumb and what there is climb at least.
+            then_s = self._runner.would_take_s(self.ladder.top, len(self.engines) + 2)
         return self._spending.allows(phase, self._runner.running, takes_s, then_s)
 
     def _may_decide(self, phase: Phase) -> bool:
