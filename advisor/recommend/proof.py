@@ -63,8 +63,8 @@ def prove(
                 (it, [best], numbers if are_left else it.lacks(best, VERDICT_RUNS))
                 for it, best in beside
             ]
-            if result not in few:
-                # What the file leaves to its reader, beside the last of the others.
+            if result not in few and study.bounds.minutes is not None:
+                # What the file leaves to its reader, on the core beside the last of the others.
                 first.append((bench, [result], range(1)))
             _run(study, first)
     elif not rebuilt and rival is None:
