@@ -50,7 +50,9 @@ def prove(
         wanted = [*mine, chosen.base, *([rule.settings] if rule else []), result]
         wanted += [chosen.winner.settings] if study.rung_below else []
         wanted.append(study.question.defaults(own))
-        if study.bounds.minutes is not None:
+        # Where trials bound the study, a look takes as much of it as a final run.
+        is_timed = study.bounds.minutes is not None
+        if is_timed:
             _look(study, bench, mine)
         numbers = range(VERDICT_RUNS)
         if study.runs_left() < VERDICT_RUNS * (len(wanted) + len(beside)):
@@ -63,7 +65,7 @@ def prove(
                 (it, [best], numbers if are_left else it.lacks(best, VERDICT_RUNS))
                 for it, best in beside
             ]
-            if result not in few and study.bounds.minutes is not None:
+            if is_timed and result not in few:
                 # What the file leaves to its reader, on the core beside the last of the others.
                 first.append((bench, [result], range(1)))
             _run(study, first)
@@ -79,7 +81,7 @@ def prove(
 
 def _look(study: Study, bench: StudyBench, wanted: Sequence[Settings]) -> None:
     """The looks that settings lack on the smaller copy: without one nobody knows by how much the
-    size of the copy errs. Where trials bound a study each takes as much of it as a final run."""
+    size of the copy errs."""
     looks = [look for one in wanted if (look := bench.missing_look(one)) is not None]
     study.measure(looks, "final", 0)
 

@@ -62,9 +62,14 @@ def test_the_bound_is_that_of_medians_of_so_many_runs(runs: int) -> None:
     assert beyond / 4000 == pytest.approx(0.05, abs=0.01)
 
 
-@pytest.mark.parametrize(("degrees", "quantile"), [(2, 4.303), (16, 2.120), (25, 2.060)])
-def test_the_bound_takes_the_quantile_of_as_many_degrees(degrees: int, quantile: float) -> None:
-    assert Noise(0.01, degrees).bound(1, 1) == pytest.approx(quantile * 0.01 * math.sqrt(2), 1e-3)
+@pytest.mark.parametrize(
+    ("sd", "degrees", "quantile"),
+    [(0.06, 1, 12.706), (0.01, 2, 4.303), (0.01, 16, 2.120), (0.01, 25, 2.060)],
+)
+def test_the_bound_takes_the_quantile_of_as_many_degrees(
+    sd: float, degrees: int, quantile: float
+) -> None:
+    assert Noise(sd, degrees).bound(1, 1) == pytest.approx(quantile * sd * math.sqrt(2), 1e-3)
 
 
 def test_a_few_runs_that_hardly_differ_make_no_bound_wider_than_none_would() -> None:
