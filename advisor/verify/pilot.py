@@ -78,10 +78,17 @@ class Pilot:
         return max(SMALLEST_BYTES, min(of_time, most_bytes, LARGEST_BYTES)), work_s
 
 
-def pilot(base: Contender, asked: Sequence[Contender], setup: Setup, seed: int) -> Pilot:
+def pilot(
+    base: Contender, asked: Sequence[Contender], setup: Setup, seed: int, most_s: float
+) -> Pilot:
     """Runs the base of comparison in the window of a setup, and then it and what it is `asked`
-    about from settled to settled. Raises `WorkError` if the base does not run."""
-    window = _finished(base, setup, seed)
+    about from settled to settled, each for `most_s` at most. Raises `WorkError` if the base does
+    not run, or not so soon."""
+
+    def run(one: Contender, setup: Setup) -> Trial:
+        return tried(one, setup, seed, most_wall_seconds=most_s)
+
+    window = _finished(base, run(base, setup))
     after = math.fsum(
         interval["seconds"] for interval in window.intervals if interval["phase"] != "load"
     )
@@ -89,8 +96,8 @@ def pilot(base: Contender, asked: Sequence[Contender], setup: Setup, seed: int) 
     rate, size = window.metrics["ops_per_s"], setup.scale.size(setup.profile.data_bytes)
     operations = max(1, round(rate * SETTLED_SECONDS))
     settling = replace(setup, operations=operations, seconds=10 * SETTLED_SECONDS)
-    settled = [(base, _finished(base, settling, seed))]
-    settled += [(one, trial) for one in asked if (trial := tried(one, settling, seed)).finished]
+    settled = [(base, _finished(base, run(base, settling)))]
+    settled += [(one, trial) for one in asked if (trial := run(one, settling)).finished]
     needed = [ops_per_byte(trial.owed, trial.operations / size) for _, trial in settled]
     needed += [in_cycles(one, trial, setup.profile.data_bytes) for one, trial in settled]
     return Pilot(
@@ -117,8 +124,7 @@ def in_cycles(one: Contender, trial: Trial, data_bytes: int) -> float:
     return CYCLES * engines.of(one.engine).cycle_bytes(one.settings) / (rows_per_op * data_bytes)
 
 
-def _finished(base: Contender, setup: Setup, seed: int) -> Trial:
-    trial = tried(base, setup, seed)
+def _finished(base: Contender, trial: Trial) -> Trial:
     if not trial.finished:
         raise WorkError(f"{base.name}: {trial.error or trial.outcome}")
     return trial

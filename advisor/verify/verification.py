@@ -37,7 +37,7 @@ from advisor.verify.outcome import (
     passes_page_cache,
 )
 from advisor.verify.paired import LOOKS, differences
-from advisor.verify.pilot import PILOT_BYTES, PILOT_SECONDS, SECONDS, pilot
+from advisor.verify.pilot import PHASES, PILOT_BYTES, PILOT_SECONDS, SECONDS, pilot
 
 LEAST_ROUNDS = LOOKS[0]
 INDIFFERENT = 0.03
@@ -50,6 +50,14 @@ LEAST_OPERATIONS = 1000
 PREDICTIONS_PART = 0.3
 """Of the time of a verification that its predictions may take; one that takes more is given up."""
 LEAST_PREDICTION_S = 5.0
+PILOT_PART = 0.3
+"""Of the time of a verification that each of the runs may take that tell how large others can be;
+a server was seen to do nothing for 20 minutes in one."""
+LEAST_PATIENCE_S = 60.0
+"""That each of these may take, and each real run: a server takes some just to begin."""
+LONGEST_PART = 10.0
+"""A real run that takes so many times as long as was planned, and longer than all of them together
+may, is given up."""
 
 
 @dataclass(frozen=True)
@@ -135,6 +143,7 @@ class _Runs:
         self._errors: dict[str, str] = {}
         self._longest = 0.0
         self._most_seconds = SLOWEST * SECONDS[1]
+        self._patience_s = 60 * limits.minutes
 
     def carry_out(self) -> Verification:
         sizing = self._sized()
@@ -161,6 +170,8 @@ class _Runs:
     def _in_turn(self, number: int) -> list[Contender]:
         """The contenders that run, each round from another one on."""
         able = [one for one in self._contenders if one.name not in self._errors]
+        # What is asked about runs beside the base even where nothing else has time.
+        able.sort(key=lambda one: (one is not self._contenders[0], one.name != RECOMMENDED))
         first = (number - 1) % max(1, len(able))
         return able[first:] + able[:first]
 
@@ -197,11 +208,14 @@ class _Runs:
         self._say("pilot", base.name, 0)
         small = Scale.at_most(min(PILOT_BYTES, profile.data_bytes), profile.data_bytes)
         asked = [one for one in self._contenders[1:] if one.name == RECOMMENDED]
-        told = pilot(base, asked, self._setup(small, PILOT_SECONDS), self._seed)
+        most_s = max(LEAST_PATIENCE_S, 60 * limits.minutes * PILOT_PART)
+        told = pilot(base, asked, self._setup(small, PILOT_SECONDS), self._seed, most_s)
         run_s = max(0.0, seconds_of_a_run(limits, profile, self._contenders) - told.start_s)
         data, seconds = told.sized(run_s, limits.data_bytes, limits.seconds, of_disk)
         scale = Scale.at_most(round(data), profile.data_bytes)
         self._most_seconds = SLOWEST * seconds
+        planned_s = told.start_s + data * told.per_byte_s + PHASES * seconds
+        self._patience_s = max(LEAST_PATIENCE_S, 60 * limits.minutes, LONGEST_PART * planned_s)
         operations = max(LEAST_OPERATIONS, round(told.ops_per_s * seconds))
         return Sizing.of(profile, scale, operations, str(folder))
 
@@ -219,7 +233,8 @@ class _Runs:
     def _run(self, one: Contender, number: int, sizing: Sizing) -> None:
         self._say("real", one.name, number)
         began = time.monotonic()
-        trial = self._tried(one, sizing, self._seed + number)
+        seed, most = self._seed + number, self._patience_s
+        trial = self._tried(one, sizing, seed, most_wall_seconds=most)
         self._longest = max(self._longest, time.monotonic() - began)
         self._keep(trial, self._contenders.index(one), one, number)
         if trial.finished:

@@ -1,22 +1,25 @@
 """What a verification decides from its runs, without an engine."""
 
 import math
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from advisor import knobs
+from advisor import evaluate, knobs
 from advisor.errors import InputError, WorkError
 from advisor.imports import read
 from advisor.real import Library, as_run, check_disk, find, real_spec
 from advisor.real.rocksdb import opened_file
 from advisor.store import Store
 from advisor.trial import THIS_MACHINE, Trial
-from advisor.verify import Difference, errors_so_far
+from advisor.verify import Difference, Verification, errors_so_far, verify
 from advisor.verify.contenders import Contender
 from advisor.verify.pilot import CYCLES, Pilot, in_cycles, ops_per_byte
 from advisor.verify.verification import LEAST_ROUNDS, Limits, seconds_of_a_run
+from tests.support.fake_core import FakeCore, FakeRun
 from tests.support.problems import problem, trial
 
 MIB = 1 << 20
@@ -144,6 +147,79 @@ def test_what_does_not_fit_the_memory_takes_no_time_from_the_others() -> None:
     of_two = seconds_of_a_run(Limits(12.0), problem(), held)
     assert of_two == 60 * 12 / 2 / (LEAST_ROUNDS + 1)
     assert seconds_of_a_run(Limits(12.0), problem(), [*held, above]) == of_two
+
+
+@dataclass
+class HangingCore(FakeCore):
+    """Runs that hang never end, by a clock that goes on whenever it is asked."""
+
+    hangs: Callable[[Mapping[str, Any]], bool] = lambda spec: False
+    now_s: float = 0.0
+
+    def Run(self, spec: dict[str, Any]) -> FakeRun:
+        run = super().Run(spec)
+        if self.hangs(spec):
+            run.intervals = 1 << 40
+        return run
+
+    @property
+    def real_runs(self) -> int:
+        """That were asked for."""
+        return sum(spec["clock"] == "real" for spec in self.specs)
+
+    def monotonic(self) -> float:
+        """Seconds."""
+        self.now_s += 1.0
+        return self.now_s
+
+
+CACHES = {"defaults": 256, "rule": 512, "recommended": 1024}
+
+
+def _verified(folder: Path, core: FakeCore, minutes: float) -> Verification:
+    """Of three contenders whose caches are `CACHES` MiB."""
+    given = {name: {"block_cache": cache * MIB} for name, cache in CACHES.items()}
+    return verify(
+        "s",
+        problem(data="64MiB", memory="4GiB"),
+        [Contender(one, "lsm", knobs.defaults("lsm") | changes) for one, changes in given.items()],
+        Library("librocksdb.so"),
+        Store(folder / "results.duckdb"),
+        Limits(minutes),
+        directory=folder,
+        core=core,
+    )
+
+
+def test_the_recommended_runs_beside_the_base_where_nothing_else_has_time(tmp_path: Path) -> None:
+    found = _verified(tmp_path, FakeCore(), 0.0)
+    assert [one.contender.name for one in found.compared if one.real] == ["defaults", "recommended"]
+
+
+def test_a_run_that_hangs_while_the_size_is_found_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def is_settling(spec: Mapping[str, Any]) -> bool:
+        return spec["clock"] == "real" and spec.get("ends") == "settled"
+
+    core = HangingCore(hangs=is_settling)
+    monkeypatch.setattr(evaluate, "time", core)
+    with pytest.raises(WorkError, match="defaults: given up after 60 s of this machine's time"):
+        _verified(tmp_path, core, 2.0)
+
+
+def test_a_real_run_that_hangs_is_given_up_and_the_others_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def is_first_of_rule(spec: Mapping[str, Any]) -> bool:
+        # Three tell the size, then those that run before it.
+        return spec["clock"] == "real" and core.real_runs == 3 + len(CACHES)
+
+    core = HangingCore(hangs=is_first_of_rule)
+    monkeypatch.setattr(evaluate, "time", core)
+    found = {one.contender.name: one for one in _verified(tmp_path, core, 0.02).compared}
+    assert "given up after" in str(found["rule"].error)
+    assert found["recommended"].real and found["defaults"].real
 
 
 def _trial(ops_per_s: float, clock: str, hardware: str = THIS_MACHINE) -> Trial:
