@@ -182,7 +182,9 @@ def report(rows: Sequence[Row]) -> None:
                 f"{cell:24} {engine:6} {told:5.2f}x told {row.ratio:5.2f}x real "
                 f"[{row.low:.2f}, {row.high:.2f}]{' LOSES' if row.loses else ''} {row.error}"
             )
-        rates = {engine: row.ops_per_s for engine, row in advised.items()}
+        # Where nothing is to be changed, what is recommended is the first.
+        first = {row.engine: row for row in reversed(mine)}
+        rates = {engine: row.ops_per_s for engine, row in {**first, **advised}.items()}
         if len(rates) == len(ENGINES) and min(rates.values()) > 0:
             best = max(rates, key=lambda engine: rates[engine])
             apart = max(rates.values()) / min(rates.values()) - 1

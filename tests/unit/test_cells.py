@@ -71,3 +71,12 @@ def test_a_report_says_which_files_lose_and_which_winners_were_wrong(
     assert "1.50x told" in of_lsm and "LOSES" in of_lsm
     assert "LOSES" not in of_btree, "one run has no interval"
     assert "winner btree, real lsm by 33%: WRONG" in of_both
+
+
+def test_where_nothing_is_to_be_changed_what_there_was_is_compared(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lsm = rows_of("lsm", "btree", compared("defaults", 100.0), compared(RECOMMENDED, 120.0))
+    btree = rows_of("btree", "btree", compared("defaults", 150.0), compared("rule: five", 160.0))
+    cells.report([*lsm, *btree])
+    assert "winner btree, real btree by 25%: right" in capsys.readouterr().out
