@@ -55,6 +55,10 @@ class Pilot:
     """Of data, that a run makes for its debt to be no more than `MOST_DEBT` and its background work
     to come to `CYCLES`."""
 
+    def takes_s(self, data_bytes: float, work_s: float) -> float:
+        """Seconds of a run on so much data that works for so long, from its start on."""
+        return self.start_s + data_bytes * self.per_byte_s + PHASES * work_s
+
     def sized(
         self,
         run_s: float,

@@ -37,7 +37,7 @@ from advisor.verify.outcome import (
     passes_page_cache,
 )
 from advisor.verify.paired import LOOKS, differences
-from advisor.verify.pilot import PHASES, PILOT_BYTES, PILOT_SECONDS, SECONDS, pilot
+from advisor.verify.pilot import PILOT_BYTES, PILOT_SECONDS, SECONDS, pilot
 
 LEAST_ROUNDS = LOOKS[0]
 INDIFFERENT = 0.03
@@ -143,7 +143,7 @@ class _Runs:
         self._errors: dict[str, str] = {}
         self._longest = 0.0
         self._most_seconds = SLOWEST * SECONDS[1]
-        self._patience_s = 60 * limits.minutes
+        self._patience_s = max(LEAST_PATIENCE_S, 60 * limits.minutes * PILOT_PART)
 
     def carry_out(self) -> Verification:
         sizing = self._sized()
@@ -208,14 +208,14 @@ class _Runs:
         self._say("pilot", base.name, 0)
         small = Scale.at_most(min(PILOT_BYTES, profile.data_bytes), profile.data_bytes)
         asked = [one for one in self._contenders[1:] if one.name == RECOMMENDED]
-        most_s = max(LEAST_PATIENCE_S, 60 * limits.minutes * PILOT_PART)
-        told = pilot(base, asked, self._setup(small, PILOT_SECONDS), self._seed, most_s)
+        setup = self._setup(small, PILOT_SECONDS)
+        told = pilot(base, asked, setup, self._seed, self._patience_s)
         run_s = max(0.0, seconds_of_a_run(limits, profile, self._contenders) - told.start_s)
         data, seconds = told.sized(run_s, limits.data_bytes, limits.seconds, of_disk)
         scale = Scale.at_most(round(data), profile.data_bytes)
         self._most_seconds = SLOWEST * seconds
-        planned_s = told.start_s + data * told.per_byte_s + PHASES * seconds
-        self._patience_s = max(LEAST_PATIENCE_S, 60 * limits.minutes, LONGEST_PART * planned_s)
+        longest_s = LONGEST_PART * told.takes_s(data, seconds)
+        self._patience_s = max(LEAST_PATIENCE_S, 60 * limits.minutes, longest_s)
         operations = max(LEAST_OPERATIONS, round(told.ops_per_s * seconds))
         return Sizing.of(profile, scale, operations, str(folder))
 
