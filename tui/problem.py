@@ -189,9 +189,12 @@ def size_of(option: str, text: str) -> int:
 
 
 def predictable(profile: Profile, hardware: str | None) -> Profile:
-    """The profile on the hardware that predictions are of. Raises `InputError` for a machine that
-    nobody described."""
-    chosen = profile if hardware is None else _with(profile, "hardware", hardware)
+    """The profile on the hardware that predictions are of, with or without a page cache as it was
+    searched. Raises `InputError` for a machine that nobody described."""
+    chosen = profile
+    if hardware is not None:
+        searched = profile.with_changes(direct_io=profile.passes_page_cache)
+        chosen = _with(searched, "hardware", hardware)
     if chosen.hardware.unfit:
         raise InputError(
             "--hardware",

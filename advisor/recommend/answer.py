@@ -9,14 +9,21 @@ from advisor.goal import Goal
 from advisor.imports.connections import read_connections
 from advisor.knobs import Engine, Settings
 from advisor.recommend.bench import StudyBench
-from advisor.recommend.choice import Choice, best_of_others, choose, finals_of_most, given
+from advisor.recommend.choice import (
+    Choice,
+    best_of_others,
+    choose,
+    finals_of_most,
+    given,
+    look_at_lines,
+)
 from advisor.recommend.evidence import Finding, evidence, reason
 from advisor.recommend.floors import notes_of_base
 from advisor.recommend.judging import Judging, judging, judging_of
 from advisor.recommend.known_errors import NOTHING_KNOWN, KnownErrors
 from advisor.recommend.leftover import Ruled, leftover
 from advisor.recommend.limits import close_notes
-from advisor.recommend.proof import alternatives, prove, rule_of_thumb
+from advisor.recommend.proof import Proof, alternatives, rule_of_thumb
 from advisor.recommend.recommendation import Basis, Change, Column, Dropped, Rebuild, Recommendation
 from advisor.recommend.standing import standing
 from advisor.recommend.verdict import EngineVerdict, compare, engine_verdict, has_products
@@ -40,17 +47,24 @@ def recommend(
 
     With `measure`, what is left of the study's bounds is first spent on what single changes buy,
     and on final runs of the result and of the file of `dialect` as it stands (without one, of the
-    engine's usual dialect) beside what they are compared with; stored trials then decide. Raises
-    `WorkError` if no trial has finished.
+    engine's usual dialect) beside what they are compared with, and without `engine` on looks at
+    what single changes of the other engine buy; stored trials then decide. Raises `WorkError` if no
+    trial has finished.
     """
     own = judging(study, engine)
     if measure:
         with study.alone():
             chosen = choose(study, own.goal, engine, may_run=True)
-            prove(study, chosen, _explain(study, chosen, None, dialect, known), engine)
+            proof = Proof(study, chosen, _explain(study, chosen, None, dialect, known), engine)
+            proof.run_for_verdict()
+            if engine is None and (rival := best_of_others(study, own.goal, chosen.winner.engine)):
+                look_at_lines(study, own.goal, rival.engine)
+            proof.run_further()
             again = choose(study, own.goal, engine, may_run=True)
             if again.selected.settings != chosen.selected.settings:
-                prove(study, again, _explain(study, again, None, dialect, known), engine)
+                proof = Proof(study, again, _explain(study, again, None, dialect, known), engine)
+                proof.run_for_verdict()
+                proof.run_further()
     best = choose(study, judging(study).goal, None, may_run=False)
     chosen = best if engine is None else choose(study, own.goal, engine, may_run=False)
     verdict = _verdict(study, best, known)
@@ -140,7 +154,7 @@ def _explain(
     base, settings = chosen.base, chosen.selected.settings
     noise = bench.noise_of_finals()
     shown = bench.shown(settings) or chosen.winner
-    pair = bench.side_by_side(settings, base)
+    pair = bench.side_by_side(settings, chosen.compared)
     ruled = leftover(study.profile, engine, settings)
     changes = _changes(chosen, ruled, goal, study.question.clock, shown.feasible(goal))
     found = Recommendation(
@@ -174,15 +188,13 @@ def _explain(
     )
     source = study.question.source
     files = {
-        dialect: standing(dialect, found.lines(dialect), base, goal, noise, bench, known)
+        dialect: standing(dialect, found.lines(dialect), chosen, noise, known)
         for dialect in dialects.for_engine(engine)
     }
     # Nobody shall be handed lines that were seen to lose against what there is.
     lost = tuple(name for name, file in files.items() if file.loses)
     found = replace(found, withheld=lost)
-    files |= {
-        name: standing(name, found.lines(name), base, goal, noise, bench, known) for name in lost
-    }
+    files |= {name: standing(name, found.lines(name), chosen, noise, known) for name in lost}
     return replace(
         found,
         files=files,
@@ -242,8 +254,10 @@ def _columns(study: Study, chosen: Choice, shown: Candidate) -> list[Column]:
     found: list[tuple[str, Settings]] = []
     if (rule := rule_of_thumb(study, chosen.goal, engine)) is not None:
         found.append((f"rule: {rule.rule}", rule.settings))
-    found.append(("default", study.question.defaults(engine)))
-    if engine in study.question.current:
+    is_own_in_memory = study.question.is_own_in_memory(engine)
+    title = "default" if is_own_in_memory else "current, squeezed"
+    found.append((title, study.question.defaults(engine)))
+    if engine in study.question.current and is_own_in_memory:
         found.append(("current", chosen.base))
     columns, told = [], []
     for title, settings in found:

@@ -46,6 +46,13 @@ LINES_PART = 2
 """One part in so many of the runs that are left, at most, is kept for a look at each change: the
 proof of all of them together does without."""
 
+OTHER_PART = 6
+"""One part in so many of the runs that are left, at most, is kept for a look at each change of the
+engine that does not lead."""
+LOOKS_OF_OTHER = 3
+"""At each change of the engine that does not lead, at most: one without it, and two that tell
+whether all may go that were not missed."""
+
 RESERVE_OF_RESULT = 3
 """Kept for the final runs of another result, when all others have had theirs."""
 
@@ -61,6 +68,9 @@ class Choice:
     order: list[Candidate]
     winner: Candidate
     base: Settings
+    """What is changed."""
+    compared: Settings
+    """What gains are over: the base, where it fits the memory."""
     selected: Selected
     bench: StudyBench
     rule: str = ""
@@ -71,6 +81,29 @@ class Choice:
 def choose(study: Study, goal: Goal, engine: Engine | None, *, may_run: bool) -> Choice:
     """The choice among all candidates, or those of one engine, by a goal of one objective. Raises
     `WorkError` if there are none."""
+    order = _order(study, goal, engine)
+    part, (low, high) = RESERVE_PART, RESERVE
+    if study.rung_below:
+        part, (low, high) = RESERVE_PART_OF_LONG, RESERVE_OF_LONG
+        low += engine is None and len(study.engines) > 1
+    spare = min(high, max(low, study.runs_left() // part))
+    spare += for_other(study, goal, order[0].engine) if engine is None else 0
+    return _choice(study, goal, order, spare, spare + _for_lines(study, order[0]), may_run)
+
+
+def look_at_lines(study: Study, goal: Goal, engine: Engine) -> None:
+    """Looks at what single changes of one engine buy, a few times each, and proves nothing: whoever
+    takes the file of the engine that does not lead shall read what its lines are good for."""
+    order = _order(study, goal, engine)
+    left = study.runs_left()
+    changes = study.question.changes(engine, order[0].settings)
+    spare = max(0, left - study.as_runs(LOOKS_OF_OTHER * changes))
+    _choice(study, goal, order, spare, left, may_run=True)
+
+
+def _order(study: Study, goal: Goal, engine: Engine | None) -> list[Candidate]:
+    """The candidates, or those of one engine, what is to be recommended first. Raises `WorkError`
+    if there are none."""
     searched = [trial for trial in study.evidence if trial.role not in ANSWERING]
     eligible = [trial for trial in searched if engine in (None, trial.engine)]
     order = ranked(candidates(eligible), goal)
@@ -79,19 +112,22 @@ def choose(study: Study, goal: Goal, engine: Engine | None, *, may_run: bool) ->
     favourite = best(eligible, goal)
     if favourite is not None:
         order = [favourite, *(one for one in order if one is not favourite)]
+    return order
+
+
+def _choice(
+    study: Study, goal: Goal, order: list[Candidate], spare: int, proof_spare: int, may_run: bool
+) -> Choice:
+    """The choice of an order; `spare` runs are left for others by the looks at its lines, and
+    `proof_spare` by its proof."""
     benches = {one: StudyBench(study, goal, one, may_run=may_run) for one in study.engines}
-    part, (low, high) = RESERVE_PART, RESERVE
-    if study.rung_below:
-        part, (low, high) = RESERVE_PART_OF_LONG, RESERVE_OF_LONG
-        low += engine is None and len(study.engines) > 1
-    spare = min(high, max(low, study.runs_left() // part))
-    proof_spare = spare + _for_lines(study, order[0])
     winner = _winner(study, goal, order, benches, proof_spare)
-    base = study.question.base(winner.engine)
+    question = study.question
+    base, compared = question.base(winner.engine), question.compared(winner.engine)
     bench = benches[winner.engine]
     lines = _Lines(study, goal, winner.engine, bench, spare, proof_spare, may_run)
     selected = lines.select(winner.settings, base, bench)
-    chosen = Choice(goal, order, winner, base, selected, bench)
+    chosen = Choice(goal, order, winner, base, compared, selected, bench)
     return _unless_outdone(study, _unless_denied(study, _unless_too_short(chosen, lines)), lines)
 
 
@@ -129,9 +165,17 @@ def _for_lines(study: Study, winner: Candidate) -> int:
     the study a look takes as much as a run that decides, and nothing is told without a proof."""
     if not study.rung_below or study.bounds.minutes is None:
         return 0
-    base = study.question.base(winner.engine)
-    changes = sum(value != base[knob] for knob, value in winner.settings.items())
+    changes = study.question.changes(winner.engine, winner.settings)
     return min(study.as_runs(changes), study.runs_left() // LINES_PART)
+
+
+def for_other(study: Study, goal: Goal, engine: Engine) -> int:
+    """Runs that are kept for a look at each change of the best of any other engine."""
+    rival = best_of_others(study, goal, engine)
+    if rival is None:
+        return 0
+    changes = study.question.changes(rival.engine, rival.settings)
+    return min(study.as_runs(changes), study.runs_left() // OTHER_PART)
 
 
 def best_of_others(study: Study, goal: Goal, engine: Engine) -> Candidate | None:
@@ -165,8 +209,8 @@ def _unless_denied(study: Study, chosen: Choice) -> Choice:
     runs than that takes, and neither final runs of them, or of the most of them that a file
     carries, nor these with those before bear it out."""
     goal, bench, selected = chosen.goal, chosen.bench, chosen.selected
-    mine, base = finals_of_most(study, chosen), bench.finals(chosen.base)
-    if selected.is_proven or mine is None or base is None or selected.settings == chosen.base:
+    mine, base = finals_of_most(study, chosen), bench.finals(chosen.compared)
+    if selected.is_proven or mine is None or base is None or selected.settings == chosen.compared:
         return chosen
     noise = bench.noise_of_finals()
     found = compare(goal, noise, mine, base, level=VERDICT_LEVEL)
@@ -174,7 +218,7 @@ def _unless_denied(study: Study, chosen: Choice) -> Choice:
         return chosen
     if farther(goal, {**bench.noises(), goal.metric: noise}, base, mine):
         return chosen
-    later = bench.all_later(mine.settings, chosen.base)
+    later = bench.all_later(mine.settings, chosen.compared)
     if later is not None and ranked([*later], goal)[0] is later[0]:
         return chosen
     gone = tuple(
@@ -182,7 +226,7 @@ def _unless_denied(study: Study, chosen: Choice) -> Choice:
         for one in selected.findings
     )
     untold = found if found.gain > WORTH else None
-    return replace(chosen, selected=Selected(chosen.base, gone, untold=untold))
+    return replace(chosen, selected=Selected(chosen.compared, gone, untold=untold))
 
 
 def finals_of_most(study: Study, chosen: Choice) -> Candidate | None:
@@ -216,7 +260,7 @@ def _unless_outdone(study: Study, chosen: Choice, lines: _Lines) -> Choice:
     its = None if rule is None else bench.finals(rule.settings)
     if rule is None or mine is None or its is None or not its.feasible(goal):
         return chosen
-    base = bench.finals(chosen.base)
+    base = bench.finals(chosen.compared)
 
     def edge(one: Candidate, other: Candidate | None) -> float:
         """What is gained beyond noise; below 0 where nothing is shown."""
@@ -240,8 +284,8 @@ def given(study: Study, goal: Goal, engine: Engine, settings: Settings) -> Choic
     winner = bench.all_runs(settings)
     if winner is None:
         raise WorkError(f"study {study.name}: no trial has measured the settings that were picked")
-    base = study.question.base(engine)
-    return Choice(goal, [winner], winner, base, Selected(winner.settings, ()), bench)
+    base, compared = study.question.base(engine), study.question.compared(engine)
+    return Choice(goal, [winner], winner, base, compared, Selected(winner.settings, ()), bench)
 
 
 def settle(bench: StudyBench, wanted: list[Settings], runs: int, spare: int) -> None:
@@ -305,15 +349,15 @@ def _winner(
 def _bases(study: Study, order: list[Candidate], benches: Benches) -> list[Candidate]:
     """What the candidates were compared with when they were proven."""
     engines = dict.fromkeys(candidate.engine for candidate in order)
-    known = [benches[engine].known(study.question.base(engine)) for engine in engines]
+    known = [benches[engine].known(study.question.compared(engine)) for engine in engines]
     return [base for base in known if base is not None]
 
 
 def _proven(study: Study, goal: Goal, found: Candidate, bench: StudyBench, spare: int) -> Candidate:
     """The candidate with the runs that it and its base need before they are compared."""
-    base = study.question.base(found.engine)
+    base, compared = study.question.base(found.engine), study.question.compared(found.engine)
     found = _without_near_misses(found, base, bench, goal, spare)
-    settle(bench, [found.settings, base], PROOF_RUNS, spare)
+    settle(bench, [found.settings, compared], PROOF_RUNS, spare)
     return bench.known(found.settings) or found
 
 

@@ -65,7 +65,8 @@ def about_settings(r: Recommendation) -> str:
         return f"{changes} to the {r.basis}; the {r.dialect} file. {told}"
     if r.gain is None:
         return f"{changes} to the {r.basis}, which no run of their own has measured yet"
-    return f"{changes} to the {r.basis}: {r.gain.words(r.goal)}"
+    told = f"{changes} to the {r.basis}: {r.gain.words(r.goal)}"
+    return told if r.over == r.basis else f"{told} against the {r.over}"
 
 
 def about_rebuilds(r: Recommendation) -> list[str]:

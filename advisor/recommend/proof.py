@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from advisor.goal import Goal
 from advisor.knobs import Engine, Settings
 from advisor.recommend.bench import StudyBench
-from advisor.recommend.choice import Choice, best_of_others
+from advisor.recommend.choice import Choice, best_of_others, for_other
 from advisor.recommend.recommendation import Recommendation
 from advisor.search import VERDICT_RUNS, Study
 from advisor.search.rules import rules
@@ -25,58 +25,88 @@ Wanted = tuple[StudyBench, list[Settings], range]
 """Settings of one engine, and the numbers of the final runs that they shall have."""
 
 
-def prove(
-    study: Study, chosen: Choice, drafted: Recommendation, engine: Engine | None = None
-) -> None:
-    """Runs the file of the dialect as it stands, what it is compared with, the best rule of thumb,
-    the result, the winner that it is a part of and the defaults in turns, as far as the bounds go,
-    and unless one `engine` was asked for the best of the other; in the first round also what a
-    rebuild would change, in the end the files of the other dialects, and looks at all files. Where
-    the bounds do not go as far as a verdict on all of them, the file, its base and the result have
-    theirs first, and then the best of the other engine what it lacks."""
-    bench, own = chosen.bench, chosen.winner.engine
-    changed = [file for file in drafted.files.values() if file.changes]
-    rebuilt = [settings for _, settings in alternatives(study, chosen)]
-    result = chosen.selected.settings
-    rival = best_of_others(study, chosen.goal, own) if engine is None else None
-    beside: list[tuple[StudyBench, Settings]] = []
-    if rival is not None:
-        its = StudyBench(study, chosen.goal, rival.engine, may_run=True)
-        beside = [(its, rival.settings)]
-    wanted = [result]
-    if result != chosen.base:
-        rule = rule_of_thumb(study, chosen.goal, own)
-        mine = [file.settings for file in changed if file.dialect == drafted.dialect]
-        wanted = [*mine, chosen.base, *([rule.settings] if rule else []), result]
-        wanted += [chosen.winner.settings] if study.rung_below else []
-        wanted.append(study.question.defaults(own))
+class Proof:
+    """The final runs of a choice: of the file of the dialect as it stands, what it is compared
+    with, the best rule of thumb, the result, the winner that it is a part of and the defaults in
+    turns, as far as the bounds go, and unless one engine was asked for the best of the other."""
+
+    def __init__(
+        self, study: Study, chosen: Choice, drafted: Recommendation, engine: Engine | None = None
+    ) -> None:
+        self._study, self._bench = study, chosen.bench
+        self._kept = 0 if engine else for_other(study, chosen.goal, chosen.winner.engine)
+        self._base, self._result = chosen.compared, chosen.selected.settings
+        own = chosen.winner.engine
+        changed = [file for file in drafted.files.values() if file.changes]
+        self._files = [file.settings for file in changed]
+        self._mine = [file.settings for file in changed if file.dialect == drafted.dialect]
+        self._rebuilt = [settings for _, settings in alternatives(study, chosen)]
+        rival = best_of_others(study, chosen.goal, own) if engine is None else None
+        self._beside: list[tuple[StudyBench, Settings]] = []
+        if rival is not None:
+            its = StudyBench(study, chosen.goal, rival.engine, may_run=True)
+            self._beside = [(its, rival.settings)]
+        self._wanted = [self._result]
+        if self._is_changed:
+            rule = rule_of_thumb(study, chosen.goal, own)
+            rules = [rule.settings] if rule else []
+            self._wanted = [*self._mine, self._base, *rules, self._result]
+            self._wanted += [chosen.winner.settings] if study.rung_below else []
+            self._wanted.append(study.question.defaults(own))
+
+    @property
+    def _is_changed(self) -> bool:
+        return self._result != self._base
+
+    def run_for_verdict(self) -> None:
+        """As many runs of each as a verdict takes, and one of what a rebuild would change. Where
+        the bounds do not go as far beyond a look at each line of the other engine, the file, its
+        base and the result have theirs first, and then the best of the other engine what it lacks;
+        in the end a look at the file."""
+        if self._is_changed:
+            self._run_first()
+        for number in range(VERDICT_RUNS):
+            self._run_round(number, self._kept)
+        _look(self._study, self._bench, self._mine)
+
+    def run_further(self) -> None:
+        """One more run of each; the files of the other dialects, and looks at all files."""
+        for number in range(VERDICT_RUNS, FINAL_RUNS):
+            self._run_round(number, 0)
+        _look(self._study, self._bench, self._files)
+        _run(self._study, [(self._bench, self._files, range(1))])
+
+    def _run_first(self) -> None:
+        study, bench, beside = self._study, self._bench, self._beside
         # Where trials bound the study, a look takes as much of it as a final run.
         is_timed = study.bounds.minutes is not None
         if is_timed:
-            _look(study, bench, mine)
+            _look(study, bench, self._mine)
+        left = study.runs_left(beyond=self._kept)
+        if left >= VERDICT_RUNS * (len(self._wanted) + len(beside)):
+            return
         numbers = range(VERDICT_RUNS)
-        if study.runs_left() < VERDICT_RUNS * (len(wanted) + len(beside)):
-            few = [*mine, chosen.base, result]
-            if study.runs_left() < VERDICT_RUNS * (len(few) + len(beside)):
-                few = [*(mine or [result]), chosen.base]
-            are_left = study.runs_left() >= VERDICT_RUNS * (len(few) + len(beside))
-            first = [(bench, few, numbers)]
-            first += [
-                (it, [best], numbers if are_left else it.lacks(best, VERDICT_RUNS))
-                for it, best in beside
-            ]
-            if is_timed and result not in few:
-                # What the file leaves to its reader, on the core beside the last of the others.
-                first.append((bench, [result], range(1)))
-            _run(study, first)
-    elif not rebuilt and rival is None:
-        return
-    for number in range(FINAL_RUNS):
-        now, one = [*wanted, *rebuilt] if number == 0 else wanted, range(number, number + 1)
-        _run(study, [(bench, now, one), *((it, [best], one) for it, best in beside)])
-    files = [file.settings for file in changed]
-    _look(study, bench, files)
-    _run(study, [(bench, files, range(1))])
+        few = [*self._mine, self._base, self._result]
+        if left < VERDICT_RUNS * (len(few) + len(beside)):
+            few = [*(self._mine or [self._result]), self._base]
+        are_left = left >= VERDICT_RUNS * (len(few) + len(beside))
+        first = [(bench, few, numbers)]
+        first += [
+            (it, [best], numbers if are_left else it.lacks(best, VERDICT_RUNS))
+            for it, best in beside
+        ]
+        if is_timed and self._result not in few:
+            # What the file leaves to its reader, on the core beside the last of the others.
+            first.append((bench, [self._result], range(1)))
+        _run(study, first)
+
+    def _run_round(self, number: int, spare: int) -> None:
+        if not (self._is_changed or self._rebuilt or self._beside):
+            return
+        now = [*self._wanted, *self._rebuilt] if number == 0 else self._wanted
+        one = range(number, number + 1)
+        beside = [(it, [best], one) for it, best in self._beside]
+        _run(self._study, [(self._bench, now, one), *beside], spare)
 
 
 def _look(study: Study, bench: StudyBench, wanted: Sequence[Settings]) -> None:
@@ -86,9 +116,10 @@ def _look(study: Study, bench: StudyBench, wanted: Sequence[Settings]) -> None:
     study.measure(looks, "final", 0)
 
 
-def _run(study: Study, wanted: Sequence[Wanted]) -> None:
-    """The final runs that settings lack, side by side. One that fails is made once more, with
-    another seed: an answer shall not turn on whether a run was given up."""
+def _run(study: Study, wanted: Sequence[Wanted], spare: int = 0) -> None:
+    """The final runs that settings lack, side by side, as far as the bounds allow any beyond
+    `spare` others. One that fails is made once more, with another seed: an answer shall not turn on
+    whether a run was given up."""
     for further in (0, FINAL_RUNS):
         due = [
             bench.final_run(settings, further + number)
@@ -96,8 +127,8 @@ def _run(study: Study, wanted: Sequence[Wanted]) -> None:
             for number in numbers
             for settings in _due(bench, given, number)
         ]
-        if due and study.runs_left():
-            study.measure(due, "final")
+        if due and (room := study.runs_left(beyond=spare)):
+            study.measure(due[:room] if spare else due, "final")
 
 
 def _due(bench: StudyBench, wanted: list[Settings], number: int) -> list[Settings]:

@@ -10,6 +10,7 @@ from typing import Literal
 from advisor import dialects, knobs, patch
 from advisor.dialects import About, Line
 from advisor.errors import InputError
+from advisor.evaluate import fits_memory
 from advisor.goal import Goal
 from advisor.imports.connections import Connections
 from advisor.knobs import Engine, Setting, Settings
@@ -99,8 +100,8 @@ class Recommendation:
     columns: tuple[Column, ...]
     """Defaults, the user's settings if given, and the recommended ones last."""
     gain: Comparison | None
-    """The recommended settings against `current`, in runs of their own after they were chosen;
-    absent if there is no change or no such run."""
+    """The recommended settings against `current`, squeezed where that does not fit the memory, in
+    runs of their own after they were chosen; absent if there is no change or no such run."""
     verdict: EngineVerdict | None
     """Of all engines of the study, whichever was asked for here; absent if it looked at one."""
     noise: Noise
@@ -187,6 +188,12 @@ class Recommendation:
         return crowded(self.profile, parts, self.connections)
 
     @property
+    def over(self) -> str:
+        """What gains are over: the basis, where it fits the memory."""
+        fits = fits_memory(self.profile, self.engine, self.current)
+        return self.basis if fits else f"{self.basis} squeezed into the memory"
+
+    @property
     def standing(self) -> Standing | None:
         """What the file of `dialect` does as it stands."""
         return self.files.get(self.dialect)
@@ -202,7 +209,7 @@ class Recommendation:
         file = self.files.get(dialect)
         if file is None:
             return []
-        told = [f"As it stands: {file.words(self.goal, self.basis)}."]
+        told = [f"As it stands: {file.words(self.goal, self.over)}."]
         if file.left_out:
             catalogue = knobs.catalogue(self.engine)
             names = ", ".join(f"{knob} = {catalogue[knob].show(v)}" for knob, v in file.left_out)

@@ -14,7 +14,7 @@ from advisor.dialects import Line
 from advisor.goal import Goal
 from advisor.knobs import Setting, Settings
 from advisor.noise import Noise
-from advisor.recommend.bench import StudyBench
+from advisor.recommend.choice import Choice
 from advisor.recommend.known_errors import KnownErrors
 from advisor.recommend.verdict import Comparison, compare
 
@@ -58,13 +58,12 @@ class Standing:
 def standing(
     dialect: str,
     lines: Sequence[Line],
-    base: Settings,
-    goal: Goal,
+    chosen: Choice,
     noise: Noise,
-    bench: StudyBench,
     known: KnownErrors,
 ) -> Standing:
     """What is known of the file with these lines."""
+    base, bench = chosen.base, chosen.bench
     settings = dialects.applied(dialect, lines, base)
     made = sum(settings[name] != base[name] for name in settings)
     left_out = tuple(
@@ -72,8 +71,8 @@ def standing(
         for line in lines
         if line.value != base[line.knob] and settings[line.knob] == base[line.knob]
     )
-    pair = bench.side_by_side(settings, base) if made else None
-    gain = compare(goal, noise, *pair, bench.smaller, known=known) if pair else None
+    pair = bench.side_by_side(settings, chosen.compared) if made else None
+    gain = compare(chosen.goal, noise, *pair, bench.smaller, known=known) if pair else None
     runs = len(pair[0].judged) if pair else 0
     fits = bench.lawful(settings) == settings
     return Standing(dialect, settings, left_out, gain, runs, made, fits)

@@ -13,6 +13,7 @@ from advisor import engines, knobs
 from advisor.analytic.demand import demand
 from advisor.core import Core
 from advisor.errors import InputError
+from advisor.evaluate import fits_memory
 from advisor.hardware import DiskArray
 from advisor.knobs import Engine, Settings
 from advisor.profile import Profile
@@ -71,11 +72,29 @@ class Question:
 
     def defaults(self, engine: Engine) -> Settings:
         """The engine's defaults as a baseline: those of `stock`, squeezed into the memory where
-        they do not fit and anything helps."""
+        they do not fit and anything helps; where the user's own settings do not fit, these, so
+        squeezed: whoever has them would make them fit before anything else."""
         if engine not in self._baselines:
-            stock = self.stock(engine)
-            self._baselines[engine] = squeezed(self.profile, engine, stock) or stock
+            is_own = not self.is_own_in_memory(engine)
+            wanted = self.current[engine] if is_own else self.stock(engine)
+            made = squeezed(self.profile, engine, wanted)
+            self._baselines[engine] = self.stock(engine) if made is None else made
         return self._baselines[engine]
+
+    def changes(self, engine: Engine, settings: Settings) -> int:
+        """How many knobs differ from the base."""
+        base = self.base(engine)
+        return sum(value != base[knob] for knob, value in settings.items())
+
+    def is_own_in_memory(self, engine: Engine) -> bool:
+        """Whether the user's own settings of the engine, if there are any, fit the memory."""
+        own = self.current.get(engine)
+        return own is None or fits_memory(self.profile, engine, own)
+
+    def compared(self, engine: Engine) -> Settings:
+        """What gains are over: `base`, or where that does not fit the memory the nearest to it that
+        does."""
+        return self.base(engine) if self.is_own_in_memory(engine) else self.defaults(engine)
 
     @cached_property
     def _baselines(self) -> dict[Engine, Settings]:

@@ -41,7 +41,7 @@ from advisor.search.events import (
 from advisor.search.first_tier import Forecast
 from advisor.search.fit import lean_seed, refuse_unanswerable, space_of
 from advisor.search.front import Front
-from advisor.search.plan import Bounds, Phase, Spending
+from advisor.search.plan import OTHER_SHARE, Bounds, Phase, Spending
 from advisor.search.question import Question, stored_question
 from advisor.search.ranking import (
     Candidate,
@@ -577,11 +577,24 @@ class Study:
     def _may_go_on(self, phase: Phase, takes_s: float = 0.0) -> bool:
         if self._stopping.is_set():
             return False
+        if phase != "ablation":
+            takes_s += self._lines_of_other_s()
         then_s = 0.0
         if phase == "search" and self.ladder.top and self.bounds.minutes is not None:
             # The best of each engine, a rule of thumb and what there is climb at least.
             then_s = self._runner.would_take_s(self.ladder.top, len(self.engines) + 2)
         return self._spending.allows(phase, self._runner.running, takes_s, then_s)
+
+    def _lines_of_other_s(self) -> float:
+        """Seconds that a look at each line of the engine that does not lead takes, where minutes
+        bound the study: what is said of the leader's takes the rest of them."""
+        if not self.ladder.top or self.bounds.minutes is None:
+            return 0.0
+        order = self._tallies[0].ranked
+        rival = next((one for one in order if one.engine != order[0].engine), None)
+        changes = 0 if rival is None else self.question.changes(rival.engine, rival.settings)
+        takes_s = self._runner.would_take_s(0, changes) if changes else 0.0
+        return min(takes_s, 60.0 * self.bounds.minutes * OTHER_SHARE)
 
     def _may_decide(self, phase: Phase) -> bool:
         """Whether one more run on the highest rung would end within a phase."""

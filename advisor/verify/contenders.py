@@ -19,11 +19,12 @@ from advisor.trial import Trial, settings_key
 
 BASE = "defaults"
 """What all are compared with where the user gave no settings of their own."""
-CURRENT = "current"
+CURRENT, SQUEEZED = "current", "current, squeezed"
+"""The user's own settings, and these made smaller where they do not fit the memory."""
 RECOMMENDED = "recommended"
 RULE = "rule: "
 """What the name of a rule of thumb begins with."""
-_ORDER = (CURRENT, BASE, RULE, RECOMMENDED)
+_ORDER = (CURRENT, SQUEEZED, BASE, RULE, RECOMMENDED)
 """Whom to compare with rather than with the next."""
 
 
@@ -69,8 +70,8 @@ def contenders(
     study: Study, advice: Recommendation, *, runners_up: int, lines: bool
 ) -> list[Contender]:
     """The contenders of a study, none twice and the base of comparison first: the user's settings,
-    or the defaults, or the first that fit the memory; with `lines`, also what is recommended with
-    each of its changes taken back."""
+    squeezed where the memory does not hold them, or the defaults; with `lines`, also what is
+    recommended with each of its changes taken back."""
     engine = advice.engine
     found = [*_bases(study, engine), Contender(RECOMMENDED, engine, advice.settings)]
     if (rule := best_rule(study.question, study.looks, engine, advice.goal)) is not None:
@@ -99,7 +100,8 @@ def finalists(study: Study, advice: Recommendation, count: int) -> list[Contende
 def _bases(study: Study, engine: Engine) -> list[Contender]:
     """What the others may be compared with."""
     question = study.question
-    found = [Contender(BASE, engine, question.defaults(engine))]
+    name = BASE if question.is_own_in_memory(engine) else SQUEEZED
+    found = [Contender(name, engine, question.defaults(engine))]
     if engine in question.current:
         found.insert(0, Contender(CURRENT, engine, question.current[engine]))
     return found

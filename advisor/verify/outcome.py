@@ -32,8 +32,9 @@ Ending = Literal["settled", "out of time", "interrupted", "nothing to compare"]
 
 def passes_page_cache(profile: Profile) -> bool:
     """Whether files of a verification are opened past the page cache, which would hold all of data
-    that the profile's memory does not."""
-    return profile.data_bytes > profile.memory_bytes
+    that the profile's memory does not: as those of the trials were, and wherever the data is
+    larger."""
+    return profile.passes_page_cache or profile.data_bytes > profile.memory_bytes
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from advisor.recommend.recommendation import WITHHELD
 from advisor.search import VERDICT_RUNS, Question, Study
 from advisor.search.seeds import best_rule
 from advisor.store import Store
+from advisor.verify import contenders
 from tests.support.fake_core import UNIT_BYTES, FakeCore, RunError, hit_ratio
 from tests.support.problems import GIB, problem, study
 
@@ -250,6 +251,25 @@ def test_the_difference_is_told_against_the_users_settings(tmp_path: Path) -> No
     assert written["block_cache"].current == GIB
     assert written["filter_policy"].current == "bloomfilter:10:false"
     assert found.verdict is None
+
+
+def test_settings_that_do_not_fit_are_compared_squeezed_into_the_memory(tmp_path: Path) -> None:
+    current = {"block_cache": 1 * GIB, "filter_policy": "bloomfilter:6:false"}
+    small = problem(memory="192MiB", data="64MiB")
+    question = Question(small, engines=("lsm",), current={"lsm": current})
+    made, found = run(tmp_path, question=question, trials=60, core=FakeCore(noise=0.005))
+    base = made.question.compared("lsm")
+    assert base["filter_policy"] == current["filter_policy"]
+    assert base["block_cache"] < 192 * MIB
+    titles = [column.title for column in found.columns]
+    assert titles[-2:] == ["current, squeezed", "recommended"]
+    assert "default" not in titles and "current" not in titles
+    assert found.current["block_cache"] == GIB
+    assert found.gain is not None and found.gain.gain > 0.0
+    over = "the current settings squeezed into the memory"
+    assert f"against {over}" in found.file_words("myrocks-mariadb-10.11")[0]
+    first = contenders(made, found, runners_up=0, lines=False)[0]
+    assert (first.name, first.settings) == ("current, squeezed", dict(base))
 
 
 def test_settings_that_are_good_already_are_kept(tmp_path: Path) -> None:

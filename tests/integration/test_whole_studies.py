@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from advisor import evaluate
-from advisor.recommend import Recommendation
+from advisor.recommend import Recommendation, recommend
 from advisor.recommend.leftover import leftover
 from advisor.recommend.verdict import VERDICT_LEVEL
 from advisor.scale.ladder import LONGER, STEP
@@ -94,6 +94,16 @@ def test_the_verdict_is_of_final_runs_of_both_engines(tmp_path: Path) -> None:
     rates = [statistics.median(t.metrics["ops_per_s"] for t in runs) for runs in (mine, its)]
     assert found.verdict.comparison.gain == pytest.approx(rates[0] / rates[1] - 1)
     assert found.verdict.winner == "lsm"
+
+
+def test_the_file_of_the_engine_that_does_not_lead_says_what_its_lines_buy(tmp_path: Path) -> None:
+    knobs = {"filter_policy": 0.5, "innodb_buffer_pool_size": 0.3, "innodb_page_size": 0.1}
+    core = KnobCore(worth=knobs, speed={"btree": 0.8}, noise=0.01)
+    made, found = whole_study(tmp_path, core, trials=200)
+    assert found.engine == "lsm"
+    its = recommend(made, measure=False, engine="btree")
+    assert set(knobs) & set(its.settings) <= lines(its)
+    assert [one.knob for one in its.changes if one.company is None and one.knob in lines(its)] == []
 
 
 @pytest.mark.parametrize("look_s", [2.0, 3.0])
