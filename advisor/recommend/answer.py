@@ -24,7 +24,15 @@ from advisor.recommend.known_errors import NOTHING_KNOWN, KnownErrors
 from advisor.recommend.leftover import Ruled, leftover
 from advisor.recommend.limits import close_notes
 from advisor.recommend.proof import Proof, alternatives, rule_of_thumb
-from advisor.recommend.recommendation import Basis, Change, Column, Dropped, Rebuild, Recommendation
+from advisor.recommend.recommendation import (
+    SQUEEZED,
+    Basis,
+    Change,
+    Column,
+    Dropped,
+    Rebuild,
+    Recommendation,
+)
 from advisor.recommend.standing import standing
 from advisor.recommend.verdict import EngineVerdict, compare, engine_verdict, has_products
 from advisor.search import VERDICT_RUNS, Candidate, Study
@@ -55,20 +63,26 @@ def recommend(
     if measure:
         with study.alone():
             chosen = choose(study, own.goal, engine, may_run=True)
-            proof = Proof(study, chosen, _explain(study, chosen, None, dialect, known), engine)
-            proof.run_for_verdict()
-            if engine is None and (rival := best_of_others(study, own.goal, chosen.winner.engine)):
-                look_at_lines(study, own.goal, rival.engine)
-            proof.run_further()
+            _prove(study, chosen, engine, dialect, known)
             again = choose(study, own.goal, engine, may_run=True)
             if again.selected.settings != chosen.selected.settings:
-                proof = Proof(study, again, _explain(study, again, None, dialect, known), engine)
-                proof.run_for_verdict()
-                proof.run_further()
+                _prove(study, again, engine, dialect, known)
     best = choose(study, judging(study).goal, None, may_run=False)
     chosen = best if engine is None else choose(study, own.goal, engine, may_run=False)
     verdict = _verdict(study, best, known)
     return _on_front(_explain(study, chosen, verdict, dialect, known), own)
+
+
+def _prove(
+    study: Study, chosen: Choice, engine: Engine | None, dialect: str | None, known: KnownErrors
+) -> None:
+    """The final runs of a choice; before the last of them the looks at the other engine's lines,
+    unless one engine was asked for."""
+    proof = Proof(study, chosen, _explain(study, chosen, None, dialect, known), engine)
+    proof.run_for_verdict()
+    if engine is None and (rival := best_of_others(study, chosen.goal, chosen.winner.engine)):
+        look_at_lines(study, chosen.goal, rival.engine)
+    proof.run_further()
 
 
 def recommend_given(
@@ -255,7 +269,7 @@ def _columns(study: Study, chosen: Choice, shown: Candidate) -> list[Column]:
     if (rule := rule_of_thumb(study, chosen.goal, engine)) is not None:
         found.append((f"rule: {rule.rule}", rule.settings))
     is_own_in_memory = study.question.is_own_in_memory(engine)
-    title = "default" if is_own_in_memory else "current, squeezed"
+    title = "default" if is_own_in_memory else SQUEEZED
     found.append((title, study.question.defaults(engine)))
     if engine in study.question.current and is_own_in_memory:
         found.append(("current", chosen.base))

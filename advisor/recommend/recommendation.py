@@ -27,6 +27,8 @@ from advisor.trial import Clock, Trial
 COMPARED_METRICS = ("ops_per_s", "p99_us", "write_kb_per_op", "reads_per_op", "space_amp")
 """The columns of "default against recommended"."""
 Basis = Literal["defaults", "defaults squeezed into the memory", "current settings"]
+SQUEEZED = "current, squeezed"
+"""What the user's settings are called, made smaller as they do not fit the memory."""
 WITHHELD = "what else waits: without that, final runs of the file did worse than what you have"
 
 

@@ -588,7 +588,7 @@ class Study:
     def _lines_of_other_s(self) -> float:
         """Seconds that a look at each line of the engine that does not lead takes, where minutes
         bound the study: what is said of the leader's takes the rest of them."""
-        if not self.ladder.top or self.bounds.minutes is None:
+        if not self.ladder.top or self.bounds.minutes is None or self.question.wanted:
             return 0.0
         order = self._tallies[0].ranked
         rival = next((one for one in order if one.engine != order[0].engine), None)

@@ -11,6 +11,7 @@ from advisor.evaluate import Refused, Setup, evaluate, fits_memory
 from advisor.knobs import Engine, Settings
 from advisor.profile import Profile
 from advisor.recommend import Recommendation
+from advisor.recommend.recommendation import SQUEEZED
 from advisor.search import Study
 from advisor.search.ranking import candidates, ranked
 from advisor.search.seeds import best_rule
@@ -19,8 +20,7 @@ from advisor.trial import Trial, settings_key
 
 BASE = "defaults"
 """What all are compared with where the user gave no settings of their own."""
-CURRENT, SQUEEZED = "current", "current, squeezed"
-"""The user's own settings, and these made smaller where they do not fit the memory."""
+CURRENT = "current"
 RECOMMENDED = "recommended"
 RULE = "rule: "
 """What the name of a rule of thumb begins with."""
