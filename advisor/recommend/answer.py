@@ -238,6 +238,8 @@ def _changes(
         finding = findings.get(knob)
         if finding is None or finding.fate == "dropped":
             finding = Finding(knob, "unmeasured" if not findings else "unlawful")
+        if value == chosen.compared[knob]:
+            finding = Finding(knob, "unlawful")
         told = evidence(finding, goal, clock, is_kept=is_kept)
         if chosen.rule and finding.company is None and finding.alone is None:
             told = f"rule: of {chosen.rule!r}, which beat in final runs what the search found"

@@ -46,7 +46,7 @@ LINES_PART = 2
 """One part in so many of the runs that are left, at most, is kept for a look at each change: the
 proof of all of them together does without."""
 
-OTHER_PART = 6
+OTHER_PART = 4
 """One part in so many of the runs that are left, at most, is kept for a look at each change of the
 engine that does not lead."""
 LOOKS_OF_OTHER = 3
@@ -149,12 +149,16 @@ class _Lines:
         if self.study.rung_below:
             bench = StudyBench(self.study, self.goal, self.engine, may_run=self.may_run, looks=True)
         units, spare = self._units(best, base), (self.spare, self.proof_spare)
-        return select(best, base, units, self.goal, bench, spare, proof)
+        return select(best, base, units, self.goal, bench, spare, proof, self._start)
 
     def restore(self, best: Settings, base: Settings, seen: Sequence[Finding]) -> Selected:
         """The fewest changes that reach the best in runs of the kind that decides."""
         units, spare = self._units(best, base), min(self.spare, RESERVE_OF_RESULT)
-        return restore(best, base, units, self.goal, self.bench, seen, spare)
+        return restore(best, base, units, self.goal, self.bench, seen, spare, self._start)
+
+    @property
+    def _start(self) -> Settings:
+        return self.study.question.compared(self.engine)
 
     def _units(self, best: Settings, base: Settings) -> list[Unit]:
         return _by_importance(self.study, self.goal, self.engine, best, base)

@@ -91,15 +91,17 @@ def select(
     bench: Bench,
     spare: tuple[int, int] = (0, 0),
     proof: Bench | None = None,
+    start: Settings | None = None,
 ) -> Selected:
     """The changes of `best` against `base` that buy something. `order` lists them, the most
     important first. That the best is better than the base at all is seen on `proof`, if that is
-    another bench. `spare` runs are left for others, by the changes and by the proof."""
-    selection = _Selection(best, base, order, goal, bench, spare[0])
+    another bench. `spare` runs are left for others, by the changes and by the proof. `start` is
+    what there is without the changes, where the base does not fit the memory."""
+    selection = _Selection(best, base, order, goal, bench, spare[0], start)
     if order:
         elsewhere = selection
         if proof is not None:
-            elsewhere = _Selection(best, base, order, goal, proof, spare[1])
+            elsewhere = _Selection(best, base, order, goal, proof, spare[1], start)
         selection.carry_out(elsewhere)
     return selection.result()
 
@@ -112,11 +114,12 @@ def restore(
     bench: Bench,
     seen: Sequence[Finding],
     spare: int = 0,
+    start: Settings | None = None,
 ) -> Selected:
     """The fewest changes of `best` against `base`, which is known to be worse, that reach it, those
     first of which most was seen elsewhere; all where no run is left to tell. What comes back is
-    `needed`."""
-    selection = _Selection(best, base, order, goal, bench, spare)
+    `needed`. `start` is as for `select`."""
+    selection = _Selection(best, base, order, goal, bench, spare, start)
     selection.bring_back({one.knob: one for one in seen})
     return selection.result()
 
@@ -132,11 +135,12 @@ class _Selection:
         goal: Goal,
         bench: Bench,
         spare: int,
+        start: Settings | None = None,
     ) -> None:
         self._best, self._base, self._order = best, base, list(order)
         self._goal, self._bench, self._spare = goal, bench, spare
         # What does not fit the memory cannot be run: the base may be one with a smaller cache.
-        self._start = bench.lawful(base)
+        self._start = bench.lawful(base if start is None else start)
         self._kept: list[Unit] = []
         self._findings: dict[Unit, Finding] = {}
         self._is_out_of_runs = False
@@ -478,6 +482,8 @@ class _Selection:
 
     def _settings(self, units: Sequence[Unit]) -> Settings | None:
         """The base with these changes, as the engine and the memory admit them."""
+        if not units:
+            return self._start
         changes: dict[str, Setting] = {knob: self._best[knob] for unit in units for knob in unit}
         if len(units) == len(self._order):
             return self._best

@@ -27,7 +27,7 @@ DEFAULT_TRIAL_SECONDS = 1.6
 MEASURED_SHARE = 0.5
 """Part of a trial's wall time that is measured; loading and warming up take the rest."""
 SHORTEST_SECONDS, LONGEST_SECONDS = 0.3, 60.0
-OTHER_SHARE = 0.03
+OTHER_SHARE = 0.05
 """Share of the minutes that may be kept for a look at each line of the engine that does not lead:
 on a slow machine they would take a tenth."""
 LONGEST_SHARE = 0.06

@@ -23,6 +23,7 @@ from advisor.store import Store
 from advisor.verify import contenders
 from tests.support.fake_core import UNIT_BYTES, FakeCore, RunError, hit_ratio
 from tests.support.problems import GIB, problem, study
+from tests.support.whole_studies import KnobCore
 
 MIB = 1 << 20
 MATTERS = {"block_cache", "filter_policy", "compression", "max_background_jobs"}
@@ -270,6 +271,15 @@ def test_settings_that_do_not_fit_are_compared_squeezed_into_the_memory(tmp_path
     assert f"against {over}" in found.file_words("myrocks-mariadb-10.11")[0]
     first = contenders(made, found, runners_up=0, lines=False)[0]
     assert (first.name, first.settings) == ("current, squeezed", dict(base))
+
+
+def test_what_does_not_fit_is_squeezed_where_nothing_buys_anything(tmp_path: Path) -> None:
+    small = problem(memory="192MiB", data="64MiB")
+    question = Question(small, engines=("lsm",), current={"lsm": {"block_cache": 1 * GIB}})
+    made, found = run(tmp_path, question=question, trials=24, core=KnobCore())
+    assert dict(found.settings) == dict(made.question.compared("lsm"))
+    told = {one.evidence for one in found.changes}
+    assert told == {"rule: its old value does not go with the other changes and the memory"}
 
 
 def test_settings_that_are_good_already_are_kept(tmp_path: Path) -> None:
