@@ -26,6 +26,8 @@ def session() -> FakeSession:
 async def _open(pilot, session) -> StudiesTable:
     pilot.app.push_screen(ResultsScreen(session))
     await until(pilot, lambda: isinstance(pilot.app.focused, StudiesTable))
+    # What is pressed or clicked before a row is drawn meets an empty table.
+    await until(pilot, lambda: not session.results or session.results[0].name in text_of(pilot.app))
     return pilot.app.screen.query_one(StudiesTable)
 
 

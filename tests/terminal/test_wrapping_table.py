@@ -60,3 +60,6 @@ async def test_an_optional_column_goes_before_the_text_is_squeezed() -> None:
         await until(pilot, lambda: "12345678" in text_of(app))
         await pilot.resize_terminal(36, 40)
         await until(pilot, lambda: "12345678" not in text_of(app))
+        table = app.query_one(WrappingTable)
+        rows = [table.get_row_at(place) for place in range(table.row_count)]
+        assert [str(row[0]) for row in rows] == ["a", "b", "c", "d"]

@@ -152,6 +152,7 @@ class WrappingTable(DataTable[Text]):
         for column, width in zip(layout.columns, layout.widths, strict=True):
             self.add_column(self._label(column), width=width)
         self._add(list(self._filled))
+        self._put_in_order()
 
     def _label(self, column: int) -> Text:
         label = Text(self.title(column))
