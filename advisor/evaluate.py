@@ -52,6 +52,9 @@ WARMUP_PART = 0.5
 """Of the operations of a run that is given work: as many before it."""
 INTERVAL_MS = 100
 SCALED_LOAD_BATCH_ROWS = 64
+"""Batches of a load shrink with memtables and logs, but not those of real engines: sessions of a
+server that write 64 neighbouring rows each at once split its pages, until they are a quarter
+empty."""
 SIMULATED_OPERATIONS = 100_000
 """A simulated run ends after so many operations of one statement if its virtual seconds last
 longer: fast settings do not cost more time than slow ones, and chance moves rates by less than a
@@ -331,6 +334,7 @@ def _scaled(trial: Trial, setup: Setup, directory: Path | None) -> ScaledRun:
     """The run of a trial: simulated without a directory, else measured or real there."""
     profile, scale = setup.profile, setup.scale
     clock: Simulated | Path
+    shrinks_batches = scale.factor < 1 and setup.clock != "real"
     load = None
     if directory is None:
         assert trial.budget_bytes is not None
@@ -349,7 +353,7 @@ def _scaled(trial: Trial, setup: Setup, directory: Path | None) -> ScaledRun:
             seed=trial.seed,
             clock=clock,
             length=_length(trial, setup),
-            load_batch_rows=SCALED_LOAD_BATCH_ROWS if scale.factor < 1 else None,
+            load_batch_rows=SCALED_LOAD_BATCH_ROWS if shrinks_batches else None,
             load=load,
             beside_product=setup.real is not None,
         ),

@@ -12,7 +12,7 @@ from advisor.errors import InputError
 from advisor.evaluate import FEWEST_COMMITS, Refused, Setup, evaluate, largest_cache
 from advisor.knobs import defaults
 from advisor.memory_need import needed_parts
-from advisor.real import Server
+from advisor.real import Library, Server
 from advisor.scale import Scale
 from advisor.steadiness import backlog_notes, debt_notes
 from tests.support.fake_core import FakeCore, RunError, SpecError
@@ -75,6 +75,13 @@ def test_the_spec_is_scaled_and_the_trial_is_not(tmp_path: Path) -> None:
     ids = 20 * GIB // 256 // 800
     assert spec["workload"] == {"kind": "linkbench", "ids": ids, "load_batch_rows": 64}
     assert (spec["seed"], spec["clients"], spec["seconds"]) == (7, 4, 1.0)
+
+
+def test_a_real_engine_loads_in_batches_of_the_usual_size(tmp_path: Path) -> None:
+    core = FakeCore()
+    library = Library("librocksdb.so")
+    evaluate(setup(tmp_path, core, clock="real", real=library, operations=100), "lsm", {}, seed=1)
+    assert "load_batch_rows" not in core.specs[0]["workload"]
 
 
 def test_a_paced_trial_lasts_until_it_has_as_many_operations_as_others(tmp_path: Path) -> None:
