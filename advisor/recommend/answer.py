@@ -76,12 +76,11 @@ def recommend(
 def _prove(
     study: Study, chosen: Choice, engine: Engine | None, dialect: str | None, known: KnownErrors
 ) -> None:
-    """The final runs of a choice; before the last of them the looks at the other engine's lines,
-    unless one engine was asked for."""
+    """The final runs of a choice; before the last of them the looks at its rival's lines."""
     proof = Proof(study, chosen, _explain(study, chosen, None, dialect, known), engine)
     proof.run_for_verdict()
-    if engine is None and (rival := best_of_others(study, chosen.goal, chosen.winner.engine)):
-        look_at_lines(study, chosen.goal, rival.engine)
+    if proof.rival is not None:
+        look_at_lines(study, chosen.goal, proof.rival.engine)
     proof.run_further()
 
 

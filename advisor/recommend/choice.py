@@ -87,7 +87,8 @@ def choose(study: Study, goal: Goal, engine: Engine | None, *, may_run: bool) ->
         part, (low, high) = RESERVE_PART_OF_LONG, RESERVE_OF_LONG
         low += engine is None and len(study.engines) > 1
     spare = min(high, max(low, study.runs_left() // part))
-    spare += for_other(study, goal, order[0].engine) if engine is None else 0
+    if engine is None:
+        spare += for_other(study, best_of_others(study, goal, order[0].engine))
     return _choice(study, goal, order, spare, spare + _for_lines(study, order[0]), may_run)
 
 
@@ -173,9 +174,8 @@ def _for_lines(study: Study, winner: Candidate) -> int:
     return min(study.as_runs(changes), study.runs_left() // LINES_PART)
 
 
-def for_other(study: Study, goal: Goal, engine: Engine) -> int:
+def for_other(study: Study, rival: Candidate | None) -> int:
     """Runs that are kept for a look at each change of the best of any other engine."""
-    rival = best_of_others(study, goal, engine)
     if rival is None:
         return 0
     changes = study.question.changes(rival.engine, rival.settings)

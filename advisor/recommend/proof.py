@@ -34,18 +34,19 @@ class Proof:
         self, study: Study, chosen: Choice, drafted: Recommendation, engine: Engine | None = None
     ) -> None:
         self._study, self._bench = study, chosen.bench
-        self._kept = 0 if engine else for_other(study, chosen.goal, chosen.winner.engine)
         self._base, self._result = chosen.compared, chosen.selected.settings
         own = chosen.winner.engine
         changed = [file for file in drafted.files.values() if file.changes]
         self._files = [file.settings for file in changed]
         self._mine = [file.settings for file in changed if file.dialect == drafted.dialect]
         self._rebuilt = [settings for _, settings in alternatives(study, chosen)]
-        rival = best_of_others(study, chosen.goal, own) if engine is None else None
+        self.rival = best_of_others(study, chosen.goal, own) if engine is None else None
+        """The best of the other engine, unless one was asked for."""
+        self._kept = for_other(study, self.rival)
         self._beside: list[tuple[StudyBench, Settings]] = []
-        if rival is not None:
-            its = StudyBench(study, chosen.goal, rival.engine, may_run=True)
-            self._beside = [(its, rival.settings)]
+        if self.rival is not None:
+            its = StudyBench(study, chosen.goal, self.rival.engine, may_run=True)
+            self._beside = [(its, self.rival.settings)]
         self._wanted = [self._result]
         if self._is_changed:
             rule = rule_of_thumb(study, chosen.goal, own)

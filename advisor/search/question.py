@@ -75,10 +75,9 @@ class Question:
         they do not fit and anything helps; where the user's own settings do not fit, these, so
         squeezed: whoever has them would make them fit before anything else."""
         if engine not in self._baselines:
-            is_own = not self.is_own_in_memory(engine)
-            wanted = self.current[engine] if is_own else self.stock(engine)
-            made = squeezed(self.profile, engine, wanted)
-            self._baselines[engine] = self.stock(engine) if made is None else made
+            stock = self.stock(engine)
+            wanted = stock if self.is_own_in_memory(engine) else self.current[engine]
+            self._baselines[engine] = squeezed(self.profile, engine, wanted) or stock
         return self._baselines[engine]
 
     def changes(self, engine: Engine, settings: Settings) -> int:
