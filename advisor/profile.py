@@ -155,12 +155,12 @@ class Profile(Table):
 
     def holds_page_cache_out(self, clock: Clock) -> bool:
         """Whether a run opens files past the page cache whatever its settings say, so that this
-        holds no more than the profile's memory. A real engine runs here, on a machine with more."""
+        holds no more than the profile's memory. A real engine runs here, where the page cache would
+        hold all of data that the profile's memory does not."""
         if clock == "measured":
             return False
-        if clock == "simulated" or self.direct_io is not None:
-            return self.passes_page_cache
-        return self.data_bytes > self.memory_bytes
+        beyond = clock == "real" and self.data_bytes > self.memory_bytes
+        return self.passes_page_cache or beyond
 
     @property
     def units(self) -> int:

@@ -49,6 +49,7 @@ MYROCKS_2016: dict[str, Setting] = {
     "level_compaction_dynamic_level_bytes": True,
     "compaction_pri": "kByCompensatedSize",
     "level_compaction_dynamic_file_size": False,
+    "size_based_intra_l0_compaction": False,
     "max_background_jobs": 20,
     "block_size": 8 * KIB,
     "filter_policy": "bloomfilter:10:false",

@@ -57,6 +57,7 @@ MYROCKS: dict[str, Setting] = {
     "level_compaction_dynamic_level_bytes": True,
     "compaction_pri": "kMinOverlappingRatio",
     "level_compaction_dynamic_file_size": False,  # RocksDB's since 7.8
+    "size_based_intra_l0_compaction": False,  # since 9.0
     "compaction_readahead_size": 16 * MIB,
     "max_background_jobs": 8,
     "block_size": 16 * KIB,

@@ -163,7 +163,7 @@ class StudyBench:
     def final_run(self, settings: Settings, number: int) -> tuple[Engine, Settings, int]:
         """A final run of these settings, as the study makes it; all of the same number have the
         same seed."""
-        return self._engine, settings, self._study.repeat_seed(FINAL_SEEDS + number)
+        return self._engine, settings, self._study.question.repeat_seed(FINAL_SEEDS + number)
 
     def lacks(self, settings: Settings, runs: int) -> range:
         """The numbers of the final runs that these settings lack, to have so many behind the one
@@ -179,7 +179,7 @@ class StudyBench:
         runs = []
         for settings in wanted[: max(0, room)]:
             known = self.known(settings)
-            seed = self._study.repeat_seed(known.repeats if known else 0)
+            seed = self._study.question.repeat_seed(known.repeats if known else 0)
             runs.append((self._engine, settings, seed))
         return self._study.measure(runs, "ablation", self._rung) if runs else []
 

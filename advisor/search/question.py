@@ -65,6 +65,11 @@ class Question:
         """Whether trials open files past the page cache, whatever their settings say."""
         return self.profile.holds_page_cache_out(self.clock)
 
+    def repeat_seed(self, repeats: int) -> int:
+        """Seed of one more repetition after so many: all settings meet the same seeds in the same
+        order."""
+        return self.seed + 1 + repeats
+
     def base(self, engine: Engine) -> Settings:
         """What a recommendation is compared with: the user's settings, or the defaults of the
         engine."""

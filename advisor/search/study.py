@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 import statistics
 import threading
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -22,12 +21,9 @@ from advisor import core as bridge
 from advisor.core import Cancelled, Core
 from advisor.errors import InputError
 from advisor.evaluate import Refused, Setup, choose_scale
-from advisor.goal import described
 from advisor.knobs import Engine, Settings
 from advisor.scale import RUNGS, Ladder, Scale
-from advisor.search.allocate import next_engine
 from advisor.search.contenders import Contender, Field
-from advisor.search.doubts import LONGER, Doubts
 from advisor.search.earlier import earlier
 from advisor.search.events import (
     BestChanged,
@@ -38,25 +34,18 @@ from advisor.search.events import (
     TrialStarted,
     Watcher,
 )
-from advisor.search.first_tier import Forecast
-from advisor.search.fit import lean_seed, refuse_unanswerable, space_of
+from advisor.search.fit import refuse_unanswerable
 from advisor.search.front import Front
+from advisor.search.looking import Looking
 from advisor.search.plan import OTHER_SHARE, Bounds, Phase, Spending
 from advisor.search.question import Question, stored_question
-from advisor.search.ranking import (
-    Candidate,
-    signed,
-    violations,
-)
+from advisor.search.ranking import Candidate
 from advisor.search.runner import Afar, Answer, Job, Runner
-from advisor.search.sampler import Proposal, Sampler, Scores
-from advisor.search.seeds import Seed, seeds, tried
-from advisor.search.space import Space
 from advisor.search.tally import Tally
 from advisor.spec import Interval
 from advisor.store import Store, default_path
 from advisor.store.lease import leased
-from advisor.trial import AGAIN, ANSWERING, PROPOSED, Key, Role, Trial, settings_key
+from advisor.trial import ANSWERING, Key, Role, Trial, settings_key
 
 
 class Study:
@@ -118,14 +107,14 @@ class Study:
         self._runner = Runner(setups, self._interval, afar, self.bounds.longest_trial_s)
         self._is_alone = False
         self._refusals: list[Refused] = []
-        self._again: list[tuple[Job, Trial]] = []
-        # The axes are the same within all bounds, so that a study which goes on has those it had.
-        self._seeds = seeds(self.question)
-        self.spaces: dict[Engine, Space] = {
-            engine: space_of(self.question, engine, self._seeds, self.ladder.lowest)
-            for engine in self.engines
-        }
-        self._seeds = tried(self._seeds, self.bounds.most_rules) + self._lean_seeds()
+        self._looking = Looking(
+            self.question,
+            self.bounds,
+            self.ladder.lowest,
+            may_go_on=lambda: self._may_go_on("search"),
+            left=lambda: self._spending.left("search"),
+            running=self._runner.running_of,
+        )
         self._take_up(store.trials(name, intervals=False))
 
     @classmethod
@@ -199,8 +188,7 @@ class Study:
 
     def importance(self, engine: Engine) -> dict[str, float]:
         """Share of each searched knob in reaching good scores; empty with too few trials."""
-        # A fresh sampler, so that a study that was taken up again answers the same.
-        return self._sampler(engine).importance()
+        return self._looking.importance(engine)
 
     def stop(self) -> None:
         """Ends the study after the running trial; what runs beside it and has not ended by then is
@@ -236,12 +224,12 @@ class Study:
         search begins with."""
         with self.alone():
             try:
-                self._carry_out(self._seed_jobs())
+                self._carry_out(self._looking.seeds())
                 self._refuse_what_never_runs()
-                self._carry_out(self._again_first(self._search_jobs()))
+                self._carry_out(self._looking.proposals())
                 # What the last looks, or the last settings that there are, ask to see again.
-                while self._again and self._may_go_on("search"):
-                    self._carry_out(self._again_first(iter(())))
+                while self._looking.is_in_doubt and self._may_go_on("search"):
+                    self._carry_out(self._looking.doubtful())
                 self._carry_out(self._climbing_jobs())
                 self._carry_out(self._repeat_jobs())
             except Cancelled:
@@ -295,11 +283,6 @@ class Study:
             return 1.0
         return statistics.fmean(known) / statistics.fmean(usual)
 
-    def repeat_seed(self, repeats: int) -> int:
-        """Seed of one more repetition after so many: all settings meet the same seeds in the same
-        order."""
-        return self.question.seed + 1 + repeats
-
     def _take_up(self, stored: list[Trial]) -> None:
         """Goes on from these trials."""
         self._trials: list[Trial] = []
@@ -309,16 +292,7 @@ class Study:
         for trial in stored:
             self._file(trial)
         self._arrived: dict[int, Trial] = {}
-        self._samplers = {engine: self._sampler(engine) for engine in self.engines}
-        self._forecasts = {
-            engine: Forecast(
-                self.profile,
-                self.spaces[engine],
-                self.question.seed,
-                direct_io=self.question.direct_io,
-            )
-            for engine in self.engines
-        }
+        self._looking.take_up(self._of_rung(0), self._tallies[0])
         counted = [trial for trial in stored if trial.outcome != "rejected"]
         self._spending = Spending(self.bounds, len(counted), _usual_s(counted))
         self._best = self.best()
@@ -333,48 +307,6 @@ class Study:
         self._runner.learn_time(rung, trial)
         if trial.role not in ANSWERING:
             self._tallies[rung].add(trial)
-
-    def _again_first(self, looks: Iterator[Job]) -> Iterator[Job]:
-        """The looks, each time after what has to be looked at once more, if it still has to."""
-        while True:
-            if self._again and self._may_go_on("search"):
-                job, trial = self._again.pop(0)
-                if (again := self._looked_again(job, trial)) is not None:
-                    yield again
-                else:
-                    self._tell(job, trial)
-            elif (look := next(looks, None)) is not None:
-                yield look
-            else:
-                return
-
-    def _seed_jobs(self) -> Iterator[Job]:
-        done = {trial.key for trial in self.looks}
-        for seed in self._seeds:
-            if settings_key(seed.engine, seed.settings) in done:
-                continue
-            if not self._may_go_on("search"):
-                return
-            proposal = self._samplers[seed.engine].fix(seed.settings)
-            yield self._look(seed.engine, proposal, seed.role, seed.rule)
-            done.add(settings_key(seed.engine, seed.settings))
-
-    def _search_jobs(self) -> Iterator[Job]:
-        left = list(self.engines)
-        while left and self._may_go_on("search"):
-            engine = self._next_engine(left)
-            sampler = self._samplers[engine]
-            if (foreseen := self._forecasts[engine].next(self.looks)) is not None:
-                yield self._look(engine, sampler.fix(foreseen), "analytic")
-                continue
-            proposal = sampler.ask()
-            if proposal is None:
-                left.remove(engine)
-            else:
-                yield self._look(engine, proposal, "search")
-
-    def _look(self, engine: Engine, proposal: Proposal, role: Role, rule: str = "") -> Job:
-        return Job(engine, proposal.settings, role, self.question.seed, 0, proposal, rule)
 
     def _climbing_jobs(self) -> Iterator[Job]:
         """The first runs on the highest rung."""
@@ -395,7 +327,7 @@ class Study:
             yield self._repetition(min(wanted, key=lambda one: one.runs))
 
     def _repetition(self, one: Contender) -> Job:
-        seed, top = self.repeat_seed(one.runs), self.ladder.top
+        seed, top = self.question.repeat_seed(one.runs), self.ladder.top
         times = self._times(one.engine, one.settings, "repeat", top)
         return Job(one.engine, one.settings, "repeat", seed, top, times=times)
 
@@ -437,7 +369,7 @@ class Study:
 
     def _carry_out(self, jobs: Iterator[Job]) -> None:
         for job, trial in self._made(jobs):
-            self._learn(job, trial)
+            self._looking.learn(job, trial)
 
     def _made(self, jobs: Iterator[Job]) -> Iterator[tuple[Job, Trial]]:
         """Every job with its stored trial, until the study is stopped. A trial is stored when it
@@ -466,34 +398,6 @@ class Study:
         answers = [answer for _, answer in made]
         self._refusals += [one.refusal for one in answers if one.refusal is not None]
         return [replace(one, trial=trial) for one, trial in zip(answers, stored, strict=True)]
-
-    def _learn(self, job: Job, trial: Trial) -> None:
-        """Tells the sampler of a look, or has it looked at for longer or again first."""
-        if job.proposal is None:
-            return
-        if self._may_go_on("search") and self._looked_again(job, trial) is not None:
-            self._again.append((job, trial))
-        else:
-            self._tell(job, trial)
-
-    def _looked_again(self, job: Job, trial: Trial) -> Job | None:
-        """The look once more, for longer or with another seed; None where that is not needed."""
-        doubts = self._doubts()
-        match doubts.of(trial, job.times):
-            case "unsettled":
-                return replace(job, times=LONGER)
-            case "chance":
-                known = doubts.all_looks(trial)
-                seed = self.repeat_seed(known.repeats if known else 0)
-                return replace(job, role="repeat", seed=seed)
-        return None
-
-    def _doubts(self) -> Doubts:
-        return Doubts(self.goal, self._tallies[0])
-
-    def _tell(self, job: Job, trial: Trial) -> None:
-        if job.proposal is not None:
-            self._samplers[job.engine].tell(job.proposal, *self._answer(trial))
 
     def _announce(self, job: Job) -> None:
         self._watcher(
@@ -536,44 +440,6 @@ class Study:
             previous = before.score(self.goal) if before is not None and is_comparable else None
             self._watcher(BestChanged(now.trials[-1], score, previous))
 
-    def _answer(self, trial: Trial) -> tuple[Scores | None, dict[str, float]]:
-        """Scores and constraints as a sampler is told them."""
-        memory = {}
-        if trial.budget_bytes is not None:
-            memory = {"memory": trial.budget_bytes / self.profile.memory_bytes - 1.0}
-        # Of settings that were looked at again all looks speak, whichever of them failed.
-        looked_at = self._doubts().all_looks(trial)
-        metrics = looked_at.metrics() if looked_at else trial.metrics
-        if looked_at is None or not self.goal.is_measured(metrics):
-            return None, memory
-        scores = tuple(metrics[name] for name in self.goal.objectives)
-        return scores, memory | violations(self.goal, metrics)
-
-    def _next_engine(self, engines: Sequence[Engine]) -> Engine:
-        """Of those that have settings left to try."""
-        made = Counter(one.engine for one in self.looks if one.role not in ANSWERING)
-        scores: dict[Engine, list[float]] = {}
-        searched: dict[Engine, list[float]] = {}
-        for engine in self.engines:
-            made[engine] += self._runner.running_of(engine)
-        # Of several objectives none names a leader: the engines take turns.
-        order = [] if self.goal.others else self._tallies[0].feasible
-        sign = signed(self.goal, 1.0)
-        for candidate in order:
-            score = sign * candidate.metrics()[self.goal.metric]
-            scores.setdefault(candidate.engine, []).append(score)
-            if candidate.trials[0].role in PROPOSED:
-                searched.setdefault(candidate.engine, []).append(score)
-        return next_engine(
-            engines,
-            made,
-            scores,
-            self._spending.left("search"),
-            searched=searched,
-            noise=self._tallies[0].noise.relative_sd,
-            wanted=self.question.wanted,
-        )
-
     def _may_go_on(self, phase: Phase, takes_s: float = 0.0) -> bool:
         if self._stopping.is_set():
             return False
@@ -611,31 +477,6 @@ class Study:
             StudyFinished(ending, len(self._trials), winner.trials[-1] if winner else None)
         )
         return ending
-
-    def _lean_seeds(self) -> list[Seed]:
-        """A start for engines of which no other seed fits the memory."""
-        lean = (
-            lean_seed(self.question, engine, self._seeds, space)
-            for engine, space in self.spaces.items()
-        )
-        return [seed for seed in lean if seed is not None]
-
-    def _sampler(self, engine: Engine) -> Sampler:
-        known = [trial for trial in self.looks if trial.engine == engine]
-        longest = {
-            trial.key: trial
-            for trial in sorted(known, key=lambda trial: trial.seconds)
-            if trial.role not in AGAIN and trial.outcome != "rejected"
-        }
-        # A sampler that starts over would propose the same again.
-        sampler = Sampler(
-            self.spaces[engine],
-            directions=[described(name).direction for name in self.goal.objectives],
-            seed=self.question.seed + len(known),
-        )
-        for trial in sorted(longest.values(), key=lambda trial: trial.number):
-            sampler.recall(trial.settings, *self._answer(trial))
-        return sampler
 
 
 def _usual_s(trials: Sequence[Trial]) -> float | None:

@@ -30,13 +30,6 @@ METRICS = (
 Ending = Literal["settled", "out of time", "interrupted", "nothing to compare"]
 
 
-def passes_page_cache(profile: Profile) -> bool:
-    """Whether files of a verification are opened past the page cache, which would hold all of data
-    that the profile's memory does not: as those of the trials were, and wherever the data is
-    larger."""
-    return profile.passes_page_cache or profile.data_bytes > profile.memory_bytes
-
-
 @dataclass(frozen=True)
 class Sizing:
     """What each run of a verification is."""
@@ -59,7 +52,7 @@ class Sizing:
             scale.size(profile.data_bytes),
             scale.size(profile.memory_bytes),
             operations,
-            passes_page_cache(profile),
+            profile.holds_page_cache_out("real"),
             disk,
         )
 

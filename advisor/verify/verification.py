@@ -34,7 +34,6 @@ from advisor.verify.outcome import (
     Sizing,
     Verification,
     failure,
-    passes_page_cache,
 )
 from advisor.verify.paired import LOOKS, differences
 from advisor.verify.pilot import PILOT_BYTES, PILOT_SECONDS, SECONDS, pilot
@@ -269,7 +268,7 @@ class _Runs:
             self._directory,
             self._core,
             self._engine,
-            direct_io=passes_page_cache(self._profile),
+            direct_io=self._profile.holds_page_cache_out("real"),
             empties_level0=True,
         )
 

@@ -33,7 +33,7 @@ def test_what_the_answer_measured_is_no_part_of_the_search(tmp_path: Path) -> No
     found = searched(tmp_path)
     best = found._tallies[0].best
     assert best is not None
-    asked = found._next_engine(found.engines)
+    asked = found._looking._next_engine(found.engines)
     made = len(found.looks)
     look = next(one for one in found.looks if one.key == best.key)
     for seed in range(40):
@@ -42,7 +42,7 @@ def test_what_the_answer_measured_is_no_part_of_the_search(tmp_path: Path) -> No
         found._store.add_trial(run, found.name)
     again = simulated(tmp_path, trials=100)
     assert len(again.looks) == made + 40
-    assert again._next_engine(again.engines) == asked
+    assert again._looking._next_engine(again.engines) == asked
     assert again._tallies[0].candidates[look.key].trials == best.trials
 
 
@@ -50,15 +50,15 @@ def test_a_repetition_that_fails_does_not_undo_the_first_look(tmp_path: Path) ->
     found = searched(tmp_path)
     look = next(one for one in found.looks if one.finished)
     failed = replace(look, role="repeat", outcome="failed", metrics={}, error="given up")
-    scores, _ = found._answer(failed)
-    known = found._doubts().all_looks(look)
+    scores, _ = found._looking._answer(failed)
+    known = found._looking._doubts().all_looks(look)
     assert known is not None and scores == (known.score(found.goal),)
 
 
 def test_settings_of_which_no_look_finished_have_failed(tmp_path: Path) -> None:
     found = searched(tmp_path)
     failed = replace(found.looks[0], settings={"max_background_jobs": 99}, outcome="failed")
-    assert found._answer(failed)[0] is None
+    assert found._looking._answer(failed)[0] is None
 
 
 def test_what_ended_behind_the_running_trial_is_kept_when_a_study_is_stopped(
@@ -98,8 +98,8 @@ def test_an_engine_without_settings_left_leaves_the_search_to_the_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = simulated(tmp_path, trials=60)
-    monkeypatch.setattr(found._samplers["btree"], "ask", lambda: None)
-    monkeypatch.setattr(found._forecasts["btree"], "next", lambda looks: None)
+    monkeypatch.setattr(found._looking._samplers["btree"], "ask", lambda: None)
+    monkeypatch.setattr(found._looking._forecasts["btree"], "next", lambda looks: None)
     found.run()
     searched = Counter(one.engine for one in found.looks if one.role == "search")
     assert searched["btree"] == 0 and searched["lsm"] >= 5

@@ -88,7 +88,7 @@ def test_a_study_that_goes_on_begins_with_what_it_was_told(tmp_path: Path) -> No
     run(tmp_path, "third", replace(asked(data="21GiB"), cold=True))
     again = study(tmp_path, name="second", question=asked(data="22GiB"), trials=20)
     assert again.question.earlier == begun.question.earlier != ()
-    assert again.spaces["lsm"].axes == begun.spaces["lsm"].axes
+    assert again._looking.spaces["lsm"].axes == begun._looking.spaces["lsm"].axes
     stored = stored_question("second", Store(tmp_path / "results.duckdb"))
     assert stored.earlier == begun.question.earlier
 

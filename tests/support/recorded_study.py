@@ -26,8 +26,8 @@ from advisor.evaluate import Setup
 from advisor.goal import Direction
 from advisor.knobs import Engine, Settings
 from advisor.search import Bounds, Event, Question, Study, TrialFinished
+from advisor.search import looking as looking_module
 from advisor.search import runner as runner_module
-from advisor.search import study as study_module
 from advisor.search.fit import space_of
 from advisor.search.sampler import Proposal, Sampler
 from advisor.search.seeds import seeds
@@ -121,7 +121,7 @@ def looks_until_near(table: Table, workload: str, seed: int, most: int, folder: 
                 study.stop()
 
     with ExitStack() as patched:
-        patched.enter_context(patch.object(study_module, "Sampler", _snapping(table)))
+        patched.enter_context(patch.object(looking_module, "Sampler", _snapping(table)))
         patched.enter_context(patch.object(runner_module, "evaluate", _answering(table)))
         patched.enter_context(patch.object(Model, "draw", drawing(table)))
         # Search is about half of a study.

@@ -165,7 +165,7 @@ def test_one_objective_has_no_front_and_is_judged_by_itself(tmp_path: Path) -> N
 
 def test_the_sampler_steps_from_any_member_of_its_front(tmp_path: Path) -> None:
     made = study(tmp_path, question=Question(problem(goal=GOAL), engines=("lsm",)))
-    sampler = Sampler(made.spaces["lsm"], directions=("maximize", "minimize"), seed=1)
+    sampler = Sampler(made._looking.spaces["lsm"], directions=("maximize", "minimize"), seed=1)
     told = [(10.0, 5.0), (9.0, 6.0), (8.0, 3.0), (4.0, 1.0), (7.0, 0.5)]
     for scores in told:
         proposal = sampler.ask()

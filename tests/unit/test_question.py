@@ -136,6 +136,7 @@ def test_what_a_product_does_without_a_line_for_it_is_the_same_in_all_trials() -
     assert of_mysql.stock("lsm") == asked.stock("lsm")
     of_myrocks = replace(asked, dialect="myrocks-mariadb-10.11")
     assert of_myrocks.stock("lsm")["level_compaction_dynamic_file_size"] is False
+    assert of_myrocks.stock("lsm")["size_based_intra_l0_compaction"] is False
     current = {"btree": {**knobs.defaults("btree"), "innodb_server": "mysql"}}
     for rebuild in (False, True):
         has_mysql = replace(asked, current=current, rebuild=rebuild)

@@ -18,7 +18,7 @@ REMEMBERED = 20
 @pytest.fixture
 def space(tmp_path: Path) -> Space:
     small = Question(problem(memory="256MiB"), seed=1)
-    return study(tmp_path, question=small).spaces["lsm"]
+    return study(tmp_path, question=small)._looking.spaces["lsm"]
 
 
 @pytest.fixture(autouse=True)

@@ -17,7 +17,6 @@ from advisor.store import Store
 from advisor.trial import THIS_MACHINE, Trial
 from advisor.verify import Difference, Verification, errors_so_far, verify
 from advisor.verify.contenders import Contender
-from advisor.verify.outcome import passes_page_cache
 from advisor.verify.pilot import CYCLES, Pilot, in_cycles, ops_per_byte
 from advisor.verify.verification import LEAST_ROUNDS, Limits, seconds_of_a_run
 from tests.support.fake_core import FakeCore, FakeRun
@@ -52,10 +51,10 @@ def test_files_pass_the_page_cache_by_as_those_of_the_trials_did() -> None:
     beside settings that read the device."""
     there = problem().with_changes(hardware="nvme-2024", data="64MiB", memory="128MiB")
     here = there.with_changes(hardware="this-machine")
-    assert passes_page_cache(here)
-    assert passes_page_cache(predictable(here, "nvme-2024"))
-    assert not passes_page_cache(there)
-    assert passes_page_cache(there.with_changes(data="256MiB"))
+    assert here.holds_page_cache_out("real")
+    assert predictable(here, "nvme-2024").holds_page_cache_out("real")
+    assert not there.holds_page_cache_out("real")
+    assert there.with_changes(data="256MiB").holds_page_cache_out("real")
 
 
 def test_one_pair_is_no_verdict_and_none_is_no_difference() -> None:

@@ -75,6 +75,9 @@ engine_options! {
         level_compaction_dynamic_file_size: bool = true, Accepts::Switch,
             "Ends the files of a compaction at boundaries of the level below, so that later compactions read fewer \
              files.";
+        size_based_intra_l0_compaction: bool = true, Accepts::Switch,
+            "Merges the files of level 0 with one another where the base level is so large that they are not worth a \
+             merge with it.";
         num_levels: u64 = 7u64, Accepts::Range(2.0, 12.0), unit "levels",
             "Levels of the tree, level 0 included.";
         max_compaction_bytes: u64 = 0u64, Accepts::Bytes(0, HUGE),

@@ -106,11 +106,11 @@ impl LevelCompactionBuilder<'_> {
     }
 
     /// The newest files of level 0 as far as they are idle into one, when the base level is so large that merging with
-    /// it would cost too much (`PickSizeBasedIntraL0Compaction`).
+    /// it would cost too much (`PickSizeBasedIntraL0Compaction`, which older releases do not have).
     fn many_within_level0(&self) -> Option<Compaction> {
         let files = self.shape.levels[0];
         let at_least = self.options.level0_file_num_compaction_trigger.max(2) as usize;
-        if files.len() < at_least {
+        if !self.options.size_based_intra_l0_compaction || files.len() < at_least {
             return None;
         }
         let level0 = files.iter().map(|file| file.compensated_bytes).sum::<u64>();
