@@ -14,6 +14,10 @@ from typing import Any
 
 import pytest
 
+from advisor.evaluate import Setup, evaluate
+from advisor.profile import load
+from advisor.real.server import find_server
+from advisor.scale import Scale
 from tests.real.mariadb_server import MARKS, SERVER, has_rocksdb
 
 pytestmark = MARKS
@@ -98,6 +102,33 @@ def test_a_workload_runs_on_a_server(tmp_path: Path, storage: str) -> None:
     assert written >= ({"redo", "page_flush"} if storage == "innodb" else {"wal"})
     assert trial["by_statement"]["point_select"]["count"] >= 10
     assert trial["by_statement"]["commit"]["p99_us"] > 0
+
+
+@pytest.mark.skipif(not has_rocksdb(), reason="mariadb-plugin-rocksdb is missing")
+def test_level_0_is_emptied_into_the_base_level(tmp_path: Path) -> None:
+    """Put on level 1 instead, what was there is all that later merges have to do with."""
+    path = tmp_path / "writes.toml"
+    path.write_text(PROFILE + 'script = "oltp_write_only"\n')
+    profile = load(path)
+    setup = Setup(
+        profile,
+        Scale(1.0),
+        120.0,
+        "real",
+        tmp_path,
+        real=find_server("myrocks"),
+        operations=2000,
+        empties_level0=True,
+    )
+    settings = {
+        "write_buffer_size": 256 << 10,
+        "level0_file_num_compaction_trigger": 2,
+        "level_compaction_dynamic_level_bytes": True,
+    }
+    trial = evaluate(setup, "lsm", settings, seed=1)
+    assert trial.finished, trial.error
+    merged = trial.bytes_by_purpose["compaction"]["written_bytes"]
+    assert merged > profile.data_bytes / 2, trial.bytes_by_purpose
 
 
 def test_settings_reach_the_server(tmp_path: Path) -> None:

@@ -238,8 +238,21 @@ impl SqlServer {
         match self.engine {
             StorageEngine::InnoDb => Ok(()),
             StorageEngine::MyRocks => {
-                self.run(&["SET GLOBAL rocksdb_force_flush_memtable_and_lzero_now = 1".to_owned()])?;
-                self.rest(give_up, &|_| true)
+                // `rocksdb_force_flush_memtable_and_lzero_now` would put it on level 1 whatever the base level is, which
+                // is level 1 from then on: with dynamic levels all later merges would be with that little.
+                let families = "SELECT cf_name, value FROM information_schema.rocksdb_cf_options \
+                                WHERE cf_name = 'default' AND option_type = 'LEVEL0_FILE_NUM_COMPACTION_TRIGGER'";
+                let before = self.texts(families)?;
+                let (_, trigger) = before.first().ok_or_else(|| Error::poisoned("MyRocks tells no level 0 trigger"))?;
+                let set = |trigger: &str| {
+                    format!(
+                        "SET GLOBAL rocksdb_update_cf_options = \
+                         'default={{level0_file_num_compaction_trigger={trigger}}}'"
+                    )
+                };
+                self.run(&["SET GLOBAL rocksdb_force_flush_memtable_now = 1".to_owned(), set("1")])?;
+                let emptied = self.rest(give_up, &|_| true);
+                emptied.and_then(|()| self.run(&[set(trigger)]))
             }
         }
     }
