@@ -50,6 +50,7 @@ MYROCKS_2016: dict[str, Setting] = {
     "compaction_pri": "kByCompensatedSize",
     "level_compaction_dynamic_file_size": False,
     "size_based_intra_l0_compaction": False,
+    "high_pri_pool_ratio": 0.0,
     "max_background_jobs": 20,
     "block_size": 8 * KIB,
     "filter_policy": "bloomfilter:10:false",

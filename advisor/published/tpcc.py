@@ -58,6 +58,7 @@ MYROCKS: dict[str, Setting] = {
     "compaction_pri": "kMinOverlappingRatio",
     "level_compaction_dynamic_file_size": False,  # RocksDB's since 7.8
     "size_based_intra_l0_compaction": False,  # since 9.0
+    "high_pri_pool_ratio": 0.0,  # of the server, whatever the library's is
     "compaction_readahead_size": 16 * MIB,
     "max_background_jobs": 8,
     "block_size": 16 * KIB,

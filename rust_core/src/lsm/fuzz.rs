@@ -258,7 +258,7 @@ fn repair_table(bytes: &mut [u8]) {
 
 fn context() -> Arc<TableContext> {
     Arc::new(TableContext {
-        cache: BlockCache::new(1 << 20),
+        cache: BlockCache::new(1 << 20, 0.5),
         prefix: None,
         prefix_text: "nullptr".into(),
         cache_index_and_filter: false,

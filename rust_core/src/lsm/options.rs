@@ -116,6 +116,9 @@ engine_options! {
              absent.";
         block_cache: u64 = 32 * MIB, Accepts::Bytes(0, HUGE),
             "Size of the cache of uncompressed blocks.";
+        high_pri_pool_ratio: f64 = 0.5, Accepts::Range(0.0, 1.0), unit "ratio",
+            "Part of the block cache for indexes, filters and blocks that were asked for again, which blocks that are \
+             read once do not push out.";
         cache_index_and_filter_blocks: bool = false, Accepts::Switch,
             "Keeps index and filter blocks in the block cache instead of outside of it, so that they count in its \
              size.";

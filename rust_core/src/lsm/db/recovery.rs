@@ -106,7 +106,7 @@ pub fn open(storage: Arc<dyn Storage>, options: &Options, signal: Arc<Signal>, t
     let kinds: [&dyn Fn(u64) -> String; 3] = [&table_name, &log_name, &manifest_name];
     let largest = kinds.iter().flat_map(|kind| numbers(&names, kind)).max().unwrap_or(0);
     let tables = Arc::new(TableContext {
-        cache: BlockCache::new(options.block_cache),
+        cache: BlockCache::new(options.block_cache, options.high_pri_pool_ratio),
         prefix: parsed.prefix,
         prefix_text: options.prefix_extractor.clone(),
         cache_index_and_filter: options.cache_index_and_filter_blocks,

@@ -1,6 +1,7 @@
 //! The block cache: RocksDB's sharded LRU with midpoint insertion. A shard's list has a low and a high end; blocks
 //! enter low, and go high when they are asked for again or when they are index or filter blocks. The high part holds
-//! half of the capacity; what it sheds becomes the newest of the low part, whose oldest is evicted first.
+//! `high_pri_pool_ratio` of the capacity; what it sheds becomes the newest of the low part, whose oldest is evicted
+//! first. Without a high part the cache is one list.
 
 use super::block::Block;
 use super::bloom::Filter;
@@ -13,8 +14,8 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 const NONE: u32 = u32::MAX;
-/// RocksDB's default `high_pri_pool_ratio`.
-const HIGH_SHARE: f64 = 0.5;
+/// What is reserved stays while it takes no more of the capacity: RocksDB's default `high_pri_pool_ratio`.
+const RESERVED_SHARE: f64 = 0.5;
 const MIN_SHARD_BYTES: usize = 512 << 10;
 const MAX_SHARD_BITS: u32 = 6;
 const LOW: usize = 0;
@@ -105,18 +106,20 @@ struct Shard {
     free: Vec<u32>,
     parts: [Queue; 2],
     capacity: usize,
+    high_capacity: usize,
     hits: u64,
     misses: u64,
 }
 
 impl Shard {
-    fn new(capacity: usize) -> Self {
+    fn new(capacity: usize, high_pri_pool_ratio: f64) -> Self {
         Self {
             buckets: vec![NONE; 64],
             entries: Vec::new(),
             free: Vec::new(),
             parts: Default::default(),
             capacity,
+            high_capacity: (capacity as f64 * high_pri_pool_ratio) as usize,
             hits: 0,
             misses: 0,
         }
@@ -222,8 +225,7 @@ impl Shard {
     }
 
     fn shed_high(&mut self) {
-        let limit = (self.capacity as f64 * HIGH_SHARE) as usize;
-        while self.parts[HIGH].bytes > limit {
+        while self.parts[HIGH].bytes > self.high_capacity {
             let Some(at) = self.take_oldest(HIGH) else { break };
             self.append(at, LOW);
         }
@@ -285,12 +287,14 @@ pub struct BlockCache {
 }
 
 impl BlockCache {
-    /// A cache of `capacity` bytes: up to 64 shards of at least 512 KiB.
-    pub fn new(capacity: u64) -> Self {
+    /// A cache of `capacity` bytes: up to 64 shards of at least 512 KiB, whose high parts hold `high_pri_pool_ratio`
+    /// of them.
+    pub fn new(capacity: u64, high_pri_pool_ratio: f64) -> Self {
         let bytes = capacity as usize;
         let bits = (bytes / MIN_SHARD_BYTES).max(1).ilog2().min(MAX_SHARD_BITS);
         let shards = 1 << bits;
-        let shards = (0..shards).map(|_| Mutex::new(Shard::new(bytes.div_ceil(shards)))).collect();
+        let shard = || Shard::new(bytes.div_ceil(shards), high_pri_pool_ratio);
+        let shards = (0..shards).map(|_| Mutex::new(shard())).collect();
         Self {
             shards,
             capacity,
@@ -336,11 +340,11 @@ impl BlockCache {
         self.reserved.fetch_sub(bytes, Relaxed);
     }
 
-    /// Whether all that is reserved stays: while it takes no more than the high part, which data only share that were
-    /// asked for twice. What takes more comes and goes as any block.
+    /// Whether all that is reserved stays: while it takes no more than a high part usually is, which data only share
+    /// that were asked for twice. What takes more comes and goes as any block.
     #[inline]
     pub fn keeps_reserved(&self) -> bool {
-        self.reserved.load(Relaxed) as f64 <= self.capacity as f64 * HIGH_SHARE
+        self.reserved.load(Relaxed) as f64 <= self.capacity as f64 * RESERVED_SHARE
     }
 
     /// A reserved block was looked up.
@@ -392,7 +396,7 @@ mod tests {
 
     #[test]
     fn the_oldest_block_that_was_asked_for_once_goes_first() {
-        let cache = BlockCache::new(10 * 4500);
+        let cache = BlockCache::new(10 * 4500, 0.5);
         (0..8).for_each(|n| cache.insert(key(n), block(4096)));
         assert!(cache.get(key(0)).is_some() && cache.get(key(1)).is_some());
         (8..16).for_each(|n| cache.insert(key(n), block(4096)));
@@ -403,7 +407,7 @@ mod tests {
 
     #[test]
     fn a_scan_does_not_push_out_what_was_asked_for_twice() {
-        let cache = BlockCache::new(20 * 4500);
+        let cache = BlockCache::new(20 * 4500, 0.5);
         (0..5).for_each(|n| cache.insert(key(n), block(4096)));
         (0..5).for_each(|n| assert!(cache.get(key(n)).is_some()));
         (100..400).for_each(|n| cache.insert(key(n), block(4096)));
@@ -411,8 +415,19 @@ mod tests {
     }
 
     #[test]
+    fn without_a_high_part_a_scan_pushes_out_what_was_asked_for_twice() {
+        let cache = BlockCache::new(20 * 4500, 0.0);
+        (0..5).for_each(|n| cache.insert(key(n), block(4096)));
+        (0..5).for_each(|n| assert!(cache.get(key(n)).is_some()));
+        (100..114).for_each(|n| cache.insert(key(n), block(4096)));
+        assert!(cache.get(key(0)).is_some(), "room for twenty");
+        (114..120).for_each(|n| cache.insert(key(n), block(4096)));
+        assert_eq!(present(&cache, 0..5), [0], "the one that was asked for last");
+    }
+
+    #[test]
     fn what_is_reserved_leaves_less_room_for_blocks() {
-        let cache = BlockCache::new(10 * 4500);
+        let cache = BlockCache::new(10 * 4500, 0.5);
         let fits = |offsets: std::ops::Range<u64>| {
             offsets.clone().for_each(|n| cache.insert(key(n), block(4096)));
             present(&cache, offsets).len()
@@ -430,7 +445,7 @@ mod tests {
 
     #[test]
     fn a_block_larger_than_its_shard_empties_the_shard_and_does_not_stay() {
-        let cache = BlockCache::new(10 * 4500);
+        let cache = BlockCache::new(10 * 4500, 0.5);
         (0..8).for_each(|n| cache.insert(key(n), block(4096)));
         cache.insert(key(100), block(10 * 4500));
         assert!(present(&cache, 0..200).is_empty());
@@ -441,7 +456,7 @@ mod tests {
 
     #[test]
     fn a_cache_without_room_keeps_nothing() {
-        let cache = BlockCache::new(0);
+        let cache = BlockCache::new(0, 0.5);
         cache.insert(key(1), block(4096));
         assert!(cache.get(key(1)).is_none());
         assert_eq!(cache.stats(), CacheStats { hits: 0, misses: 1, bytes: 0 });
@@ -452,7 +467,7 @@ mod tests {
         fn usage_stays_within_capacity_and_what_is_found_is_what_was_put(
             operations in proptest::collection::vec((any::<bool>(), 0u64..60, 8usize..3000), 1..400),
         ) {
-            let cache = BlockCache::new(40_000);
+            let cache = BlockCache::new(40_000, 0.5);
             let mut sizes = std::collections::BTreeMap::new();
             for (insert, offset, bytes) in operations {
                 if insert {

@@ -238,8 +238,8 @@ impl SqlServer {
         match self.engine {
             StorageEngine::InnoDb => Ok(()),
             StorageEngine::MyRocks => {
-                // `rocksdb_force_flush_memtable_and_lzero_now` would put it on level 1 whatever the base level is, which
-                // is level 1 from then on: with dynamic levels all later merges would be with that little.
+                // `rocksdb_force_flush_memtable_and_lzero_now` would put it on level 1 whatever the base level is,
+                // which is level 1 from then on: with dynamic levels all later merges would be with that little.
                 let families = "SELECT cf_name, value FROM information_schema.rocksdb_cf_options \
                                 WHERE cf_name = 'default' AND option_type = 'LEVEL0_FILE_NUM_COMPACTION_TRIGGER'";
                 let before = self.texts(families)?;
