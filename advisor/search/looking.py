@@ -26,7 +26,7 @@ from advisor.trial import AGAIN, ANSWERING, PROPOSED, Role, Trial, settings_key
 
 
 class Looking:
-    """The looks of one study, before and after they are made."""
+    """The looks of one study, before and after they are made. `take_up` begins."""
 
     def __init__(
         self,
@@ -52,7 +52,6 @@ class Looking:
         }
         lean = (lean_seed(question, engine, own, space) for engine, space in self.spaces.items())
         self._seeds = tried(own, bounds.most_rules) + [seed for seed in lean if seed is not None]
-        self.take_up([], Tally(self._goal))
 
     def take_up(self, made: Sequence[Trial], tally: Tally) -> None:
         """Goes on from these trials of the lowest rung, to which others will be added, and from
