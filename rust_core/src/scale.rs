@@ -123,8 +123,8 @@ impl Scale {
         full * self.second_us() / SECOND_US as u64
     }
 
-    /// Whether a block cache may evict index and filter blocks for which it has room: the index of a file of full size
-    /// covers thousands of blocks and is hardly ever evicted, that of a shrunk one covers few.
+    /// Whether data may push index and filter blocks out of a block cache: the index of a file of full size covers
+    /// thousands of blocks and is hardly ever pushed out, that of a shrunk one covers few.
     pub fn evicts_index_and_filter_blocks(self) -> bool {
         self.is_full()
     }

@@ -24,6 +24,11 @@ macro_rules! kinds_of_work {
                 match self { $(Self::$kind => $name,)* }
             }
 
+            /// Whether its unit is a byte.
+            pub fn is_of_bytes(self) -> bool {
+                self.name().ends_with("_byte")
+            }
+
             /// Nanoseconds of a unit where a machine does not say.
             pub fn default_ns(self) -> f64 {
                 match self { $(Self::$kind => $ns,)* }

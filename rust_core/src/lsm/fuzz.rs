@@ -22,6 +22,7 @@ use crate::engine::{KeyLayout, WriteBatch};
 use crate::fuzz::mutate::scripts;
 use crate::fuzz::{Database, Target, expect_corruption, without_checksum};
 use crate::metrics::Purpose;
+use crate::scale::Scale;
 use crate::storage::FileOptions;
 use crate::storage::{MemoryStorage, Storage};
 use crate::task::{Signal, Task};
@@ -258,12 +259,11 @@ fn repair_table(bytes: &mut [u8]) {
 
 fn context() -> Arc<TableContext> {
     Arc::new(TableContext {
-        cache: BlockCache::new(1 << 20, 0.5),
+        cache: BlockCache::new(1 << 20, 0.5, Scale::FULL),
         prefix: None,
         prefix_text: "nullptr".into(),
         cache_index_and_filter: false,
         pin_level0: false,
-        evict_index_and_filter: true,
         bloom_useful: 0.into(),
         bloom_positive: 0.into(),
         bloom_true_positive: 0.into(),

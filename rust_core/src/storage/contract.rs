@@ -54,6 +54,12 @@ pub trait StorageFile: Send + Sync {
     /// Fills `buffer` from `offset`. Fails if the file ends before.
     fn read_at(&self, task: &mut Task, purpose: Purpose, offset: u64, buffer: &mut [u8]) -> Result<()>;
 
+    /// Reads as [`StorageFile::read_at`] does what is the larger, the larger the file is. That of a copy takes as long
+    /// as that of full size.
+    fn read_growing(&self, task: &mut Task, purpose: Purpose, offset: u64, buffer: &mut [u8]) -> Result<()> {
+        self.read_at(task, purpose, offset, buffer)
+    }
+
     /// Writes `data` at `offset`, extending the file if needed.
     fn write_at(&self, task: &mut Task, purpose: Purpose, offset: u64, data: &[u8]) -> Result<()>;
 

@@ -144,6 +144,11 @@ impl<G: Gate> StorageFile for GatedFile<G> {
         self.inner.read_at(task, purpose, offset, buffer)
     }
 
+    fn read_growing(&self, task: &mut Task, purpose: Purpose, offset: u64, buffer: &mut [u8]) -> Result<()> {
+        self.gate.before(Operation::Read, &self.name)?;
+        self.inner.read_growing(task, purpose, offset, buffer)
+    }
+
     fn cannot_rot(&self) -> bool {
         self.inner.cannot_rot()
     }

@@ -316,10 +316,13 @@ impl SimulatedFile {
         self.layout.time.lock().1 > self.volume.journal.commits.load(Ordering::Relaxed)
     }
 
-    /// Reads from the device.
-    fn fetch(&self, task: &mut Task, offset: u64, bytes: u64) {
+    /// Counts a read and makes it: of whole units of so many bytes, which stand for so many `times` as much.
+    fn fetch(&self, task: &mut Task, purpose: Purpose, units: Range<u64>, unit_bytes: u64, times: f64) {
+        let as_read = |bytes: u64| ((bytes as f64 * times) as u64).next_multiple_of(unit_bytes);
+        let (offset, bytes) = (units.start * unit_bytes, (units.end - units.start) * unit_bytes);
+        self.inner.count_read(purpose, as_read(bytes));
         let placement = self.layout.placement.read();
-        placement.runs(offset, bytes, |address, bytes| task.access(Access::Read { address, bytes }));
+        placement.runs(offset, bytes, |address, bytes| task.access(Access::Read { address, bytes: as_read(bytes) }));
     }
 
     /// Writes past the page cache.
@@ -339,19 +342,20 @@ impl SimulatedFile {
         Some(self.volume.page_cache.lock().read((*cached)?, offset, bytes))
     }
 
-    /// Counts a read, and gets from the device what the page cache lacks of it.
-    fn fetch_missing(&self, task: &mut Task, purpose: Purpose, offset: u64, bytes: u64) {
+    /// Gets from the device what the page cache lacks of a read, which stands for one of `full_bytes`.
+    fn fetch_missing(&self, task: &mut Task, purpose: Purpose, offset: u64, bytes: u64, full_bytes: u64) {
+        let units_of = |unit_bytes: u64| offset / unit_bytes..(offset + bytes).div_ceil(unit_bytes);
+        // Small blocks fill parts of a unit, as that of full size does not.
+        let times = |unit_bytes: u64| {
+            let units = units_of(unit_bytes);
+            if full_bytes == bytes { 1.0 } else { full_bytes as f64 / ((units.end - units.start) * unit_bytes) as f64 }
+        };
         let Some(missing) = self.missing(offset, bytes) else {
-            let first = offset / SECTOR_BYTES * SECTOR_BYTES;
-            let bytes = (offset + bytes).next_multiple_of(SECTOR_BYTES) - first;
-            self.inner.count_read(purpose, bytes);
-            self.fetch(task, first, bytes);
+            self.fetch(task, purpose, units_of(SECTOR_BYTES), SECTOR_BYTES, times(SECTOR_BYTES));
             return;
         };
         for pages in missing {
-            let bytes = (pages.end - pages.start) * PAGE_BYTES;
-            self.inner.count_read(purpose, bytes);
-            self.fetch(task, pages.start * PAGE_BYTES, bytes);
+            self.fetch(task, purpose, pages, PAGE_BYTES, times(PAGE_BYTES));
         }
     }
 
@@ -405,7 +409,15 @@ impl SimulatedFile {
 impl StorageFile for SimulatedFile {
     fn read_at(&self, task: &mut Task, purpose: Purpose, offset: u64, buffer: &mut [u8]) -> Result<()> {
         self.inner.copy_out(task, offset, buffer)?;
-        self.fetch_missing(task, purpose, offset, buffer.len() as u64);
+        let bytes = buffer.len() as u64;
+        self.fetch_missing(task, purpose, offset, bytes, bytes);
+        Ok(())
+    }
+
+    fn read_growing(&self, task: &mut Task, purpose: Purpose, offset: u64, buffer: &mut [u8]) -> Result<()> {
+        let bytes = buffer.len() as u64;
+        task.at_full_size(|task| self.inner.copy_out(task, offset, buffer))?;
+        self.fetch_missing(task, purpose, offset, bytes, task.full_bytes(bytes));
         Ok(())
     }
 
@@ -415,7 +427,7 @@ impl StorageFile for SimulatedFile {
 
     fn read_again(&self, task: &mut Task, purpose: Purpose, offset: u64, bytes: usize) -> Result<()> {
         self.inner.read_over(task, offset, bytes as u64)?;
-        self.fetch_missing(task, purpose, offset, bytes as u64);
+        self.fetch_missing(task, purpose, offset, bytes as u64, bytes as u64);
         Ok(())
     }
 

@@ -134,6 +134,27 @@ impl Task {
         self
     }
 
+    /// Bytes at full size of what has so many in the task's data.
+    pub fn full_bytes(&self, bytes: u64) -> u64 {
+        self.scale.full_bytes(bytes)
+    }
+
+    /// Does something to bytes of which there are as many more at full size as the data is larger, and counts those.
+    pub fn at_full_size<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> R {
+        if self.scale.is_full() {
+            return f(self);
+        }
+        let before = self.work();
+        let result = f(self);
+        for (kind, units) in self.work().since(&before).counted() {
+            let kind = Work::ALL[kind];
+            if kind.is_of_bytes() {
+                self.charge(kind, self.full_bytes(units) - units);
+            }
+        }
+        result
+    }
+
     /// Counts the misses of a search that looked at `lines` places of a structure of `bytes`. A shrunk structure would
     /// fit the processor's caches where the one that it stands for does not.
     #[inline]

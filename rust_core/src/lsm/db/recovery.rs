@@ -106,12 +106,11 @@ pub fn open(storage: Arc<dyn Storage>, options: &Options, signal: Arc<Signal>, t
     let kinds: [&dyn Fn(u64) -> String; 3] = [&table_name, &log_name, &manifest_name];
     let largest = kinds.iter().flat_map(|kind| numbers(&names, kind)).max().unwrap_or(0);
     let tables = Arc::new(TableContext {
-        cache: BlockCache::new(options.block_cache, options.high_pri_pool_ratio),
+        cache: BlockCache::new(options.block_cache, options.high_pri_pool_ratio, options.scale),
         prefix: parsed.prefix,
         prefix_text: options.prefix_extractor.clone(),
         cache_index_and_filter: options.cache_index_and_filter_blocks,
         pin_level0: options.pin_l0_filter_and_index_blocks_in_cache,
-        evict_index_and_filter: options.scale.evicts_index_and_filter_blocks(),
         bloom_useful: AtomicU64::new(0),
         bloom_positive: AtomicU64::new(0),
         bloom_true_positive: AtomicU64::new(0),

@@ -14,6 +14,7 @@ impl DbImpl {
         let memtables = std::iter::once(&super_version.memtable).chain(&super_version.immutables);
         let memtable_bytes = memtables.map(|memtable| memtable.memory_bytes()).sum::<u64>();
         let resident = super_version.version.all_files().map(|file| file.table.resident_bytes()).sum::<u64>();
+        let index_and_filter_bytes = resident + self.tables.cache.part_bytes();
         let buffered = self.log.lock().as_ref().map_or(0, LogWriter::buffered_bytes) as u64;
         let level_bytes = super_version.version.level_bytes();
         let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
@@ -25,7 +26,7 @@ impl DbImpl {
             ("compaction_pending_bytes".to_owned(), super_version.version.pending_bytes as f64),
             ("memtable_bytes".to_owned(), memtable_bytes as f64),
             ("immutable_memtables".to_owned(), super_version.immutables.len() as f64),
-            ("index_and_filter_bytes".to_owned(), resident as f64),
+            ("index_and_filter_bytes".to_owned(), index_and_filter_bytes as f64),
             ("block_cache_bytes".to_owned(), cache.bytes as f64),
             ("wal_bytes".to_owned(), self.logs.bytes() as f64),
             ("running_flushes".to_owned(), background.running_flushes as f64),
@@ -48,7 +49,7 @@ impl DbImpl {
             bloom_positive: load(&self.tables.bloom_positive),
             bloom_true_positive: load(&self.tables.bloom_true_positive),
             cache_share: share(cache.bytes, self.options.block_cache),
-            memory_bytes: cache.bytes + memtable_bytes + resident + buffered,
+            memory_bytes: cache.bytes + memtable_bytes + index_and_filter_bytes + buffered,
             debt_bytes: super_version.version.debt_bytes(memtable_bytes, &self.options),
             details: details.into_iter().collect(),
             ..EngineStats::default()

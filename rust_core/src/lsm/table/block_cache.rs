@@ -6,7 +6,9 @@
 use super::block::Block;
 use super::bloom::Filter;
 use super::index::Index;
+use super::part_shards::PartShards;
 use crate::lsm::prefetch::prefetch;
+use crate::scale::Scale;
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -14,9 +16,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 const NONE: u32 = u32::MAX;
-/// What is reserved stays while it takes no more of the capacity: RocksDB's default `high_pri_pool_ratio`.
-const RESERVED_SHARE: f64 = 0.5;
-const MIN_SHARD_BYTES: usize = 512 << 10;
+const MIN_SHARD_BYTES: u64 = 512 << 10;
 const MAX_SHARD_BITS: u32 = 6;
 const LOW: usize = 0;
 const HIGH: usize = 1;
@@ -39,6 +39,16 @@ impl Cached {
             Self::Index(index) => index.memory_bytes(),
             Self::Filter(filter) => filter.memory_bytes(),
         }
+    }
+
+    /// Bytes of the block alone.
+    pub(super) fn block_bytes(&self) -> usize {
+        let beside = match self {
+            Self::Data(_) => size_of::<Block>(),
+            Self::Index(_) => size_of::<Index>(),
+            Self::Filter(_) => size_of::<Filter>(),
+        };
+        self.memory_bytes() - beside
     }
 
     fn begins_at(&self) -> [usize; 2] {
@@ -67,6 +77,12 @@ impl BlockKey {
     fn hash(self) -> u64 {
         let mixed = (self.file.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ self.offset).wrapping_mul(0xd6e8_feb8_6659_fd93);
         mixed ^ mixed >> 32
+    }
+
+    /// The one of so many shards that it falls into.
+    #[inline]
+    pub(super) fn shard(self, shards: usize) -> usize {
+        (self.hash() >> 58) as usize & (shards - 1)
     }
 }
 
@@ -99,8 +115,9 @@ struct Queue {
     bytes: usize,
 }
 
+/// A part of the keys, with room of its own.
 #[derive(Debug)]
-struct Shard {
+pub(super) struct Shard {
     buckets: Vec<u32>,
     entries: Vec<Entry>,
     free: Vec<u32>,
@@ -111,8 +128,13 @@ struct Shard {
     misses: u64,
 }
 
+/// Shards of a cache of so many bytes: up to 64, each of 512 KiB at least (`GetDefaultCacheShardBits`).
+pub(super) fn shards_of(capacity: u64) -> usize {
+    1 << (capacity / MIN_SHARD_BYTES).max(1).ilog2().min(MAX_SHARD_BITS)
+}
+
 impl Shard {
-    fn new(capacity: usize, high_pri_pool_ratio: f64) -> Self {
+    pub(super) fn new(capacity: usize, high_pri_pool_ratio: f64) -> Self {
         Self {
             buckets: vec![NONE; 64],
             entries: Vec::new(),
@@ -143,8 +165,8 @@ impl Shard {
         at
     }
 
-    fn get(&mut self, key: BlockKey, hash: u64) -> Option<Cached> {
-        let at = self.position(key, hash);
+    pub(super) fn get(&mut self, key: BlockKey) -> Option<Cached> {
+        let at = self.position(key, key.hash());
         if at == NONE {
             self.misses += 1;
             return None;
@@ -163,9 +185,9 @@ impl Shard {
         self.entries[at as usize].value.clone()
     }
 
-    fn insert(&mut self, key: BlockKey, hash: u64, value: Cached, reserved: usize) {
-        let charge = value.memory_bytes() + ENTRY_BYTES;
-        let capacity = self.capacity.saturating_sub(reserved);
+    /// Takes a block in that takes `charge` bytes of `capacity`, for which it evicts others.
+    pub(super) fn insert(&mut self, key: BlockKey, value: Cached, charge: usize, capacity: usize) {
+        let hash = key.hash();
         if self.position(key, hash) != NONE {
             return;
         }
@@ -269,7 +291,7 @@ pub struct CacheStats {
     pub hits: u64,
     /// Blocks not found.
     pub misses: u64,
-    /// Bytes held, with what the cache itself needs for them.
+    /// Bytes held, with what the cache itself needs for them, and without index and filter blocks of a copy.
     pub bytes: u64,
 }
 
@@ -277,83 +299,62 @@ pub struct CacheStats {
 #[derive(Debug)]
 pub struct BlockCache {
     shards: Vec<Mutex<Shard>>,
-    capacity: u64,
     /// Bytes held by all shards.
     bytes: AtomicU64,
-    /// Bytes that their users hold, for as long as they need them and there is room.
-    reserved: AtomicU64,
-    /// How often those were looked up.
-    reserved_hits: AtomicU64,
+    /// Index and filter blocks of a copy.
+    parts: Option<PartShards>,
 }
 
 impl BlockCache {
-    /// A cache of `capacity` bytes: up to 64 shards of at least 512 KiB, whose high parts hold `high_pri_pool_ratio`
-    /// of them.
-    pub fn new(capacity: u64, high_pri_pool_ratio: f64) -> Self {
-        let bytes = capacity as usize;
-        let bits = (bytes / MIN_SHARD_BYTES).max(1).ilog2().min(MAX_SHARD_BITS);
-        let shards = 1 << bits;
-        let shard = || Shard::new(bytes.div_ceil(shards), high_pri_pool_ratio);
-        let shards = (0..shards).map(|_| Mutex::new(shard())).collect();
+    /// A cache of `capacity` bytes at this scale, whose shards hold `high_pri_pool_ratio` of theirs in high parts.
+    pub fn new(capacity: u64, high_pri_pool_ratio: f64, scale: Scale) -> Self {
+        let count = shards_of(capacity);
+        let shard = || Shard::new((capacity as usize).div_ceil(count), high_pri_pool_ratio);
         Self {
-            shards,
-            capacity,
+            shards: (0..count).map(|_| Mutex::new(shard())).collect(),
             bytes: AtomicU64::new(0),
-            reserved: AtomicU64::new(0),
-            reserved_hits: AtomicU64::new(0),
+            parts: (!scale.evicts_index_and_filter_blocks()).then(|| PartShards::new(capacity, scale)),
         }
     }
 
+    /// Where index and filter blocks of a copy are: beside the others, to which they leave the room that they do not
+    /// take. `None` at full size, where they are blocks as any.
     #[inline]
-    fn shard(&self, hash: u64) -> &Mutex<Shard> {
-        &self.shards[(hash >> 58) as usize & (self.shards.len() - 1)]
+    pub fn parts(&self) -> Option<&PartShards> {
+        self.parts.as_ref()
+    }
+
+    /// Bytes of [`Self::parts`].
+    #[inline]
+    pub fn part_bytes(&self) -> u64 {
+        self.parts.as_ref().map_or(0, PartShards::held)
+    }
+
+    #[inline]
+    fn shard(&self, key: BlockKey) -> &Mutex<Shard> {
+        &self.shards[key.shard(self.shards.len())]
     }
 
     /// A block, if it is here.
     #[inline]
     pub fn get(&self, key: BlockKey) -> Option<Cached> {
-        let hash = key.hash();
-        self.shard(hash).lock().get(key, hash)
+        self.shard(key).lock().get(key)
     }
 
     /// Adds a block and evicts others to make room. A block that is larger than its shard evicts all others there and
     /// does not stay: RocksDB takes it in for as long as its reader holds it, above the capacity, and erases it then
     /// (`LRUCacheShard::InsertItem`, `Release`).
     pub fn insert(&self, key: BlockKey, value: Cached) {
-        let hash = key.hash();
-        let mut shard = self.shard(hash).lock();
+        let mut shard = self.shard(key).lock();
         let before = shard.bytes();
-        let reserved = if self.keeps_reserved() { self.reserved.load(Relaxed) } else { 0 };
-        shard.insert(key, hash, value, reserved as usize / self.shards.len());
+        let (charge, reserved) = (value.memory_bytes() + ENTRY_BYTES, self.part_bytes() as usize / self.shards.len());
+        let capacity = shard.capacity.saturating_sub(reserved);
+        shard.insert(key, value, charge, capacity);
         // Wraps where more is evicted than added, and the sum wraps back.
         self.bytes.fetch_add((shard.bytes() as u64).wrapping_sub(before as u64), Relaxed);
     }
 
-    /// Takes room for blocks that their user keeps while [`Self::keeps_reserved`]: the cache cannot evict them. Others
-    /// go when the next block comes.
-    pub fn reserve(&self, bytes: u64) {
-        self.reserved.fetch_add(bytes, Relaxed);
-    }
-
-    /// Gives room back that was reserved.
-    pub fn release(&self, bytes: u64) {
-        self.reserved.fetch_sub(bytes, Relaxed);
-    }
-
-    /// Whether all that is reserved stays: while it takes no more than a high part usually is, which data only share
-    /// that were asked for twice. What takes more comes and goes as any block.
-    #[inline]
-    pub fn keeps_reserved(&self) -> bool {
-        self.reserved.load(Relaxed) as f64 <= self.capacity as f64 * RESERVED_SHARE
-    }
-
-    /// A reserved block was looked up.
-    #[inline]
-    pub fn found_reserved(&self) {
-        self.reserved_hits.fetch_add(1, Relaxed);
-    }
-
-    /// Bytes held, with what the cache itself needs for them, and without those that are reserved.
+    /// Bytes held, with what the cache itself needs for them, and without [`Self::part_bytes`].
     #[inline]
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Relaxed)
@@ -361,8 +362,8 @@ impl BlockCache {
 
     /// Counters and gauges.
     pub fn stats(&self) -> CacheStats {
-        let reserved = CacheStats { hits: self.reserved_hits.load(Relaxed), ..CacheStats::default() };
-        self.shards.iter().fold(reserved, |sum, shard| {
+        let (hits, misses) = self.parts.as_ref().map_or((0, 0), PartShards::looked_up);
+        self.shards.iter().fold(CacheStats { hits, misses, bytes: 0 }, |sum, shard| {
             let shard = shard.lock();
             CacheStats {
                 hits: sum.hits + shard.hits,
@@ -396,7 +397,7 @@ mod tests {
 
     #[test]
     fn the_oldest_block_that_was_asked_for_once_goes_first() {
-        let cache = BlockCache::new(10 * 4500, 0.5);
+        let cache = BlockCache::new(10 * 4500, 0.5, Scale::FULL);
         (0..8).for_each(|n| cache.insert(key(n), block(4096)));
         assert!(cache.get(key(0)).is_some() && cache.get(key(1)).is_some());
         (8..16).for_each(|n| cache.insert(key(n), block(4096)));
@@ -407,7 +408,7 @@ mod tests {
 
     #[test]
     fn a_scan_does_not_push_out_what_was_asked_for_twice() {
-        let cache = BlockCache::new(20 * 4500, 0.5);
+        let cache = BlockCache::new(20 * 4500, 0.5, Scale::FULL);
         (0..5).for_each(|n| cache.insert(key(n), block(4096)));
         (0..5).for_each(|n| assert!(cache.get(key(n)).is_some()));
         (100..400).for_each(|n| cache.insert(key(n), block(4096)));
@@ -416,7 +417,7 @@ mod tests {
 
     #[test]
     fn without_a_high_part_a_scan_pushes_out_what_was_asked_for_twice() {
-        let cache = BlockCache::new(20 * 4500, 0.0);
+        let cache = BlockCache::new(20 * 4500, 0.0, Scale::FULL);
         (0..5).for_each(|n| cache.insert(key(n), block(4096)));
         (0..5).for_each(|n| assert!(cache.get(key(n)).is_some()));
         (100..114).for_each(|n| cache.insert(key(n), block(4096)));
@@ -426,26 +427,25 @@ mod tests {
     }
 
     #[test]
-    fn what_is_reserved_leaves_less_room_for_blocks() {
-        let cache = BlockCache::new(10 * 4500, 0.5);
+    fn index_and_filter_blocks_of_a_copy_leave_less_room_for_others() {
+        let cache = BlockCache::new(10 * 4500, 0.5, Scale::standing_for(16.0));
         let fits = |offsets: std::ops::Range<u64>| {
             offsets.clone().for_each(|n| cache.insert(key(n), block(4096)));
             present(&cache, offsets).len()
         };
         assert_eq!(fits(0..20), 10);
-        cache.reserve(4 * 4500);
-        assert!(cache.keeps_reserved());
+        let parts = cache.parts().unwrap();
+        parts.add(key(0), &block(4 * 4500));
         assert_eq!(fits(20..40), 6);
-        cache.reserve(4 * 4500);
-        assert!(!cache.keeps_reserved(), "more than the high part");
-        assert_eq!(fits(40..60), 10);
-        cache.release(8 * 4500);
-        assert_eq!(fits(60..80), 10);
+        parts.add(key(1), &block(4 * 4500));
+        assert_eq!(fits(40..60), 2);
+        parts.remove(key(0), &block(4 * 4500));
+        assert_eq!(fits(60..80), 6);
     }
 
     #[test]
     fn a_block_larger_than_its_shard_empties_the_shard_and_does_not_stay() {
-        let cache = BlockCache::new(10 * 4500, 0.5);
+        let cache = BlockCache::new(10 * 4500, 0.5, Scale::FULL);
         (0..8).for_each(|n| cache.insert(key(n), block(4096)));
         cache.insert(key(100), block(10 * 4500));
         assert!(present(&cache, 0..200).is_empty());
@@ -456,7 +456,7 @@ mod tests {
 
     #[test]
     fn a_cache_without_room_keeps_nothing() {
-        let cache = BlockCache::new(0, 0.5);
+        let cache = BlockCache::new(0, 0.5, Scale::FULL);
         cache.insert(key(1), block(4096));
         assert!(cache.get(key(1)).is_none());
         assert_eq!(cache.stats(), CacheStats { hits: 0, misses: 1, bytes: 0 });
@@ -467,7 +467,7 @@ mod tests {
         fn usage_stays_within_capacity_and_what_is_found_is_what_was_put(
             operations in proptest::collection::vec((any::<bool>(), 0u64..60, 8usize..3000), 1..400),
         ) {
-            let cache = BlockCache::new(40_000, 0.5);
+            let cache = BlockCache::new(40_000, 0.5, Scale::FULL);
             let mut sizes = std::collections::BTreeMap::new();
             for (insert, offset, bytes) in operations {
                 if insert {

@@ -19,10 +19,6 @@ use std::sync::Arc;
 /// Bytes collected before they are written (`writable_file_max_buffer_size`).
 pub const WRITE_BYTES: usize = 1 << 20;
 
-/// Of so many data blocks one is compressed where the file keeps them decoded, so that nobody reads what is stored: the
-/// next ones, of neighbouring keys, are taken to be as compressible. Compressing took 37% of the time of a simulation.
-const LIKE_BLOCKS: usize = 16;
-
 /// How a table is written.
 #[derive(Debug, Clone)]
 pub struct TableBuilderOptions {
@@ -92,8 +88,9 @@ pub struct TableBuilder {
     scratch: Vec<u8>,
     /// Data blocks as they will be found, where the file keeps them.
     kept: Vec<(Handle, Arc<KeptBlock>)>,
-    /// The last data block that was compressed, and how many more are taken to be like it.
-    like: Option<(Packed, usize)>,
+    /// The last data block that was compressed. Where the file keeps them decoded nobody reads what is stored, and the
+    /// next ones, of neighbouring keys, are taken to be as compressible.
+    like: Option<Packed>,
 }
 
 impl TableBuilder {
@@ -182,17 +179,13 @@ impl TableBuilder {
                 return push_block(task, compression, level, raw, scratch, pending);
             }
             let handle = match like {
-                Some((like, left)) if *left > 0 => {
-                    *left -= 1;
-                    push_like(task, like, raw, pending)
-                }
+                Some(like) if like.stands_for_more() => push_like(task, like, raw, pending),
                 _ => {
                     scratch.clear();
                     let level = compression.level_of_products(level);
                     let handle = push_block(task, compression, level, raw, scratch, pending)?;
                     // Empty where nothing was compressed at all.
-                    let packed = Packed::of(compression, raw.len(), scratch);
-                    *like = (!scratch.is_empty()).then_some((packed, LIKE_BLOCKS - 1));
+                    *like = (!scratch.is_empty()).then(|| Packed::of(compression, raw.len(), scratch));
                     handle
                 }
             };

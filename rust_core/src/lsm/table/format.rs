@@ -97,7 +97,7 @@ fn close(task: &mut Task, kind: Compression, offset: usize, out: &mut Vec<u8>) -
 
 /// Appends a block to `out` that is taken to be as compressible as `like` was. What is compressed has its size, with
 /// nothing in it, for files whose readers find the block elsewhere.
-pub fn push_like(task: &mut Task, like: &Packed, raw: &[u8], out: &mut Vec<u8>) -> Handle {
+pub fn push_like(task: &mut Task, like: &mut Packed, raw: &[u8], out: &mut Vec<u8>) -> Handle {
     like.charge(task, raw, raw.len());
     let bytes = varint::len_u64(raw.len() as u64) + like.bytes_of(raw.len());
     if !is_worth_it(raw.len(), bytes) {

@@ -8,6 +8,7 @@ mod file_meta;
 mod kept_block;
 mod lookup;
 mod prefetch_buffer;
+mod part_shards;
 mod reader;
 
 // Open to the fuzzing of each decoder by itself.

@@ -37,8 +37,6 @@ pub struct TableContext {
     pub cache_index_and_filter: bool,
     /// Whether those of level-0 files are kept in memory even then.
     pub pin_level0: bool,
-    /// Whether the cache may evict them even where it has room for all of them.
-    pub evict_index_and_filter: bool,
     /// Filter questions answered `absent`.
     pub bloom_useful: AtomicU64,
     /// Filter questions answered `maybe present`.
@@ -47,27 +45,34 @@ pub struct TableContext {
     pub bloom_true_positive: AtomicU64,
 }
 
-/// A part of a table that is in memory for good, or is looked up in the cache, which may evict it, or keeps it while it
-/// has room for all that are kept.
+/// A part of a table that is in memory for good, or is looked up in the cache, which may have evicted it. That of a copy
+/// is at hand even then, for who pays for reading it.
 pub(super) enum Part<T> {
     Resident(Arc<T>),
-    Kept(Arc<T>, Handle),
+    OfCopy(Arc<T>, Handle),
     Cached(Handle),
 }
 
 impl<T> Part<T> {
-    fn new(part: Arc<T>, handle: Handle, resident: bool, kept: bool) -> Self {
-        match (resident, kept) {
+    fn new(part: Arc<T>, handle: Handle, is_resident: bool, is_copy: bool) -> Self {
+        match (is_resident, is_copy) {
             (true, _) => Self::Resident(part),
-            (false, true) => Self::Kept(part, handle),
+            (false, true) => Self::OfCopy(part, handle),
             (false, false) => Self::Cached(handle),
         }
     }
 
-    fn in_memory(&self) -> Option<&T> {
+    fn resident(&self) -> Option<&T> {
         match self {
-            Self::Resident(part) | Self::Kept(part, _) => Some(part),
-            Self::Cached(_) => None,
+            Self::Resident(part) => Some(part),
+            Self::OfCopy(..) | Self::Cached(_) => None,
+        }
+    }
+
+    fn of_copy(&self) -> Option<(&Arc<T>, Handle)> {
+        match self {
+            Self::OfCopy(part, handle) => Some((part, *handle)),
+            Self::Resident(_) | Self::Cached(_) => None,
         }
     }
 }
@@ -114,8 +119,12 @@ pub struct TableReader {
 
 impl Drop for TableReader {
     fn drop(&mut self) {
-        if self.is_kept() {
-            self.context.cache.release(self.index_and_filter_bytes());
+        let Some(parts) = self.context.cache.parts() else { return };
+        if let Some((index, handle)) = self.index.of_copy() {
+            parts.remove(self.key(handle), &Cached::Index(index.clone()));
+        }
+        if let Some((filter, handle)) = self.filter.as_ref().and_then(Part::of_copy) {
+            parts.remove(self.key(handle), &Cached::Filter(filter.clone()));
         }
     }
 }
@@ -188,59 +197,57 @@ impl TableReader {
         filter: Option<(Filter, Handle)>,
     ) -> Self {
         let resident = !context.cache_index_and_filter || (level == 0 && context.pin_level0);
-        let kept = !resident && !context.evict_index_and_filter;
+        let place = |handle: Handle, part: Cached| match (resident, context.cache.parts()) {
+            (true, _) => {}
+            (false, Some(parts)) => parts.add(BlockKey { file: number, offset: handle.offset }, &part),
+            (false, None) => context.cache.insert(BlockKey { file: number, offset: handle.offset }, part),
+        };
         let index = Arc::new(index);
-        let filter = filter.map(|(filter, handle)| (Arc::new(filter), handle));
-        if kept {
-            let filter_bytes = filter.as_ref().map_or(0, |(filter, _)| filter.memory_bytes());
-            context.cache.reserve((index.memory_bytes() + filter_bytes) as u64);
-        }
-        let outside_cache = resident || (kept && context.cache.keeps_reserved());
-        if !outside_cache {
-            let key = |handle: Handle| BlockKey { file: number, offset: handle.offset };
-            context.cache.insert(key(index_handle), Cached::Index(index.clone()));
-            if let Some((filter, handle)) = &filter {
-                context.cache.insert(key(*handle), Cached::Filter(filter.clone()));
-            }
-        }
+        place(index_handle, Cached::Index(index.clone()));
+        let filter = filter.map(|(filter, handle)| {
+            let filter = Arc::new(filter);
+            place(handle, Cached::Filter(filter.clone()));
+            (filter, handle)
+        });
+        let is_copy = context.cache.parts().is_some();
         let has_prefixes = context.prefix.is_some() && properties.prefix_extractor == context.prefix_text;
         Self {
             number,
             name: table_name(number),
             file,
-            index: Part::new(index, index_handle, resident, kept),
+            index: Part::new(index, index_handle, resident, is_copy),
             asks: match (properties.whole_key_filtering, has_prefixes) {
                 (true, _) => Asks::WholeKey,
                 (false, true) => Asks::Prefix,
                 (false, false) => Asks::Nothing,
             },
-            filter: filter.map(|(filter, handle)| Part::new(filter, handle, resident, kept)),
+            filter: filter.map(|(filter, handle)| Part::new(filter, handle, resident, is_copy)),
             has_prefixes,
             context,
         }
     }
 
-    /// Bytes of the index and the filter, unless the cache may evict them.
+    /// Bytes of the index and the filter beside the cache.
     pub fn resident_bytes(&self) -> u64 {
-        let evicts = self.is_kept() && !self.context.cache.keeps_reserved();
-        if evicts { 0 } else { self.index_and_filter_bytes() }
-    }
-
-    fn is_kept(&self) -> bool {
-        matches!(self.index, Part::Kept(..))
-    }
-
-    /// Of those that are not in the cache alone.
-    fn index_and_filter_bytes(&self) -> u64 {
-        let index = self.index.in_memory().map_or(0, Index::memory_bytes);
-        let filter = self.filter.as_ref().and_then(Part::in_memory).map_or(0, Filter::memory_bytes);
+        let index = self.index.resident().map_or(0, Index::memory_bytes);
+        let filter = self.filter.as_ref().and_then(Part::resident).map_or(0, Filter::memory_bytes);
         (index + filter) as u64
     }
 
-    /// What a lookup in the cache costs that always finds something.
-    fn find_kept(&self, task: &mut Task) {
+    fn key(&self, handle: Handle) -> BlockKey {
+        BlockKey { file: self.number, offset: handle.offset }
+    }
+
+    /// Pays for a lookup of a part of a copy, and for reading it where the cache of full size would not have it.
+    fn look_up(&self, task: &mut Task, handle: Handle, purpose: Purpose, part: impl FnOnce() -> Cached) -> Result<()> {
         task.charge(Work::CacheLookup, 1);
-        self.context.cache.found_reserved();
+        let (key, Some(parts)) = (self.key(handle), self.context.cache.parts()) else { return Ok(()) };
+        if !parts.finds(key) {
+            self.read_growing_block(task, handle, purpose)?;
+            task.charge(Work::PageTouch, 1);
+            parts.put_back(key, part());
+        }
+        Ok(())
     }
 
     /// The index.
@@ -248,13 +255,11 @@ impl TableReader {
     pub fn index(&self, task: &mut Task, purpose: Purpose) -> Result<CachableEntry<'_, Index>> {
         match &self.index {
             Part::Resident(index) => Ok(CachableEntry::Resident(index)),
-            Part::Kept(index, _) if self.context.cache.keeps_reserved() => {
-                self.find_kept(task);
+            Part::OfCopy(index, handle) => {
+                self.look_up(task, *handle, purpose, || Cached::Index(index.clone()))?;
                 Ok(CachableEntry::Resident(index))
             }
-            Part::Kept(_, handle) | Part::Cached(handle) => {
-                self.cached_index(task, *handle, purpose).map(CachableEntry::Cached)
-            }
+            Part::Cached(handle) => self.cached_index(task, *handle, purpose).map(CachableEntry::Cached),
         }
     }
 
@@ -262,21 +267,21 @@ impl TableReader {
     pub fn shared_index(&self, task: &mut Task, purpose: Purpose) -> Result<Arc<Index>> {
         match &self.index {
             Part::Resident(index) => Ok(index.clone()),
-            Part::Kept(index, _) if self.context.cache.keeps_reserved() => {
-                self.find_kept(task);
+            Part::OfCopy(index, handle) => {
+                self.look_up(task, *handle, purpose, || Cached::Index(index.clone()))?;
                 Ok(index.clone())
             }
-            Part::Kept(_, handle) | Part::Cached(handle) => self.cached_index(task, *handle, purpose),
+            Part::Cached(handle) => self.cached_index(task, *handle, purpose),
         }
     }
 
     fn cached_index(&self, task: &mut Task, handle: Handle, purpose: Purpose) -> Result<Arc<Index>> {
         task.charge(Work::CacheLookup, 1);
-        let key = BlockKey { file: self.number, offset: handle.offset };
+        let key = self.key(handle);
         if let Some(Cached::Index(index)) = self.context.cache.get(key) {
             return Ok(index);
         }
-        let block = self.read_block(task, handle, purpose)?;
+        let block = self.read_growing_block(task, handle, purpose)?;
         let index =
             Index::decode(&block).ok_or_else(|| Error::corruption(&*self.name, handle.offset, "not an index block"))?;
         let index = Arc::new(index);
@@ -290,11 +295,11 @@ impl TableReader {
         match &self.filter {
             None => Ok(None),
             Some(Part::Resident(filter)) => Ok(Some(CachableEntry::Resident(filter))),
-            Some(Part::Kept(filter, _)) if self.context.cache.keeps_reserved() => {
-                self.find_kept(task);
+            Some(Part::OfCopy(filter, handle)) => {
+                self.look_up(task, *handle, purpose, || Cached::Filter(filter.clone()))?;
                 Ok(Some(CachableEntry::Resident(filter)))
             }
-            Some(Part::Kept(_, handle) | Part::Cached(handle)) => {
+            Some(Part::Cached(handle)) => {
                 self.cached_filter(task, *handle, purpose).map(|filter| Some(CachableEntry::Cached(filter)))
             }
         }
@@ -302,11 +307,11 @@ impl TableReader {
 
     fn cached_filter(&self, task: &mut Task, handle: Handle, purpose: Purpose) -> Result<Arc<Filter>> {
         task.charge(Work::CacheLookup, 1);
-        let key = BlockKey { file: self.number, offset: handle.offset };
+        let key = self.key(handle);
         if let Some(Cached::Filter(filter)) = self.context.cache.get(key) {
             return Ok(filter);
         }
-        let block = self.read_block(task, handle, purpose)?;
+        let block = self.read_growing_block(task, handle, purpose)?;
         let filter =
             Filter::decode(block).ok_or_else(|| Error::corruption(&*self.name, handle.offset, "not a filter block"))?;
         let filter = Arc::new(filter);
@@ -315,11 +320,16 @@ impl TableReader {
         Ok(filter)
     }
 
-    /// Reads, checks and decompresses a block.
-    fn read_block(&self, task: &mut Task, handle: Handle, purpose: Purpose) -> Result<Vec<u8>> {
+    /// Reads, checks and decompresses a block that is the larger, the larger its file is. In a copy a client makes as
+    /// many operations with each as at full size, so that it pays for one of full size; a job pays for all of its files.
+    fn read_growing_block(&self, task: &mut Task, handle: Handle, purpose: Purpose) -> Result<Vec<u8>> {
         let mut stored = vec![0; (handle.bytes + BLOCK_TRAILER_BYTES) as usize];
-        self.file.read_at(task, purpose, handle.offset, &mut stored)?;
-        open_block(task, &self.name, handle.offset, stored)
+        if purpose != Purpose::UserRead {
+            self.file.read_at(task, purpose, handle.offset, &mut stored)?;
+            return open_block(task, &self.name, handle.offset, stored);
+        }
+        self.file.read_growing(task, purpose, handle.offset, &mut stored)?;
+        task.at_full_size(|task| open_block(task, &self.name, handle.offset, stored))
     }
 
     /// Reads a data block.
@@ -363,7 +373,7 @@ impl TableReader {
         task.blocks_asked += 1;
         task.charge(Work::CacheLookup, 1);
         self.charge_misses(task, LOOKUP_LINES);
-        match self.context.cache.get(BlockKey { file: self.number, offset: handle.offset }) {
+        match self.context.cache.get(self.key(handle)) {
             Some(Cached::Data(block)) => Some(block),
             _ => None,
         }
@@ -389,6 +399,6 @@ impl TableReader {
     pub fn cache_block(&self, task: &mut Task, handle: Handle, block: &Arc<Block>) {
         task.charge(Work::PageTouch, 1);
         task.charge(Work::BlockFetch, 1);
-        self.context.cache.insert(BlockKey { file: self.number, offset: handle.offset }, Cached::Data(block.clone()));
+        self.context.cache.insert(self.key(handle), Cached::Data(block.clone()));
     }
 }

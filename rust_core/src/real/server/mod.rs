@@ -36,6 +36,7 @@ const QUIET_CPU_NS: u64 = 20_000_000;
 const FEW_PAGES: u64 = 16;
 /// While a load settles, InnoDB may write as fast as it can.
 const SETTLING_IO_CAPACITY: u64 = 100_000;
+const FLUSH_MYROCKS: &str = "SET GLOBAL rocksdb_force_flush_memtable_now = 1";
 
 /// What MyRocks has in memory, and how much its block cache takes.
 const MEMORY_OF_MYROCKS: &str = "SELECT stat_type, CAST(value AS CHAR) FROM information_schema.rocksdb_dbstats \
@@ -221,7 +222,7 @@ impl SqlServer {
                 1
             }
             StorageEngine::MyRocks => {
-                self.run(&["SET GLOBAL rocksdb_force_flush_memtable_now = 1".to_owned()])?;
+                self.run(&[FLUSH_MYROCKS.to_owned()])?;
                 self.rest(give_up, &|_| true)?;
                 // When a snapshot goes, bottommost files are marked for a compaction of their own whose entries are
                 // older than all others (`UpdateOldestSnapshot`): else the first statement of a client begins it.
@@ -250,7 +251,7 @@ impl SqlServer {
                          'default={{level0_file_num_compaction_trigger={trigger}}}'"
                     )
                 };
-                self.run(&["SET GLOBAL rocksdb_force_flush_memtable_now = 1".to_owned(), set("1")])?;
+                self.run(&[FLUSH_MYROCKS.to_owned(), set("1")])?;
                 let emptied = self.rest(give_up, &|_| true);
                 emptied.and_then(|()| self.run(&[set(trigger)]))
             }
