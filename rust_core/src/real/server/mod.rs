@@ -3,6 +3,7 @@
 
 mod options;
 mod process;
+mod rest;
 mod session;
 mod status;
 
@@ -15,11 +16,12 @@ use crate::error::{Error, Result};
 use crate::metrics::MetersSnapshot;
 use crate::session::Session;
 use crate::task::Task;
-use crate::task::wall::sleep;
+use crate::task::wall::{WallClock, sleep};
 use mysql::Conn;
 use mysql::prelude::Queryable;
 use parking_lot::Mutex;
 use process::{Family, Process};
+use rest::Watched;
 use session::{ByStatement, DATABASE, SqlSession, connect, failed};
 use status::Status;
 use std::path::Path;
@@ -27,11 +29,8 @@ use std::time::Duration;
 
 /// Connections besides those of clients.
 const OWN_CONNECTIONS: u32 = 20;
-/// Background work is over when it is asked so often and nothing happened in between.
-const QUIET_LOOK: Duration = Duration::from_millis(300);
-const QUIET_LOOKS: u32 = 2;
-/// CPU time of a server that rests, of each look.
-const QUIET_CPU_NS: u64 = 20_000_000;
+/// Between two looks at a server that may rest.
+const PAUSE: Duration = Duration::from_millis(300);
 /// Dirty pages that are always there: those of the server's own tables.
 const FEW_PAGES: u64 = 16;
 /// While a load settles, InnoDB may write as fast as it can.
@@ -216,22 +215,17 @@ impl SqlServer {
     /// Waits until what was written is where it belongs and background work rests. Returns the nanoseconds for which it
     /// looked on while nothing happened.
     pub fn settle(&self, give_up: &dyn Fn() -> bool) -> Result<u64> {
-        let rests = match self.engine {
-            StorageEngine::InnoDb => {
-                self.settle_innodb(give_up)?;
-                1
-            }
+        match self.engine {
+            StorageEngine::InnoDb => self.settle_innodb(give_up),
             StorageEngine::MyRocks => {
                 self.run(&[FLUSH_MYROCKS.to_owned()])?;
-                self.rest(give_up, &|_| true)?;
+                let before = self.rest(give_up, &|_| true)?;
                 // When a snapshot goes, bottommost files are marked for a compaction of their own whose entries are
                 // older than all others (`UpdateOldestSnapshot`): else the first statement of a client begins it.
                 self.run(&["START TRANSACTION WITH CONSISTENT SNAPSHOT".to_owned(), "COMMIT".to_owned()])?;
-                self.rest(give_up, &|_| true)?;
-                2
+                Ok(before + self.rest(give_up, &|_| true)?)
             }
-        };
-        Ok(rests * u64::from(QUIET_LOOKS) * QUIET_LOOK.as_nanos() as u64)
+        }
     }
 
     /// Merges level 0 of MyRocks down, and waits until the server rests.
@@ -253,7 +247,7 @@ impl SqlServer {
                 };
                 self.run(&[FLUSH_MYROCKS.to_owned(), set("1")])?;
                 let emptied = self.rest(give_up, &|_| true);
-                emptied.and_then(|()| self.run(&[set(trigger)]))
+                emptied.and_then(|_| self.run(&[set(trigger)]))
             }
         }
     }
@@ -272,7 +266,7 @@ impl SqlServer {
         kernel::forget_peak(self.id)
     }
 
-    fn settle_innodb(&self, give_up: &dyn Fn() -> bool) -> Result<()> {
+    fn settle_innodb(&self, give_up: &dyn Fn() -> bool) -> Result<u64> {
         const FLUSHING: [&str; 3] = ["innodb_max_dirty_pages_pct", "innodb_io_capacity", "innodb_io_capacity_max"];
         let before = self.texts("SHOW GLOBAL VARIABLES LIKE 'innodb%'")?;
         let value = |name: &str| before.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
@@ -286,26 +280,43 @@ impl SqlServer {
         ])?;
         let settled = self.rest(give_up, &|status| status.get("innodb_buffer_pool_pages_dirty") <= FEW_PAGES);
         let back: Vec<_> = FLUSHING.iter().filter_map(|name| Some(set(name, value(name)?))).collect();
-        settled.and_then(|()| self.run(&back))
+        settled.and_then(|idle_ns| self.run(&back).map(|()| idle_ns))
     }
 
-    /// Waits until the server does nothing and `is_done`.
-    fn rest(&self, give_up: &dyn Fn() -> bool, is_done: &dyn Fn(&Status) -> bool) -> Result<()> {
-        let mut quiet = 0;
-        let mut last = self.kernel()?.cpu_ns;
-        while quiet < QUIET_LOOKS {
-            if give_up() {
-                return Err(Error::Cancelled);
-            }
-            sleep(QUIET_LOOK);
-            self.check()?;
-            self.look()?;
-            let now = self.kernel()?.cpu_ns;
-            let is_quiet = now.saturating_sub(last) < QUIET_CPU_NS && is_done(&self.status.lock());
-            quiet = if is_quiet { quiet + 1 } else { 0 };
-            last = now;
+    /// Waits until the server does nothing and `is_done`. Returns the nanoseconds for which it was seen to rest.
+    fn rest(&self, give_up: &dyn Fn() -> bool, is_done: &dyn Fn(&Status) -> bool) -> Result<u64> {
+        rest::wait_for(&Looks { server: self, give_up, is_done, clock: WallClock::default() })
+    }
+}
+
+/// Looks at a server until it rests.
+struct Looks<'a> {
+    server: &'a SqlServer,
+    give_up: &'a dyn Fn() -> bool,
+    is_done: &'a dyn Fn(&Status) -> bool,
+    clock: WallClock,
+}
+
+impl Watched for Looks<'_> {
+    fn is_done(&self) -> Result<bool> {
+        if (self.give_up)() {
+            return Err(Error::Cancelled);
         }
-        Ok(())
+        self.server.check()?;
+        self.server.look()?;
+        Ok((self.is_done)(&self.server.status.lock()))
+    }
+
+    fn cpu_ns(&self) -> Result<u64> {
+        Ok(self.server.kernel()?.cpu_ns)
+    }
+
+    fn pause(&self) {
+        sleep(PAUSE);
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.clock.now_ns()
     }
 }
 
