@@ -3,12 +3,13 @@
 
 mod block_cache;
 mod builder;
+mod cache_shard;
 mod cursor;
 mod file_meta;
 mod kept_block;
 mod lookup;
-mod prefetch_buffer;
 mod part_shards;
+mod prefetch_buffer;
 mod reader;
 
 // Open to the fuzzing of each decoder by itself.

@@ -2,9 +2,10 @@
 //! come from the cache.
 
 use super::block::Block;
-use super::block_cache::{BlockCache, BlockKey, Cached};
+use super::block_cache::BlockCache;
 use super::bloom::Filter;
 use super::builder::BuiltTable;
+use super::cache_shard::{BlockKey, Cached};
 use super::format::{BLOCK_TRAILER_BYTES, FOOTER_BYTES, Handle, decode_footer, open_block, open_stored_block};
 use super::index::Index;
 use super::kept_block::KeptBlock;
@@ -45,8 +46,8 @@ pub struct TableContext {
     pub bloom_true_positive: AtomicU64,
 }
 
-/// A part of a table that is in memory for good, or is looked up in the cache, which may have evicted it. That of a copy
-/// is at hand even then, for who pays for reading it.
+/// A part of a table that is in memory for good, or is looked up in the cache, which may have evicted it. That of a
+/// copy is at hand even then, for who pays for reading it.
 pub(super) enum Part<T> {
     Resident(Arc<T>),
     OfCopy(Arc<T>, Handle),
@@ -321,7 +322,7 @@ impl TableReader {
     }
 
     /// Reads, checks and decompresses a block that is the larger, the larger its file is. In a copy a client makes as
-    /// many operations with each as at full size, so that it pays for one of full size; a job pays for all of its files.
+    /// many operations with each as at full size, and pays for one of full size; a job pays for what it reads.
     fn read_growing_block(&self, task: &mut Task, handle: Handle, purpose: Purpose) -> Result<Vec<u8>> {
         let mut stored = vec![0; (handle.bytes + BLOCK_TRAILER_BYTES) as usize];
         if purpose != Purpose::UserRead {
