@@ -28,6 +28,7 @@ from advisor.robust import newest as newest_robustness
 from advisor.search import Study
 from advisor.store import Store
 from advisor.verify import newest as newest_verification
+from advisor.verify import size_decides
 from tui import format as fmt
 from tui.delivery import medians
 from tui.verify_report import contender, how
@@ -201,6 +202,8 @@ def _verified(advice: Recommendation, store: Store) -> VerificationView | None:
     told = "; ".join(how(found))
     if not found.is_about(advice.settings):
         told += "; of an earlier recommendation of this study"
+    if another_question := size_decides(found, advice):
+        told += f"; {another_question}"
     return VerificationView(
         found.product,
         found.goal.metric,

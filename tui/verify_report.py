@@ -12,11 +12,15 @@ from tui.output import Column, print_table
 _SHOWN_ERRORS = 8
 
 
-def print_verification(found: Verification, errors: Sequence[Errors]) -> None:
-    """The tables of a verification on stdout."""
+def print_verification(
+    found: Verification, errors: Sequence[Errors], another_question: str = ""
+) -> None:
+    """The tables of a verification on stdout, with what `size_decides` says."""
     typer.echo(typer.style(head(found), bold=True))
     for line in how(found):
         typer.echo(line)
+    if another_question:
+        typer.echo(another_question)
     typer.echo()
     print_contenders(found)
     typer.echo()

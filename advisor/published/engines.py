@@ -53,6 +53,7 @@ MYROCKS_2016: dict[str, Setting] = {
     "high_pri_pool_ratio": 0.0,
     "max_background_jobs": 20,
     "block_size": 8 * KIB,
+    "format_version": 2,
     "filter_policy": "bloomfilter:10:false",
     "prefix_extractor": "capped:20",
     "optimize_filters_for_hits": True,

@@ -62,6 +62,7 @@ MYROCKS: dict[str, Setting] = {
     "compaction_readahead_size": 16 * MIB,
     "max_background_jobs": 8,
     "block_size": 16 * KIB,
+    "format_version": 2,  # of the server too
     "filter_policy": "bloomfilter:10:false",
     "whole_key_filtering": False,
     "prefix_extractor": "capped:12",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -180,10 +180,11 @@ class Question:
         """The question with nothing left open. Raises `InputError` for settings that an engine does
         not accept."""
         engines = self.engines or self.profile.engines
+        newer = _newer(stored) if stored else {}
         current = {
             engine: {
                 **knobs.defaults(engine),
-                **self._given_by_product(engine),
+                **_without(self._given_by_product(engine), newer.get(engine, frozenset())),
                 **knobs.check(engine, given, "current settings"),
             }
             for engine, given in self.current.items()
@@ -216,10 +217,15 @@ class Question:
 
     def refuse_unless_same(self, stored: StudyRecord) -> None:
         """Raises `InputError` if the stored study of this name was asked something else."""
+        newer = _newer(stored)
         for part, now in self._identity().items():
             then = stored.identity.get(part, _BEFORE.get(part))
             if part == "profile":
                 then = Profile.renewed(then)
+            if part == "current":
+                then = {engine: {**knobs.defaults(engine), **own} for engine, own in then.items()}
+            if part == "given_by_product":
+                now = _without(now, frozenset().union(*newer.values()))
             if then != now:
                 found, accepted = difference(then, now)
                 place = f"study {stored.name}"
@@ -246,6 +252,19 @@ class Question:
             # Wall-clock numbers of two machines cannot be ranked together.
             "host": platform.node() if self.clock == "measured" else None,
         }
+
+
+def _newer(stored: StudyRecord) -> dict[Engine, frozenset[str]]:
+    """Knobs that came after a stored study. Its trials did with them what the defaults do, whatever
+    a product does."""
+    return {
+        engine: frozenset(knobs.catalogue(engine).keys() - own.keys())
+        for engine, own in stored.identity["current"].items()
+    }
+
+
+def _without(settings: Settings, names: Collection[str]) -> Settings:
+    return {name: value for name, value in settings.items() if name not in names}
 
 
 def _of_products(engine: Engine) -> dict[str, Mapping[str, knobs.Spelling]]:

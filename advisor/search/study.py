@@ -18,6 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from advisor import core as bridge
+from advisor import knobs
 from advisor.core import Cancelled, Core
 from advisor.errors import InputError
 from advisor.evaluate import Refused, Setup, choose_scale
@@ -115,7 +116,7 @@ class Study:
             left=lambda: self._spending.left("search"),
             running=self._runner.running_of,
         )
-        self._take_up(store.trials(name, intervals=False))
+        self._take_up([_completed(one) for one in store.trials(name, intervals=False)])
 
     @classmethod
     def load(
@@ -477,6 +478,12 @@ class Study:
             StudyFinished(ending, len(self._trials), winner.trials[-1] if winner else None)
         )
         return ending
+
+
+def _completed(stored: Trial) -> Trial:
+    """With the knobs that have come since: it did with them what the defaults do."""
+    settings = {**knobs.defaults(stored.engine), **stored.settings}
+    return stored if len(settings) == len(stored.settings) else replace(stored, settings=settings)
 
 
 def _usual_s(trials: Sequence[Trial]) -> float | None:

@@ -4,6 +4,7 @@ was predicted of them."""
 from advisor.verify.contenders import BASE, Contender, contenders
 from advisor.verify.finals import decided, hold, refuse_unjudged, undecided
 from advisor.verify.known import known_errors
+from advisor.verify.less_data import size_decides
 from advisor.verify.outcome import Compared, Sizing, Verification
 from advisor.verify.paired import Difference
 from advisor.verify.record import Errors, errors_so_far
@@ -27,6 +28,7 @@ __all__ = [
     "known_errors",
     "newest",
     "refuse_unjudged",
+    "size_decides",
     "undecided",
     "verify",
 ]

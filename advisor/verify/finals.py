@@ -5,7 +5,8 @@ The rule: what the search recommends stays, unless others are detectably better 
 goal's metric. A limit goes before it: who breaks one that the recommended settings keep is not
 better, and who keeps one that they break is, if the metric of that limit differs detectably. Of
 several that are better the best by the goal is picked. Settings that do not run there are
-replaced by any that are so much better than the base of comparison.
+replaced by any that are so much better than the base of comparison. Runs on less data refute
+nothing where the size decides (`size_decides`) and they lose there as predicted.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from advisor.spec import Interval
 from advisor.store import Store
 from advisor.trial import settings_key
 from advisor.verify.contenders import RECOMMENDED, Contender, finalists
+from advisor.verify.less_data import size_decides
 from advisor.verify.outcome import Compared, Verification
 from advisor.verify.paired import LOOKS, Difference, differences
 from advisor.verify.stored import stored
@@ -82,11 +84,16 @@ def decided(study: Study, advice: Recommendation) -> Recommendation:
     asked, pick = _recommended(found), found.compared[place]
     if not _is_of(asked.contender, advice):
         return advice
+    another_question = size_decides(found, advice)
     if pick is not asked:
         settings = pick.contender.settings
         engine, dialect = advice.engine, advice.dialect
         advice = recommend_given(study, engine, settings, dialect=dialect, known=advice.known)
-    return replace(advice, real=_words(found, pick), refuted=_refutation(found, pick))
+    real = (*_words(found, pick), *([another_question] if another_question else ()))
+    refuted = (
+        "" if another_question and _loses_as_predicted(found, pick) else _refutation(found, pick)
+    )
+    return replace(advice, real=real, refuted=refuted)
 
 
 def refuse_unjudged(goal: Goal, source: str, where: str | None = None) -> None:
@@ -216,6 +223,12 @@ def _ratio(found: Difference) -> str:
     if found.pairs < 2:
         return f"{found.ratio:.2f}x (one pair of runs)"
     return f"{found.ratio:.2f}x ({found.low:.2f} to {found.high:.2f})"
+
+
+def _loses_as_predicted(found: Verification, pick: Compared) -> bool:
+    ratio = pick.predicted_ratio(found.goal.metric, found.base)
+    is_to_rise = found.goal.direction == "maximize"
+    return ratio is not None and ratio != 1.0 and (ratio < 1.0) == is_to_rise
 
 
 def _refutation(found: Verification, pick: Compared) -> str:

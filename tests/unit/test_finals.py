@@ -17,7 +17,15 @@ from advisor.scale import Scale
 from advisor.search import Question, Study
 from advisor.store import Store
 from advisor.trial import Trial
-from advisor.verify import Compared, Contender, Sizing, Verification, decided, newest
+from advisor.verify import (
+    Compared,
+    Contender,
+    Sizing,
+    Verification,
+    decided,
+    newest,
+    size_decides,
+)
 from advisor.verify.contenders import finalists
 from advisor.verify.finals import _refutation, _words, picked, refuse_unjudged
 from tests.support.problems import problem, study, trial
@@ -169,15 +177,26 @@ def searched(tmp_path: Path) -> tuple[Study, Recommendation]:
     return found, recommend(found)
 
 
-def kept(made: Study, advice: Recommendation, values: Sequence[float], pick: int | None) -> Store:
-    """Stores a run of each finalist in each round, and the pick."""
+def kept(
+    made: Study,
+    advice: Recommendation,
+    values: Sequence[float],
+    pick: int | None,
+    predicted: float | None = None,
+) -> Store:
+    """Stores a run of each finalist in each round, and the pick. What is recommended is `predicted`
+    to have so many times the base's rate, by default what it is said to gain."""
+    if predicted is None and advice.gain is not None:
+        predicted = 1 + advice.gain.gain
     store = Store(made.results)
     found = finalists(made, advice, len(values) - 1)
     for place, (contender, value) in enumerate(zip(found, values, strict=True)):
         for number, ran in enumerate(runs({"ops_per_s": value}, settings=contender.settings), 1):
             store.add_verified(ran, made.name, SESSION, place, contender.name, number)
-        predicted = trial(settings=contender.settings, clock="simulated", hardware="x", seed=9)
-        store.add_verified(predicted, made.name, SESSION, place, contender.name, 0)
+        rate = 100 * (predicted or 1.0) if contender.name == "recommended" else 100.0
+        told = {"settings": contender.settings, "metrics": {"ops_per_s": rate}}
+        foreseen = trial(clock="simulated", hardware="x", seed=9, **told)
+        store.add_verified(foreseen, made.name, SESSION, place, contender.name, 0)
     if pick is not None:
         store.add_final(SESSION, made.name, pick)
     return store
@@ -208,11 +227,12 @@ def test_a_confirmed_recommendation_quotes_the_product(
     made, advice = searched
     kept(made, advice, [100, 200, 190], 1)
     found = decided(made, advice)
+    assert advice.gain is not None
     assert found.settings == advice.settings
     numbers, why = found.real
     assert numbers.startswith("On RocksDB 10.4.2 itself, with 10GiB of data (1/2 of the profile's)")
     assert "in 3 rounds: 200 ops_per_s, 2.00x (2.00 to 2.00) the 100 of defaults" in numbers
-    assert "predicted 1.00x on x" in numbers
+    assert f"predicted {1 + advice.gain.gain:.2f}x on x" in numbers
     assert why == "None of 1 runner-up of the search was detectably better there, so this stayed."
     text = found.write("rocksdb-10.4")
     assert f"# {numbers}" in text
@@ -248,6 +268,29 @@ def test_a_base_that_is_better_on_the_product_is_a_warning(
     kept(made, advice, [100, 80, 70], 1)
     told = "on RocksDB 10.4.2 these settings are worse than defaults, 0.80x (0.80 to 0.80)"
     assert warning(decided(made, advice)).startswith(told)
+
+
+def test_less_data_refutes_nothing_where_it_is_predicted_to_answer_otherwise(
+    searched: tuple[Study, Recommendation],
+) -> None:
+    made, advice = searched
+    assert advice.gain is not None
+    gains = replace(advice, gain=replace(advice.gain, gain=5.0))
+    store = kept(made, gains, [100, 80, 70], 1, predicted=0.9)
+    found = decided(made, gains)
+    told = "recommended is predicted to have 0.90x the ops_per_s of defaults on this much data"
+    assert told in found.real[-1]
+    assert (
+        "and 6.00x on 20GiB, which only runs on as much can tell (--data 20GiB)" in found.real[-1]
+    )
+    assert warning(found) == ""
+    verification = newest(made.name, made.profile, store)
+    assert verification is not None
+    assert size_decides(verification, gains) == found.real[-1]
+    near = replace(advice, gain=replace(advice.gain, gain=0.1))
+    assert size_decides(verification, near) == ""
+    assert decided(made, near).refuted, "all of the data was not promised more"
+    assert size_decides(verification, replace(gains, settings={})) == ""
 
 
 def test_a_pick_among_other_settings_than_these_says_nothing_of_them(

@@ -39,9 +39,9 @@ def my_cnf(tmp_path: Path, *lines: str) -> Imported:
     return read_mycnf(path)
 
 
-def test_of_145_lines_of_db_bench_six_are_changed_and_none_is_another_engine() -> None:
+def test_of_144_lines_of_db_bench_six_are_changed_and_none_is_another_engine() -> None:
     found = imports.read(DB_BENCH)
-    assert len(found.ignored) == 145
+    assert len(found.ignored) == 144
     assert weights(found) == {
         "enable_pipelined_write": "left out",
         "index_shortening": "left out",
@@ -115,8 +115,6 @@ def test_the_tables_of_another_factory_set_no_knob(tmp_path: Path) -> None:
         ("max_open_files", "-1", "10.4.2", "default"),
         ("optimize_filters_for_memory", "true", "9.8.4", "default"),
         ("optimize_filters_for_memory", "true", "9.1.0", "left out"),
-        ("format_version", "6", "10.4.2", "default"),
-        ("format_version", "6", "11.0.1", "no bearing"),
         ("blob_garbage_collection_age_cutoff", "0.250000", "10.4.2", "default"),
         ("max_bytes_for_level_multiplier_additional", "1:1:1:1", "10.4.2", "default"),
         ("max_bytes_for_level_multiplier_additional", "1:2:1:1", "10.4.2", "left out"),

@@ -1,8 +1,11 @@
 """What is the same in all trials of a study."""
 
+import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from advisor import knobs
@@ -89,6 +92,48 @@ def test_a_study_of_a_machine_that_lacks_newer_figures_goes_on() -> None:
     machine["cpu_cores"] += 1
     with pytest.raises(InputError, match="cpu_cores"):
         asked.refuse_unless_same(stored)
+
+
+def test_a_study_from_before_a_knob_goes_on(tmp_path: Path) -> None:
+    """An option that the engines got later did in its trials what the default does."""
+    users: dict[Engine, Settings] = {"lsm": {"block_size": 8192, "format_version": 6}}
+    asked = Question(problem(), engines=("lsm",), current=users, dialect="myrocks-mariadb-10.11")
+    bounds, store, core = Bounds(trials=3), Store(tmp_path / "r.duckdb"), FakeCore()
+    made = Study("old", asked, store, bounds=bounds, core=core)
+    made.run()
+    newer = ("format_version", "high_pri_pool_ratio")
+    for table, column, path in (
+        ("study", "identity", "$.current.lsm"),
+        ("study", "identity", "$.given_by_product"),
+        ("trial", "settings", "$"),
+    ):
+        without(store, table, column, path, newer)
+    taken_up = Study.load("old", store, bounds=bounds, core=core)
+    base, defaults = taken_up.question.base("lsm"), knobs.defaults("lsm")
+    assert {name: base[name] for name in newer} == {name: defaults[name] for name in newer}
+    assert base["block_size"] == 8192
+    assert [dict(trial.settings) for trial in taken_up.trials] == [
+        {**trial.settings, **{name: defaults[name] for name in newer}} for trial in made.trials
+    ]
+    other = replace(asked, current={"lsm": {"block_size": 8192, "format_version": 2}})
+    with pytest.raises(InputError, match="format_version"):
+        Study("old", other, store, bounds=bounds, core=core)
+
+
+def without(store: Store, table: str, column: str, path: str, names: Sequence[str]) -> None:
+    """Takes keys out of a stored JSON object."""
+    with duckdb.connect(str(store.path)) as stored:
+        key = "name" if table == "study" else "id"
+        for row, text in stored.execute(f"SELECT {key}, {column} FROM {table}").fetchall():
+            document = json.loads(text)
+            place = document
+            for step in path.split(".")[1:]:
+                place = place[step]
+            for name in names:
+                place.pop(name, None)
+            stored.execute(
+                f"UPDATE {table} SET {column} = ? WHERE {key} = ?", [json.dumps(document), row]
+            )
 
 
 def test_whose_file_is_wanted_is_no_part_of_the_question() -> None:

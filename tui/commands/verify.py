@@ -59,7 +59,7 @@ def verify(
     from advisor.recommend import recommend
     from advisor.search import Study
     from advisor.store import Store
-    from advisor.verify import Limits, contenders, decided, errors_so_far
+    from advisor.verify import Limits, contenders, decided, errors_so_far, size_decides
     from advisor.verify import verify as run
     from tui import problem
     from tui.output import print_json
@@ -89,7 +89,9 @@ def verify(
             on_interval=line.see,
         )
     errors = errors_so_far(store, verification.product.partition(" ")[0])
+    another_question = size_decides(verification, advice)
     if as_json:
-        print_json({"verification": verification, "errors_so_far": errors})
+        told = {"size_decides": another_question} if another_question else {}
+        print_json({"verification": verification, "errors_so_far": errors, **told})
     else:
-        print_verification(verification, errors)
+        print_verification(verification, errors, another_question)

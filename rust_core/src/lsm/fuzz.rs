@@ -10,9 +10,10 @@ use super::table::block_builder::BlockBuilder;
 use super::table::block_cursor::BlockCursor;
 use super::table::bloom::{self, Filter};
 use super::table::format::{
-    BLOCK_TRAILER_BYTES, FOOTER_BYTES, Handle, checksum as block_checksum, decode_footer, encode_footer, open_block,
+    BLOCK_TRAILER_BYTES, FOOTER_BYTES, FORMAT_VERSION_AT, FORMAT_VERSIONS, Footer, Handle, checksum as block_checksum,
+    open_block,
 };
-use super::table::index::Index;
+use super::table::index::{Index, IndexForm};
 use super::table::properties::{Layout, Properties};
 use super::table::{Access, BlockCache, LookupKey, TableContext, TableCursor, TableReader};
 use super::version::{CURRENT, VersionEdit, manifest_name, read_manifest};
@@ -129,10 +130,10 @@ fn logs(part: &str) -> Vec<Vec<u8>> {
 /// Tables behind the length of their data blocks, which the manifest tells.
 fn tables() -> Vec<Vec<u8>> {
     let with_length = |table: Vec<u8>| {
-        let index = decode_footer(&table[table.len() - FOOTER_BYTES..]).map(|(_, index)| index)?;
+        let Footer { index, format_version, .. } = Footer::decode(&table[table.len() - FOOTER_BYTES..])?;
         let stored = table.get(index.offset as usize..index.end() as usize)?.to_vec();
         let block = open_block(&mut Task::wall(0), "seed", 0, stored).ok()?;
-        let data_bytes = Index::decode(&block)?.data_end() as u32;
+        let data_bytes = Index::decode(&block, IndexForm::of(format_version))?.data_end() as u32;
         Some([&data_bytes.to_le_bytes()[..], &table].concat())
     };
     files("sst").into_iter().filter_map(with_length).collect()
@@ -231,7 +232,10 @@ fn repair_blocks(table: &mut [u8]) {
     let handles =
         Handle::take(&table[footer_at + 1..]).and_then(|(metaindex, rest)| Some((metaindex, Handle::take(rest)?.0)));
     let Some((metaindex, index)) = handles else { return };
-    if let Some(footer) = Some(encode_footer(metaindex, index)).filter(|footer| footer.len() == FOOTER_BYTES) {
+    let version = u32::from(table[footer_at + FORMAT_VERSION_AT]);
+    let format_version = version.clamp(*FORMAT_VERSIONS.start(), *FORMAT_VERSIONS.end());
+    let footer = Footer { metaindex, index, format_version }.encode();
+    if footer.len() == FOOTER_BYTES {
         table[footer_at..].copy_from_slice(&footer);
     }
     let mut opened = |handle: Handle| {
@@ -246,7 +250,7 @@ fn repair_blocks(table: &mut [u8]) {
     if let Some(layout) = layout {
         [Some(layout.properties), layout.filter].into_iter().flatten().for_each(|handle| drop(opened(handle)));
     }
-    if let Some(index) = opened(index).and_then(|block| Index::decode(&block)) {
+    if let Some(index) = opened(index).and_then(|block| Index::decode(&block, IndexForm::of(format_version))) {
         (0..index.blocks()).for_each(|block| drop(opened(index.handle(block))));
     }
 }
@@ -321,7 +325,7 @@ fn walk_table(
 fn read_blocks(bytes: &[u8]) {
     let _ = (Layout::decode_metaindex(bytes.to_vec(), Handle::default()), Properties::decode(bytes.to_vec()));
     let _ = (VersionEdit::decode(bytes), WriteBatch::decode(bytes));
-    if let Some(index) = Index::decode(bytes) {
+    for index in FORMAT_VERSIONS.filter_map(|version| Index::decode(bytes, IndexForm::of(version))) {
         for at in 0..index.blocks() {
             let _ = (index.handle(at), index.find(index.separator(at)));
         }

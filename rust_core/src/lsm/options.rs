@@ -105,6 +105,8 @@ engine_options! {
              all.";
         block_restart_interval: u64 = 16u64, Accepts::Range(1.0, 1024.0), unit "keys",
             "Keys between two restart points of a data block; between them keys share their prefix.";
+        format_version: u64 = 6u64, Accepts::Range(0.0, 7.0), unit "version",
+            "How the index of a file is written: up to 2 with 9 bytes more for each block, with 1 more at 3.";
         filter_policy: String = "nullptr", FILTER,
             "Bloom filter of every file, with its bits per key; it spares reads of files that lack the key.";
         whole_key_filtering: bool = true, Accepts::Switch,

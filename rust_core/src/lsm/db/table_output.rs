@@ -23,6 +23,7 @@ impl DbImpl {
             block_bytes: self.options.block_size as usize,
             block_deviation_percent: self.options.block_size_deviation as usize,
             restart_interval: self.options.block_restart_interval as usize,
+            format_version: self.options.format_version as u32,
             bloom: self.parsed.bloom.filter(|_| !(bottommost && self.options.optimize_filters_for_hits)),
             whole_key_filtering: self.options.whole_key_filtering,
             prefix: self.parsed.prefix,

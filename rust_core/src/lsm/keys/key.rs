@@ -112,25 +112,26 @@ pub fn common_prefix(a: &[u8], b: &[u8]) -> usize {
 }
 
 /// Shortens `start` to a short key that is at least `start` and below `limit` (RocksDB's
-/// `BytewiseComparator::FindShortestSeparator`).
-pub fn shorten_separator(start: &mut Vec<u8>, limit: &[u8]) {
+/// `BytewiseComparator::FindShortestSeparator`). Whether there is one.
+pub fn shorten_separator(start: &mut Vec<u8>, limit: &[u8]) -> bool {
     let shared = start.iter().zip(limit).take_while(|(a, b)| a == b).count();
     if shared >= start.len() || shared >= limit.len() {
-        return;
+        return false;
     }
     let (low, high) = (start[shared], limit[shared]);
     if low >= high {
-        return;
+        return false;
     }
     if shared < limit.len() - 1 || low + 1 < high {
         start[shared] += 1;
         start.truncate(shared + 1);
-        return;
+        return true;
     }
-    let Some(step) = start[shared + 1..].iter().position(|byte| *byte < 0xff) else { return };
+    let Some(step) = start[shared + 1..].iter().position(|byte| *byte < 0xff) else { return false };
     let at = shared + 1 + step;
     start[at] += 1;
     start.truncate(at + 1);
+    true
 }
 
 #[cfg(test)]

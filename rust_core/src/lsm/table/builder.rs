@@ -2,8 +2,8 @@
 
 use super::block_builder::BlockBuilder;
 use super::bloom::{self, Filter, FilterBuilder};
-use super::format::{Handle, encode_footer, push_block, push_like};
-use super::index::{Index, IndexBuilder};
+use super::format::{Footer, Handle, push_block, push_like};
+use super::index::{Index, IndexBuilder, IndexForm};
 use super::kept_block::KeptBlock;
 use super::properties::{Layout, Properties};
 use crate::codec::{Compression, Packed};
@@ -32,6 +32,8 @@ pub struct TableBuilderOptions {
     pub block_deviation_percent: usize,
     /// Keys between restart points.
     pub restart_interval: usize,
+    /// How its index is written.
+    pub format_version: u32,
     /// Its filter, if it gets one.
     pub bloom: Option<BloomPolicy>,
     /// Whether whole keys enter the filter.
@@ -78,6 +80,7 @@ pub struct TableBuilder {
     /// The last data block, whose separator needs the next key.
     waiting: Option<Handle>,
     last_user_key: Vec<u8>,
+    last_trailer: u64,
     smallest: Vec<u8>,
     smallest_sequence: u64,
     largest_sequence: u64,
@@ -99,10 +102,11 @@ impl TableBuilder {
         let filters = options.whole_key_filtering || options.prefix.is_some();
         Self {
             block: BlockBuilder::new(options.restart_interval),
-            index: IndexBuilder::default(),
+            index: IndexBuilder::new(IndexForm::of(options.format_version)),
             filter: options.bloom.filter(|_| filters).map(FilterBuilder::new),
             waiting: None,
             last_user_key: Vec::new(),
+            last_trailer: 0,
             smallest: Vec::new(),
             smallest_sequence: key::MAX_SEQUENCE,
             largest_sequence: 0,
@@ -131,11 +135,9 @@ impl TableBuilder {
         }
         if let Some(handle) = self.waiting.take() {
             let mut separator = std::mem::take(&mut self.last_user_key);
-            let same_key = separator == user_key;
-            if !same_key {
-                key::shorten_separator(&mut separator, user_key);
-            }
-            self.index.add(&separator, handle);
+            // A key that is not there lies before all entries that it could have.
+            let is_new = key::shorten_separator(&mut separator, user_key);
+            self.index.add(&separator, if is_new { key::FIRST_TRAILER } else { self.last_trailer }, handle);
             self.last_user_key = separator;
         }
         if self.properties.entries == 0 {
@@ -153,6 +155,7 @@ impl TableBuilder {
         self.block.add(internal, value);
         self.last_user_key.clear();
         self.last_user_key.extend_from_slice(user_key);
+        self.last_trailer = trailer;
         let sequence = key::sequence_of(trailer);
         self.smallest_sequence = self.smallest_sequence.min(sequence);
         self.largest_sequence = self.largest_sequence.max(sequence);
@@ -225,7 +228,7 @@ impl TableBuilder {
             self.cut_block(task)?;
         }
         if let Some(handle) = self.waiting.take() {
-            self.index.add(&self.last_user_key, handle);
+            self.index.add(&self.last_user_key, self.last_trailer, handle);
         }
         let mut layout = Layout::default();
         let mut filter = None;
@@ -235,13 +238,15 @@ impl TableBuilder {
             self.properties.filter_bytes = raw.len() as u64;
             filter = Filter::decode(raw);
         }
-        let raw = std::mem::take(&mut self.index).finish();
+        let raw = self.index.finish();
         layout.index = self.push(task, self.options.compression, &raw)?;
         self.properties.index_bytes = layout.index.end() - layout.index.offset;
-        let index = Index::decode(&raw).ok_or_else(|| Error::corruption(&*self.name, 0, "keys out of order"))?;
+        let index = Index::decode(&raw, IndexForm::of(self.options.format_version))
+            .ok_or_else(|| Error::corruption(&*self.name, 0, "keys out of order"))?;
         layout.properties = self.push(task, Compression::None, &self.properties.encode())?;
         let metaindex = self.push(task, Compression::None, &layout.encode_metaindex())?;
-        self.pending.extend_from_slice(&encode_footer(metaindex, layout.index));
+        let footer = Footer { metaindex, index: layout.index, format_version: self.options.format_version };
+        self.pending.extend_from_slice(&footer.encode());
         self.write_pending(task)?;
         self.file.sync(task, self.purpose)?;
         for (handle, block) in &self.kept {

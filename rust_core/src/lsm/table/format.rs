@@ -4,6 +4,7 @@ use crate::codec::{Compression, Packed, varint};
 use crate::cost::Work;
 use crate::error::{Error, Result};
 use crate::task::Task;
+use std::ops::RangeInclusive;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Compression type and checksum behind each block.
@@ -11,8 +12,11 @@ pub const BLOCK_TRAILER_BYTES: u64 = 5;
 /// Checksum type, two handles padded to 40 bytes, format version, magic number.
 pub const FOOTER_BYTES: usize = 53;
 const HANDLES_BYTES: usize = 40;
+/// Where the footer has its format version.
+pub const FORMAT_VERSION_AT: usize = 1 + HANDLES_BYTES;
+/// What `format_version` may be.
+pub const FORMAT_VERSIONS: RangeInclusive<u32> = 0..=7;
 const CHECKSUM_XXH3: u8 = 4;
-const FORMAT_VERSION: u32 = 5;
 const MAGIC: u64 = 0x88e2_41b7_85f4_cff7;
 
 /// A compressed block is kept if it has at most 7/8 of the bytes (`max_compressed_bytes_per_kb`).
@@ -143,22 +147,37 @@ pub fn open_stored_block(
     Ok((out, algorithm))
 }
 
-/// The footer.
-pub fn encode_footer(metaindex: Handle, index: Handle) -> Vec<u8> {
-    let mut out = vec![CHECKSUM_XXH3];
-    metaindex.push(&mut out);
-    index.push(&mut out);
-    out.resize(1 + HANDLES_BYTES, 0);
-    out.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
-    out.extend_from_slice(&MAGIC.to_le_bytes());
-    out
+/// The end of a table, from which all else in it is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Footer {
+    /// The metaindex block.
+    pub metaindex: Handle,
+    /// The index block.
+    pub index: Handle,
+    /// How the index is written: the option of this name.
+    pub format_version: u32,
 }
 
-/// The handles of the metaindex and the index in a footer; `None` if it is not one to the last bit.
-pub fn decode_footer(footer: &[u8]) -> Option<(Handle, Handle)> {
-    let (metaindex, rest) = Handle::take(footer.get(1..)?)?;
-    let (index, _) = Handle::take(rest)?;
-    (footer == encode_footer(metaindex, index)).then_some((metaindex, index))
+impl Footer {
+    /// Its bytes.
+    pub fn encode(self) -> Vec<u8> {
+        let mut out = vec![CHECKSUM_XXH3];
+        self.metaindex.push(&mut out);
+        self.index.push(&mut out);
+        out.resize(FORMAT_VERSION_AT, 0);
+        out.extend_from_slice(&self.format_version.to_le_bytes());
+        out.extend_from_slice(&MAGIC.to_le_bytes());
+        out
+    }
+
+    /// Reads a footer; `None` if it is not one to the last bit.
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let (metaindex, rest) = Handle::take(bytes.get(1..)?)?;
+        let (index, _) = Handle::take(rest)?;
+        let format_version = u32::from_le_bytes(*bytes.get(FORMAT_VERSION_AT..)?.first_chunk()?);
+        let footer = Self { metaindex, index, format_version };
+        (FORMAT_VERSIONS.contains(&format_version) && bytes == footer.encode()).then_some(footer)
+    }
 }
 
 #[cfg(test)]
@@ -212,13 +231,14 @@ mod tests {
     #[test]
     fn every_flipped_bit_of_a_footer_shows() {
         let (metaindex, index) = (Handle { offset: 300, bytes: 20 }, Handle { offset: 1, bytes: 2 });
-        let footer = encode_footer(metaindex, index);
-        assert_eq!(footer.len(), FOOTER_BYTES);
-        assert_eq!(decode_footer(&footer), Some((metaindex, index)));
-        for bit in 0..footer.len() * 8 {
-            let mut flipped = footer.clone();
+        let footer = Footer { metaindex, index, format_version: 2 };
+        let bytes = footer.encode();
+        assert_eq!(bytes.len(), FOOTER_BYTES);
+        assert_eq!(Footer::decode(&bytes), Some(footer));
+        for bit in 0..bytes.len() * 8 {
+            let mut flipped = bytes.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);
-            assert_ne!(decode_footer(&flipped), Some((metaindex, index)), "bit {bit}");
+            assert_ne!(Footer::decode(&flipped), Some(footer), "bit {bit}");
         }
     }
 }

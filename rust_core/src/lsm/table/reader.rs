@@ -6,8 +6,8 @@ use super::block_cache::BlockCache;
 use super::bloom::Filter;
 use super::builder::BuiltTable;
 use super::cache_shard::{BlockKey, Cached};
-use super::format::{BLOCK_TRAILER_BYTES, FOOTER_BYTES, Handle, decode_footer, open_block, open_stored_block};
-use super::index::Index;
+use super::format::{BLOCK_TRAILER_BYTES, FOOTER_BYTES, Footer, Handle, open_block, open_stored_block};
+use super::index::{Index, IndexForm};
 use super::kept_block::KeptBlock;
 use super::properties::{Layout, Properties};
 use crate::cost::Work;
@@ -113,6 +113,7 @@ pub struct TableReader {
     name: String,
     pub(super) file: Arc<dyn StorageFile>,
     index: Part<Index>,
+    index_form: IndexForm,
     pub(super) filter: Option<Part<Filter>>,
     pub(super) asks: Asks,
     pub(super) has_prefixes: bool,
@@ -168,13 +169,13 @@ impl TableReader {
             open_block(task, &name, handle.offset, stored.to_vec())
         };
         let (_, footer) = tail.split_at(tail.len() - FOOTER_BYTES);
-        let (metaindex, index) =
-            decode_footer(footer).ok_or_else(|| corrupt(bytes - FOOTER_BYTES as u64, "not a table footer"))?;
+        let Footer { metaindex, index, format_version } =
+            Footer::decode(footer).ok_or_else(|| corrupt(bytes - FOOTER_BYTES as u64, "not a table footer"))?;
         let layout = Layout::decode_metaindex(read(task, metaindex)?, index)
             .ok_or_else(|| corrupt(metaindex.offset, "not a metaindex block"))?;
         let properties = Properties::decode(read(task, layout.properties)?)
             .ok_or_else(|| corrupt(layout.properties.offset, "not a properties block"))?;
-        let index = Index::decode(&read(task, layout.index)?)
+        let index = Index::decode(&read(task, layout.index)?, IndexForm::of(format_version))
             .filter(|index| index.data_end() == data_bytes)
             .ok_or_else(|| corrupt(layout.index.offset, "not an index of the data blocks"))?;
         let filter = match layout.filter {
@@ -203,7 +204,7 @@ impl TableReader {
             (false, Some(parts)) => parts.add(BlockKey { file: number, offset: handle.offset }, &part),
             (false, None) => context.cache.insert(BlockKey { file: number, offset: handle.offset }, part),
         };
-        let index = Arc::new(index);
+        let (index_form, index) = (index.form, Arc::new(index));
         place(index_handle, Cached::Index(index.clone()));
         let filter = filter.map(|(filter, handle)| {
             let filter = Arc::new(filter);
@@ -217,6 +218,7 @@ impl TableReader {
             name: table_name(number),
             file,
             index: Part::new(index, index_handle, resident, is_copy),
+            index_form,
             asks: match (properties.whole_key_filtering, has_prefixes) {
                 (true, _) => Asks::WholeKey,
                 (false, true) => Asks::Prefix,
@@ -283,8 +285,8 @@ impl TableReader {
             return Ok(index);
         }
         let block = self.read_growing_block(task, handle, purpose)?;
-        let index =
-            Index::decode(&block).ok_or_else(|| Error::corruption(&*self.name, handle.offset, "not an index block"))?;
+        let index = Index::decode(&block, self.index_form)
+            .ok_or_else(|| Error::corruption(&*self.name, handle.offset, "not an index block"))?;
         let index = Arc::new(index);
         task.charge(Work::PageTouch, 1);
         self.context.cache.insert(key, Cached::Index(index.clone()));

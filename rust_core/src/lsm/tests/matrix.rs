@@ -87,7 +87,8 @@ fn option_sets() -> Vec<(&'static str, Value)> {
         (
             "prefixes and index in the cache",
             json!({"prefix_extractor": "fixed:3", "whole_key_filtering": false,
-            "cache_index_and_filter_blocks": true, "pin_l0_filter_and_index_blocks_in_cache": true, "block_cache": 0}),
+            "cache_index_and_filter_blocks": true, "pin_l0_filter_and_index_blocks_in_cache": true, "block_cache": 0,
+            "format_version": 2}),
         ),
         (
             "no compactions",
