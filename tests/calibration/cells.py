@@ -89,6 +89,8 @@ class Row:
     """`ops_per_s` over that of the first, and its interval; 0 of the first and where too few
     finished."""
     error: str
+    size_decides: str = ""
+    """That all of the data is predicted to answer otherwise than what ran."""
 
     @property
     def loses(self) -> bool:
@@ -137,7 +139,7 @@ def tried(cell: Cell, results: Path, minutes: float, server: str | None) -> list
                 *("--minutes", str(minutes), *kept),
                 *(["--server", server] if server else []),
             )
-            rows += rows_of(cell, found["winner"], engine, judged["verification"])
+            rows += rows_of(cell, found["winner"], engine, judged)
         return rows
 
 
@@ -148,10 +150,10 @@ def tunebench(*arguments: str) -> Any:
 
 
 def rows_of(
-    cell: Cell, winner: str | None, engine: str, verification: dict[str, Any]
+    cell: Cell, winner: str | None, engine: str, judged: dict[str, Any]
 ) -> Iterator[Row]:
     """The contenders of a verification."""
-    for one in verification["compared"]:
+    for one in judged["verification"]["compared"]:
         predicted = one["predicted"]
         rates = [trial["metrics"]["ops_per_s"] for trial in one["real"]]
         difference = one["differences"].get("ops_per_s") or dict.fromkeys(("ratio", "low", "high"))
@@ -167,6 +169,7 @@ def rows_of(
             low=difference["low"] or 0.0,
             high=difference["high"] or 0.0,
             error=one["error"] or "",
+            size_decides=judged.get("size_decides", ""),
         )
 
 
@@ -181,6 +184,7 @@ def report(rows: Sequence[Row]) -> None:
             print(
                 f"{cell:24} {engine:6} {told:5.2f}x told {row.ratio:5.2f}x real "
                 f"[{row.low:.2f}, {row.high:.2f}]{' LOSES' if row.loses else ''} {row.error}"
+                f"{row.size_decides}"
             )
         # Where nothing is to be changed, what is recommended is the first.
         first = {row.engine: row for row in reversed(mine)}
