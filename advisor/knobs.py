@@ -68,11 +68,14 @@ class Spelling:
     remark: str = ""
     absent: str = ""
     """Why the product's file has no such setting, and what stands in for it; empty when it has."""
+    kept: bool = False
+    """Whether settings have the product's default where no file says otherwise, those of a rule
+    too."""
 
     @property
     def given(self) -> Setting | None:
-        """What the product does that its file cannot change and others do otherwise, if it does."""
-        return self.default if self.absent else None
+        """What the product does of itself and others do otherwise, if it does."""
+        return self.default if self.absent or self.kept else None
 
 
 @dataclass(frozen=True)

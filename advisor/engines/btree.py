@@ -90,6 +90,7 @@ DESCRIPTION = EngineDescription(
     durability=_durability,
     direct_io={},
     products={"mariadb": "mariadb", "mysql": "mysql"},
+    dialect_of_tables="",
     variable_prefix="innodb_",
     traceless=TRACELESS,
     acts_by_the_second=True,

@@ -81,6 +81,8 @@ class EngineDescription:
     """What keeps the operating system's page cache out; empty where files pass it by anyway."""
     products: Mapping[Product, Product]
     """By whose file it is: the product whose dialect speaks of this engine there."""
+    dialect_of_tables: str
+    """Of the only server with tables that has the engine; empty where several have it."""
     variable_prefix: str
     """What the engine's variables begin with in a my.cnf."""
     traceless: frozenset[str]

@@ -177,6 +177,7 @@ DESCRIPTION = EngineDescription(
     durability=_durability,
     direct_io={"use_direct_reads": True, "use_direct_io_for_flush_and_compaction": True},
     products={"rocksdb": "rocksdb", "myrocks": "myrocks", "mariadb": "myrocks"},
+    dialect_of_tables="myrocks-mariadb-10.11",
     variable_prefix="rocksdb_",
     traceless=TRACELESS,
     rewrites_data=True,

@@ -285,7 +285,7 @@ def given(study: Study, goal: Goal, engine: Engine, settings: Settings) -> Choic
     """The choice of settings that were tried, as someone else made it: nothing is taken back.
     Raises `WorkError` for settings that no trial measured."""
     bench = StudyBench(study, goal, engine, may_run=False)
-    winner = bench.all_runs(settings)
+    winner = bench.all_runs(settings) or bench.finals(settings)
     if winner is None:
         raise WorkError(f"study {study.name}: no trial has measured the settings that were picked")
     base, compared = study.question.base(engine), study.question.compared(engine)

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from advisor import engines, knobs
+from advisor import dialects, engines, knobs
 from advisor.analytic.demand import demand
 from advisor.core import Core
 from advisor.errors import InputError
@@ -110,37 +110,54 @@ class Question:
         return dict(self.defaults(engine)) != dict(self.stock(engine))
 
     def stock(self, engine: Engine) -> Settings:
-        """The engine's defaults, but as durable as the user's settings: what a search may not
-        change is the same in all trials, so that no setting wins by losing commits. Nor does one
-        win by a rebuild that nobody allowed, or by what a product does without being asked. Where
-        trials pass the page cache by, only a user's file has another word on it, which stands.
+        """The defaults of the product that the engine stands for, but as durable as the user's
+        settings: what a search may not change is the same in all trials, so that no setting wins by
+        losing commits. Nor does one win by a rebuild that nobody allowed, or by what a product does
+        without being asked. Where trials pass the page cache by, only a user's file has another
+        word on it, which stands.
 
         Where only another engine's settings are known, commits are as durable as its are; where
         nobody's are, as those of the engine that syncs them by default.
         """
-        settings = {**knobs.defaults(engine), **self._given_by_product(engine)}
+        settings = knobs.defaults(engine)
+        if dialect := self._dialect_of(engine):
+            durability = {name: settings[name] for name in self._of_durability(engine)}
+            settings = {**dialects.product_defaults(dialect), **durability}
         if self.direct_io:
             settings |= engines.of(engine).direct_io
         if own := self.current.get(engine):
-            catalogue, fixed = knobs.catalogue(engine), self.fixed(engine)
-            given = fixed | engines.of(engine).direct_io.keys() | _of_products(engine).keys()
-            settings |= {
-                name: own[name] for name in own if catalogue[name].durability or name in given
-            }
+            same = self.fixed(engine) | engines.of(engine).direct_io.keys()
+            same |= _of_products(engine).keys() | self._of_durability(engine)
+            settings |= {name: own[name] for name in own if name in same}
         else:
             for other in self.engines or self.profile.engines:
                 if other != engine and (synced := self._syncs_commits(other)) is not None:
                     settings |= engines.of(engine).durability(synced)
         return settings
 
+    @staticmethod
+    def _of_durability(engine: Engine) -> frozenset[str]:
+        catalogue = knobs.catalogue(engine)
+        return frozenset(name for name, knob in catalogue.items() if knob.durability)
+
     def _given_by_product(self, engine: Engine) -> Settings:
-        """What the product does whose file was asked for, and its file cannot change."""
+        """What the product does of itself that the engine stands for."""
+        dialect = self._dialect_of(engine)
         return {
             name: value
             for name, spellings in _of_products(engine).items()
-            if (spelling := spellings.get(self.dialect or "")) is not None
+            if (spelling := spellings.get(dialect)) is not None
             and (value := spelling.given) is not None
         }
+
+    def _dialect_of(self, engine: Engine) -> str:
+        """Of the product that the engine stands for: the one whose file was asked for; where
+        engines are compared over tables, the only server that has it; empty where it may be any."""
+        if self.dialect and dialects.engine_of(self.dialect) == engine:
+            return self.dialect
+        asked = self.engines or self.profile.engines
+        is_of_servers = self.profile.workload.info.has_tables and len(asked) > 1
+        return engines.of(engine).dialect_of_tables if is_of_servers else ""
 
     def fixed(self, engine: Engine) -> frozenset[str]:
         """Knobs that stay as the user has them: only a rebuild of the data would change them, and
@@ -268,8 +285,8 @@ def _without(settings: Settings, names: Collection[str]) -> Settings:
 
 
 def _of_products(engine: Engine) -> dict[str, Mapping[str, knobs.Spelling]]:
-    """Knobs that some product has without a line for them, otherwise than others do, with how each
-    product has them."""
+    """Knobs with which some product does of itself what others do not, with how each product has
+    them."""
     return {
         name: knob.spellings
         for name, knob in knobs.catalogue(engine).items()

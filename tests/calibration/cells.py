@@ -149,9 +149,7 @@ def tunebench(*arguments: str) -> Any:
     return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
 
 
-def rows_of(
-    cell: Cell, winner: str | None, engine: str, judged: dict[str, Any]
-) -> Iterator[Row]:
+def rows_of(cell: Cell, winner: str | None, engine: str, judged: dict[str, Any]) -> Iterator[Row]:
     """The contenders of a verification."""
     for one in judged["verification"]["compared"]:
         predicted = one["predicted"]

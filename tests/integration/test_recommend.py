@@ -227,8 +227,8 @@ def write(path: Path, text: str) -> Path:
     return path
 
 
-def test_a_products_own_default_is_overruled(done: tuple[Study, Recommendation]) -> None:
-    _, found = done
+def test_a_products_own_default_is_overruled(tmp_path: Path) -> None:
+    _, found = run(tmp_path, question=Question(problem(), engines=("lsm",)))
     lines = {line.knob: line for line in found.lines("myrocks-mariadb-10.11")}
     assert lines["level_compaction_dynamic_level_bytes"].value is True
     assert lines["level_compaction_dynamic_level_bytes"].evidence.startswith("rule")

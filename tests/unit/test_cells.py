@@ -27,7 +27,9 @@ def compared(
 
 
 def rows_of(engine: str, winner: str | None, *all_compared: dict[str, Any]) -> list[cells.Row]:
-    return list(cells.rows_of(CELL, winner, engine, {"compared": list(all_compared)}))
+    return list(
+        cells.rows_of(CELL, winner, engine, {"verification": {"compared": list(all_compared)}})
+    )
 
 
 def test_the_profile_of_a_cell_is_one_that_studies_read(tmp_path: Path) -> None:

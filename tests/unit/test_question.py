@@ -179,15 +179,39 @@ def test_what_a_product_does_without_a_line_for_it_is_the_same_in_all_trials() -
     servers = [one.stock("btree")["innodb_server"] for one in (asked, of_mysql)]
     assert servers == ["mariadb", "mysql"]
     assert of_mysql.stock("lsm") == asked.stock("lsm")
+    assert of_mysql.stock("btree")["innodb_io_capacity"] == 10000
     of_myrocks = replace(asked, dialect="myrocks-mariadb-10.11")
     assert of_myrocks.stock("lsm")["level_compaction_dynamic_file_size"] is False
     assert of_myrocks.stock("lsm")["size_based_intra_l0_compaction"] is False
+    formats = {
+        one.settings["format_version"] for one in seeds(replace(of_myrocks, engines=("lsm",)))
+    }
+    assert formats == {2}, "MariaDB's does not start with the 6 of RocksDB 10"
     current = {"btree": {**knobs.defaults("btree"), "innodb_server": "mysql"}}
     for rebuild in (False, True):
         has_mysql = replace(asked, current=current, rebuild=rebuild)
         assert has_mysql.stock("btree")["innodb_server"] == "mysql", rebuild
     some = replace(of_mysql, current={"btree": {"innodb_io_capacity": 2000}})
     assert some.settled(Bounds(), None).base("btree")["innodb_server"] == "mysql"
+
+
+def test_where_engines_are_compared_over_tables_the_lsm_is_that_of_its_server() -> None:
+    """MyRocks keeps indexes in its block cache by default, and RocksDB does not."""
+    asked = Question(problem(), engines=("lsm", "btree"), clock="simulated")
+    assert asked.profile.workload.info.has_tables
+    myrocks = {
+        "cache_index_and_filter_blocks": True,
+        "high_pri_pool_ratio": 0.0,
+        "size_based_intra_l0_compaction": False,
+        "format_version": 2,
+    }
+    for settings in (asked.stock("lsm"), *(one.settings for one in seeds(asked)[:1])):
+        assert {name: settings[name] for name in myrocks} == myrocks
+    assert asked.stock("lsm")["wal_recovery_mode"] == knobs.defaults("lsm")["wal_recovery_mode"]
+    of_rocksdb = replace(asked, dialect="rocksdb-10.4").stock("lsm")
+    for alone in (replace(asked, engines=("lsm",)), replace(asked, profile=load("ycsb-a"))):
+        stock = {name: alone.stock("lsm")[name] for name in myrocks}
+        assert stock == {name: of_rocksdb[name] for name in myrocks}, "RocksDB may serve it"
 
 
 def test_a_study_for_one_server_does_not_go_on_for_another() -> None:

@@ -17,7 +17,7 @@ REMEMBERED = 20
 
 @pytest.fixture
 def space(tmp_path: Path) -> Space:
-    small = Question(problem(memory="256MiB"), seed=1)
+    small = Question(problem(memory="256MiB"), engines=("lsm",), seed=1)
     return study(tmp_path, question=small)._looking.spaces["lsm"]
 
 
