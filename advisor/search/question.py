@@ -57,6 +57,9 @@ class Question:
     dialect: str | None = None
     """The product whose file was asked for: what it does that no file of it can change is the same
     in all trials."""
+    products: Mapping[Engine, str] | None = None
+    """The dialects of the products that the engines stand for, as a stored study has them; None
+    where that is still to be said."""
     source: Path | None = None
     """The file of the current settings; where it lies is no part of what is asked."""
 
@@ -153,6 +156,8 @@ class Question:
     def _dialect_of(self, engine: Engine) -> str:
         """Of the product that the engine stands for: the one whose file was asked for; where
         engines are compared over tables, the only server that has it; empty where it may be any."""
+        if self.products is not None:
+            return self.products.get(engine, "")
         if self.dialect and dialects.engine_of(self.dialect) == engine:
             return self.dialect
         asked = self.engines or self.profile.engines
@@ -226,6 +231,7 @@ class Question:
             | {
                 "source": str(self.source) if self.source else None,
                 "dialect": self.dialect,
+                "products": {engine: self._dialect_of(engine) for engine in self.engines},
                 "earlier": [one.stored() for one in self.earlier],
             },
             core_version=core.VERSION,
@@ -313,7 +319,10 @@ def stored_question(name: str, store: Store) -> Question:
         scale=identity.get("scale"),
         cold=identity.get("cold", _BEFORE["cold"]),
         earlier=_told(record),
-        dialect=identity.get("dialect"),
+        dialect=(dialect := identity.get("dialect")),
+        products=identity.get(
+            "products", {dialects.engine_of(dialect): dialect} if dialect else {}
+        ),
         source=Path(source) if (source := identity.get("source")) else None,
     )
 

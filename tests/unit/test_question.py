@@ -120,6 +120,22 @@ def test_a_study_from_before_a_knob_goes_on(tmp_path: Path) -> None:
         Study("old", other, store, bounds=bounds, core=core)
 
 
+def test_a_study_from_before_servers_were_told_apart_is_of_rocksdb(tmp_path: Path) -> None:
+    """Where engines were compared over tables the LSM had RocksDB's defaults."""
+    asked = Question(problem(), engines=("lsm", "btree"))
+    bounds, store, core = Bounds(trials=3), Store(tmp_path / "r.duckdb"), FakeCore()
+    Study("old", asked, store, bounds=bounds, core=core).run()
+    stock = Study.load("old", store, bounds=bounds, core=core).question.stock("lsm")
+    assert stock["format_version"] == 2
+    without(store, "study", "identity", "$", ("products",))
+    given = tuple(name for name in knobs.catalogue("lsm"))
+    without(store, "study", "identity", "$.given_by_product", given)
+    stock = Study.load("old", store, bounds=bounds, core=core).question.stock("lsm")
+    assert stock["format_version"] == 6
+    with pytest.raises(InputError, match="given_by_product"):
+        Study("old", asked, store, bounds=bounds, core=core)
+
+
 def without(store: Store, table: str, column: str, path: str, names: Sequence[str]) -> None:
     """Takes keys out of a stored JSON object."""
     with duckdb.connect(str(store.path)) as stored:
