@@ -57,7 +57,7 @@ class Question:
     dialect: str | None = None
     """The product whose file was asked for: what it does that no file of it can change is the same
     in all trials."""
-    products: Mapping[Engine, str] | None = None
+    products: Mapping[Engine, str] | None = field(default=None, compare=False)
     """The dialects of the products that the engines stand for, as a stored study has them; None
     where that is still to be said."""
     source: Path | None = None

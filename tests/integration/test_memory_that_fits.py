@@ -34,8 +34,8 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeCore:
     return fake
 
 
-def asked(engine: Engine, memory: str) -> Question:
-    question = Question(problem(memory=memory), engines=(engine,))
+def asked(memory: str, *engines: Engine) -> Question:
+    question = Question(problem(memory=memory), engines=engines)
     return question.settled(Bounds(trials=6), None)
 
 
@@ -43,16 +43,16 @@ def asked(engine: Engine, memory: str) -> Question:
 def test_the_smallest_memory_works_and_a_mebibyte_less_is_refused(
     tmp_path: Path, engine: Engine
 ) -> None:
-    least = smallest_memory(asked(engine, "1KiB"), engine)
+    least = smallest_memory(asked("1KiB", engine), engine)
     with pytest.raises(InputError, match=f"in which no settings fit; .* {size_to_type(least)}"):
-        study(tmp_path, question=asked(engine, f"{least - MIB}B"), trials=6, name="less")
-    found = study(tmp_path, question=asked(engine, f"{least}B"), trials=6)
+        study(tmp_path, question=asked(f"{least - MIB}B", engine), trials=6, name="less")
+    found = study(tmp_path, question=asked(f"{least}B", engine), trials=6)
     found.run()
     assert any(trial.finished for trial in found.trials)
 
 
 def test_a_study_of_both_engines_needs_what_the_larger_one_needs(tmp_path: Path) -> None:
-    least = {engine: smallest_memory(asked(engine, "1KiB"), engine) for engine in ENGINES}
+    least = {engine: smallest_memory(asked("1KiB", *ENGINES), engine) for engine in ENGINES}
     with pytest.raises(InputError) as caught:
         study(tmp_path, question=Question(problem(memory="1KiB")))
     each = ", ".join(f"{engine} {size_to_type(size)}" for engine, size in least.items())

@@ -43,7 +43,8 @@ def test_a_study_finds_the_better_engine_and_what_matters(finished: Study) -> No
     best = found.best()
     assert best is not None and best.engine == "lsm"
     default = next(t for t in found.trials if t.role == "default" and t.engine == "lsm")
-    assert best.metrics()["ops_per_s"] > 2.5 * default.metrics["ops_per_s"]
+    # MyRocks' own block cache has 512 MiB, RocksDB's 32.
+    assert best.metrics()["ops_per_s"] > 2 * default.metrics["ops_per_s"]
     assert best.settings["filter_policy"] != "nullptr"
     assert int(best.settings["block_cache"]) > 2 * GIB
 

@@ -36,6 +36,7 @@ LSM: dict[str, Setting] = {
     "block_size": 16384,
     "block_size_deviation": 20,
     "block_restart_interval": 8,
+    "format_version": 5,
     "whole_key_filtering": False,
     "optimize_filters_for_hits": True,
     "use_direct_reads": True,
