@@ -13,7 +13,7 @@ from advisor.search import Study
 from advisor.store import Store, StudyRecord
 from advisor.sweep import Sweep, sweeps_of
 from advisor.trial import Trial
-from advisor.verify import Verification, newest
+from advisor.verify import Verification, newest, size_decides
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,14 @@ class Evidence:
     wear: Endurance | None = None
     sweeps: Sequence[Sweep] = ()
     """Of the study's question moved along an axis."""
+
+    @property
+    def of_the_product(self) -> tuple[str, ...]:
+        """What the product itself did, in sentences, and where the size of its runs decides."""
+        told = self.advice.real
+        if self.verified is not None and (size := size_decides(self.verified, self.advice)):
+            told = (*told, size)
+        return tuple(dict.fromkeys(told))
 
     @classmethod
     def of(cls, advice: Recommendation, store: Store) -> Evidence:

@@ -40,7 +40,7 @@ from advisor.robust import cell, head, sentences, worst_cell
 from advisor.sizes import format_factor, format_size
 from advisor.steadiness import NOT_YET
 from advisor.trial import Trial
-from advisor.verify import Compared, Verification, size_decides
+from advisor.verify import Compared, Verification
 
 MOST_TRIALS = 500
 """Rows of the table of trials: a page of more is slow to read, and to open."""
@@ -69,13 +69,12 @@ def verified(found: Evidence) -> Markup:
         element("li", code(one.contender.name), ": ", said(verification.verdict(one)))
         for one in others
     ]
-    sentences = dict.fromkeys((*r.real, size_decides(verification, r)))
     earlier = "" if verification.is_about(r.settings) else "They are of an earlier recommendation."
     return section(
         "Predicted against real",
         element("p", "On ", code(verification.product), " itself; ratios to the base, with ",
                 "intervals over runs in turns. ", earlier),
-        *(element("p", said(sentence)) for sentence in sentences if sentence),
+        *(element("p", said(sentence)) for sentence in found.of_the_product),
         table(titles, rows, numbers=True),
         element("p", "By ", code(r.goal.metric), ":"),
         element("ul", *verdicts),

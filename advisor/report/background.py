@@ -43,7 +43,7 @@ from advisor.steadiness import NOT_YET
 from advisor.sweep import Sweep, settings_of, standing
 from advisor.sweep import sentences as swept_sentences
 from advisor.trial import ANSWERING, Trial
-from advisor.verify import Difference, size_decides
+from advisor.verify import Difference
 
 _CLOCKS = {
     "measured": "measured: the wall clock of this machine, real files on its disk",
@@ -221,8 +221,7 @@ def verified(evidence: Evidence) -> str:
         f"{found.predicted_on}. Ratios are to {base.contender.name}, "
         "geometric means over runs in turns with the same keys, with intervals of 98.75% confidence"
     )
-    sentences = dict.fromkeys((*r.real, size_decides(found, r)))
-    said = "".join(f"{sentence}\n\n" for sentence in sentences if sentence)
+    said = "".join(f"{sentence}\n\n" for sentence in evidence.of_the_product)
     return (
         f"## On {cell(found.product)} itself\n\n{table(head, rows)}\n\n{said}{how}."
         + (

@@ -81,7 +81,7 @@ def decided(study: Study, advice: Recommendation) -> Recommendation:
         return advice
     session, place = last
     found = stored(study.name, study.profile, session, store)
-    asked, pick = _recommended(found), found.compared[place]
+    asked, pick = found.recommended, found.compared[place]
     if not _is_of(asked.contender, advice):
         return advice
     another_question = size_decides(found, advice)
@@ -112,7 +112,7 @@ def undecided(advice: Recommendation, why: str) -> Recommendation:
 
 def picked(found: Verification) -> Compared:
     """Which of the finalists the real engine picks, by the rule above."""
-    asked = _recommended(found)
+    asked = found.recommended
     rival = found.base if asked.error else asked
     better = [one for one in _runners_up(found) if _is_better(one, rival, found)]
     by_settings = {_key(one.contender): one for one in better}
@@ -120,14 +120,8 @@ def picked(found: Verification) -> Compared:
     return by_settings[settings_key(best[0].engine, best[0].settings)] if best else asked
 
 
-def _recommended(found: Verification) -> Compared:
-    """What the search recommends, which may be to change nothing."""
-    named = (one for one in found.compared if one.contender.name == RECOMMENDED)
-    return next(named, found.base)
-
-
 def _runners_up(found: Verification) -> Sequence[Compared]:
-    asked = _recommended(found)
+    asked = found.recommended
     return [one for one in found.compared[1:] if one is not asked]
 
 
@@ -178,7 +172,7 @@ def _is_told(found: Difference | None) -> TypeGuard[Difference]:
 
 def _words(found: Verification, pick: Compared) -> tuple[str, ...]:
     """What the real engine did with the settings that it picked, and why it picked these."""
-    goal, asked = found.goal, _recommended(found)
+    goal, asked = found.goal, found.recommended
     others = len(_runners_up(found))
     many = "1 runner-up" if others == 1 else f"{others} runners-up"
     if pick is not asked:

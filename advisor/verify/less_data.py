@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from advisor.recommend import Recommendation
 from advisor.sizes import format_size, size_to_type
-from advisor.verify.contenders import RECOMMENDED
 from advisor.verify.outcome import Verification
 
 APART = 1.3
@@ -17,12 +16,12 @@ off by on a real engine."""
 def size_decides(found: Verification, advice: Recommendation) -> str:
     """A sentence where the recommended settings are predicted to do otherwise on the data of the
     verification than on what the study was asked about; else empty."""
-    runs = [one for one in found.compared if one.contender.name == RECOMMENDED]
-    is_of_advice = runs and dict(runs[0].contender.settings) == dict(advice.settings)
+    asked = found.recommended
+    is_of_advice = dict(asked.contender.settings) == dict(advice.settings)
     if not is_of_advice or advice.gain is None or found.sizing.scale.factor == 1.0:
         return ""
     goal = found.goal
-    here = runs[0].predicted_ratio(goal.metric, found.base)
+    here = asked.predicted_ratio(goal.metric, found.base)
     gain = advice.gain.gain
     there = 1.0 + gain if goal.direction == "maximize" else 1.0 - gain
     if here is None or there <= 0.0 or max(here / there, there / here) < APART:

@@ -12,7 +12,7 @@ from advisor.knobs import Settings
 from advisor.profile import Profile
 from advisor.scale import Scale
 from advisor.trial import Trial
-from advisor.verify.contenders import Contender
+from advisor.verify.contenders import RECOMMENDED, Contender
 from advisor.verify.paired import Difference, differences
 
 METRICS = (
@@ -141,6 +141,12 @@ class Verification:
     def base(self) -> Compared:
         """What all are compared with."""
         return self.compared[0]
+
+    @property
+    def recommended(self) -> Compared:
+        """What the search recommends, which may be to change nothing: the base."""
+        named = (one for one in self.compared if one.contender.name == RECOMMENDED)
+        return next(named, self.base)
 
     @property
     def metrics(self) -> tuple[str, ...]:
