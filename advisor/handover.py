@@ -56,18 +56,18 @@ def advice_for(
     return decided(study, other)
 
 
-def usual_dialect(engine: Engine, current: Path | None, path: Path | None) -> str:
-    """The dialect for an engine when none was asked for: that of the user's own file, else one
-    whose file is called as the user calls it, else the engine's usual one."""
-    spoken = dialects.for_engine(engine)
+def usual_dialect(advice: Recommendation, current: Path | None, path: Path | None) -> str:
+    """The dialect when none was asked for: that of the user's own file, else one whose file is
+    called as the user calls it, else the one that the advice has proven."""
+    spoken = sorted(dialects.for_engine(advice.engine), key=lambda name: name != advice.dialect)
     if current is not None:
-        own = imports.read(current).dialect(engine)
+        own = imports.read(current).dialect(advice.engine)
         if own in spoken:
             return own
-    suffixes = [file.suffix for file in (path, current) if file is not None and file.suffix]
-    for suffix in suffixes:
+    for file in filter(None, (path, current)):
         for name in spoken:
-            if Path(dialects.file_name(name)).suffix == suffix:
+            usual = Path(dialects.file_name(name))
+            if usual.name == file.name or (usual.suffix and usual.suffix == file.suffix):
                 return name
     return spoken[0]
 

@@ -85,7 +85,7 @@ def dialects_of(outcome: Outcome) -> list[DialectView]:
     """The formats of the recommended engine, the one of the user's own file first, then those of
     the other engine where the study looked at it."""
     advice, current = _advice_of(outcome)
-    usual = usual_dialect(advice.engine, current, None)
+    usual = usual_dialect(advice, current, None)
     own = sorted(dialects.for_engine(advice.engine), key=lambda name: name != usual)
     found = [DialectView(name, dialects.title(name), dialects.file_name(name)) for name in own]
     fared = about_other(advice)

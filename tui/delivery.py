@@ -95,7 +95,7 @@ def deliver(
     written: list[Path] = []
     dialect = None
     if target is not None:
-        dialect = target.dialect or handover.usual_dialect(advice.engine, current, target.path)
+        dialect = target.dialect or handover.usual_dialect(advice, current, target.path)
         written = handover.write_files(advice, dialect, target.path, current, force=target.force)
     if as_json:
         print_json({**document(advice), "dialect": dialect, "written": written})

@@ -10,13 +10,13 @@ from advisor.imports.connections import read_connections
 from advisor.knobs import Engine, Settings
 from advisor.recommend.bench import StudyBench
 from advisor.recommend.choice import (
-    Choice,
     best_of_others,
     choose,
-    finals_of_most,
+    choose_leader,
     given,
     look_at_lines,
 )
+from advisor.recommend.chosen import Choice, finals_of_most
 from advisor.recommend.evidence import Finding, evidence, reason
 from advisor.recommend.floors import notes_of_base
 from advisor.recommend.judging import Judging, judging, judging_of
@@ -55,13 +55,16 @@ def recommend(
 
     With `measure`, what is left of the study's bounds is first spent on what single changes buy,
     and on final runs of the result and of the file of `dialect` as it stands (without one, of the
-    engine's usual dialect) beside what they are compared with, and without `engine` on looks at
-    what single changes of the other engine buy; stored trials then decide. Raises `WorkError` if no
-    trial has finished.
+    product that the engine stands for) beside what they are compared with, and without `engine` on
+    looks at what single changes of the other engine buy; stored trials then decide. Raises
+    `WorkError` if no trial has finished.
     """
     own = judging(study, engine)
     if measure:
         with study.alone():
+            leader = choose_leader(study, own.goal, engine, may_run=True)
+            if leader.selected.untold is not None:
+                _proof(study, leader, engine, dialect, known).run_untold()
             chosen = choose(study, own.goal, engine, may_run=True)
             _prove(study, chosen, engine, dialect, known)
             again = choose(study, own.goal, engine, may_run=True)
@@ -77,11 +80,17 @@ def _prove(
     study: Study, chosen: Choice, engine: Engine | None, dialect: str | None, known: KnownErrors
 ) -> None:
     """The final runs of a choice; before the last of them the looks at its rival's lines."""
-    proof = Proof(study, chosen, _explain(study, chosen, None, dialect, known), engine)
+    proof = _proof(study, chosen, engine, dialect, known)
     proof.run_for_verdict()
     if proof.rival is not None:
         look_at_lines(study, chosen.goal, proof.rival.engine)
     proof.run_further()
+
+
+def _proof(
+    study: Study, chosen: Choice, engine: Engine | None, dialect: str | None, known: KnownErrors
+) -> Proof:
+    return Proof(study, chosen, _explain(study, chosen, None, dialect, known), engine)
 
 
 def recommend_given(
@@ -208,10 +217,11 @@ def _explain(
     lost = tuple(name for name, file in files.items() if file.loses)
     found = replace(found, withheld=lost)
     files |= {name: standing(name, found.lines(name), chosen, noise, known) for name in lost}
+    usual = (dialect, study.question.dialect_of(engine), *files)
     return replace(
         found,
         files=files,
-        dialect=dialect if dialect in files else next(iter(files)),
+        dialect=next(name for name in usual if name in files),
         connections=read_connections(source) if source is not None else None,
     )
 

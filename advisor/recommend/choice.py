@@ -7,24 +7,26 @@ trials that were there when it was decided first.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from advisor import engines, knobs
 from advisor.errors import WorkError
 from advisor.goal import Goal
 from advisor.knobs import Engine, Settings
-from advisor.recommend.bench import FinalRuns, StudyBench
-from advisor.recommend.evidence import Finding
-from advisor.recommend.leftover import leftover
+from advisor.recommend.bench import StudyBench
+from advisor.recommend.chosen import Choice, finals_of_most
 from advisor.recommend.limits import farther, keeps
+from advisor.recommend.lines import RESERVE_OF_RESULT, Lines
 from advisor.recommend.nearness import settled
-from advisor.recommend.selection import Bench, Selected, Unit, restore, select
-from advisor.recommend.verdict import VERDICT_LEVEL, compare
-from advisor.search import VERDICT_RUNS, Candidate, Study
-from advisor.search.ranking import WORTH, best, candidates, loss, ranked
-from advisor.search.rules import rules
-from advisor.search.seeds import best_rule
+from advisor.recommend.revision import (
+    is_overtaken,
+    unless_denied,
+    unless_outdone,
+    unless_told,
+    unless_too_short,
+)
+from advisor.recommend.selection import Selected
+from advisor.search import Candidate, Study
+from advisor.search.ranking import best, candidates, ranked
 from advisor.trial import ANSWERING
 
 PROOF_RUNS = 2
@@ -53,34 +55,18 @@ LOOKS_OF_OTHER = 3
 """At each change of the engine that does not lead, at most: one without it, and two that tell
 whether all may go that were not missed."""
 
-RESERVE_OF_RESULT = 3
-"""Kept for the final runs of another result, when all others have had theirs."""
-
 Benches = dict[Engine, StudyBench]
-
-
-@dataclass(frozen=True)
-class Choice:
-    """What the trials of a study decide."""
-
-    goal: Goal
-    """By which they do."""
-    order: list[Candidate]
-    winner: Candidate
-    base: Settings
-    """What is changed."""
-    compared: Settings
-    """What gains are over: the base, where it fits the memory."""
-    selected: Selected
-    bench: StudyBench
-    rule: str = ""
-    """The rule of thumb that the settings are of, because it beat what the search found; empty if
-    they are no rule's."""
 
 
 def choose(study: Study, goal: Goal, engine: Engine | None, *, may_run: bool) -> Choice:
     """The choice among all candidates, or those of one engine, by a goal of one objective. Raises
     `WorkError` if there are none."""
+    chosen = choose_leader(study, goal, engine, may_run=may_run)
+    return chosen if engine is not None else _unless_overtaken(study, chosen, may_run)
+
+
+def choose_leader(study: Study, goal: Goal, engine: Engine | None, *, may_run: bool) -> Choice:
+    """The choice of what leads, though what is left of it may not. Raises as `choose`."""
     order = _order(study, goal, engine)
     part, (low, high) = RESERVE_PART, RESERVE
     if study.rung_below:
@@ -126,43 +112,10 @@ def _choice(
     question = study.question
     base, compared = question.base(winner.engine), question.compared(winner.engine)
     bench = benches[winner.engine]
-    lines = _Lines(study, goal, winner.engine, bench, spare, proof_spare, may_run)
+    lines = Lines(study, goal, winner.engine, bench, spare, proof_spare, may_run)
     selected = lines.select(winner.settings, base, bench)
-    chosen = Choice(goal, order, winner, base, compared, selected, bench)
-    return _unless_outdone(study, _unless_denied(study, _unless_too_short(chosen, lines)), lines)
-
-
-@dataclass(frozen=True)
-class _Lines:
-    """Where single changes are looked at: in short runs where there is a rung for them."""
-
-    study: Study
-    goal: Goal
-    engine: Engine
-    bench: StudyBench
-    spare: int
-    proof_spare: int
-    may_run: bool
-
-    def select(self, best: Settings, base: Settings, proof: Bench) -> Selected:
-        """The changes that buy something, if `proof` shows that they do together."""
-        bench = self.bench
-        if self.study.rung_below:
-            bench = StudyBench(self.study, self.goal, self.engine, may_run=self.may_run, looks=True)
-        units, spare = self._units(best, base), (self.spare, self.proof_spare)
-        return select(best, base, units, self.goal, bench, spare, proof, self._start)
-
-    def restore(self, best: Settings, base: Settings, seen: Sequence[Finding]) -> Selected:
-        """The fewest changes that reach the best in runs of the kind that decides."""
-        units, spare = self._units(best, base), min(self.spare, RESERVE_OF_RESULT)
-        return restore(best, base, units, self.goal, self.bench, seen, spare, self._start)
-
-    @property
-    def _start(self) -> Settings:
-        return self.study.question.compared(self.engine)
-
-    def _units(self, best: Settings, base: Settings) -> list[Unit]:
-        return _by_importance(self.study, self.goal, self.engine, best, base)
+    chosen = unless_told(Choice(goal, order, winner, base, compared, selected, bench), lines)
+    return unless_outdone(study, unless_denied(study, unless_too_short(chosen, lines)), lines)
 
 
 def _for_lines(study: Study, winner: Candidate) -> int:
@@ -190,95 +143,31 @@ def best_of_others(study: Study, goal: Goal, engine: Engine) -> Candidate | None
     return best(searched, goal) or next(iter(order), None)
 
 
-def _unless_too_short(chosen: Choice, lines: _Lines) -> Choice:
-    """The choice, or with some of the winner's changes again, where final runs of both show that
-    some of those that went were needed: which lines matter is looked at in short runs."""
+def _unless_overtaken(study: Study, chosen: Choice, may_run: bool) -> Choice:
+    """The choice, or that of the other engine, where nothing is left of the leader's changes, or
+    final runs of both engines show that it does not lead, and what is left of the other's, whose
+    base was run too, is better."""
     goal, bench = chosen.goal, chosen.bench
-    settings, whole = chosen.selected.settings, chosen.winner.settings
-    mine, best = bench.finals(settings), bench.finals(whole)
-    if not chosen.selected.findings or mine is None or best is None:
+    rival = best_of_others(study, goal, chosen.winner.engine)
+    mine = bench.shown(chosen.selected.settings)
+    if rival is None or mine is None:
         return chosen
-    found = compare(goal, bench.noise_of_finals(), best, mine)
-    if found is None or not found.decides or found.gain <= max(found.bound, WORTH):
+    its = StudyBench(study, goal, rival.engine, may_run=False).finals(rival.settings)
+    is_left = chosen.selected.settings != chosen.compared
+    if is_left and not is_overtaken(
+        goal, bench.noise_of_finals(), finals_of_most(study, chosen), its
+    ):
         return chosen
-    restored = lines.restore(whole, settings, chosen.selected.findings)
-    again = {one.knob: one for one in restored.findings}
-    findings = tuple(again.get(one.knob, one) for one in chosen.selected.findings)
-    selected = replace(chosen.selected, settings=restored.settings, findings=findings)
-    return replace(chosen, selected=selected)
-
-
-def _unless_denied(study: Study, chosen: Choice) -> Choice:
-    """The choice, or none of its changes, where what was told of them together was told in fewer
-    runs than that takes, and neither final runs of them, or of the most of them that a file
-    carries, nor these with those before bear it out."""
-    goal, bench, selected = chosen.goal, chosen.bench, chosen.selected
-    mine, base = finals_of_most(study, chosen), bench.finals(chosen.compared)
-    if selected.is_proven or mine is None or base is None or selected.settings == chosen.compared:
+    if ranked([mine, its or rival], goal)[0] is mine:
         return chosen
-    noise = bench.noise_of_finals()
-    found = compare(goal, noise, mine, base, level=VERDICT_LEVEL)
-    if found is None or not found.decides or found.gain > found.bound:
+    order = _order(study, goal, rival.engine)
+    spare = RESERVE_OF_RESULT
+    other = _choice(study, goal, order, spare, spare + _for_lines(study, order[0]), may_run)
+    # Before the result has runs of its own, which it gets if it is taken, the winner stands for it.
+    found = other.bench.shown(other.selected.settings) or other.winner
+    if other.bench.shown(other.compared) is None or ranked([mine, found], goal)[0] is mine:
         return chosen
-    if farther(goal, {**bench.noises(), goal.metric: noise}, base, mine):
-        return chosen
-    later = bench.all_later(mine.settings, chosen.compared)
-    if later is not None and ranked([*later], goal)[0] is later[0]:
-        return chosen
-    gone = tuple(
-        replace(one, fate="dropped", company=None, together=len(selected.findings))
-        for one in selected.findings
-    )
-    untold = found if found.gain > WORTH else None
-    return replace(chosen, selected=Selected(chosen.compared, gone, untold=untold))
-
-
-def finals_of_most(study: Study, chosen: Choice) -> Candidate | None:
-    """The final runs of the settings, or of those that have the most of their changes and no
-    other, as a file has that leaves some to its reader; what was run often enough for a verdict
-    goes before."""
-    settings, base = chosen.selected.settings, chosen.base
-    # A file has these too.
-    ruled = {one.knob: one.value for one in leftover(study.profile, chosen.winner.engine, settings)}
-
-    def made(one: Candidate) -> tuple[bool, int]:
-        changes = sum(one.settings[name] != base[name] for name in base)
-        return len(one.trials) >= VERDICT_RUNS, changes
-
-    def is_part(one: Candidate) -> bool:
-        is_base = one.settings == base
-        values = ((base[name], settings[name], ruled.get(name)) for name in base)
-        whole = all(one.settings[name] in known for name, known in zip(base, values, strict=True))
-        return whole and is_base == (settings == base)
-
-    return max(filter(is_part, chosen.bench.all_finals()), key=made, default=None)
-
-
-def _unless_outdone(study: Study, chosen: Choice, lines: _Lines) -> Choice:
-    """The choice, or what is needed of the best rule of thumb, where this was better in final runs
-    of both, or was alone shown to be better than the base: nobody should be told to take less than
-    what the table beside it shows."""
-    goal, bench = chosen.goal, chosen.bench
-    rule = best_rule(study.question, study.looks, chosen.winner.engine, goal)
-    mine = bench.finals(chosen.selected.settings)
-    its = None if rule is None else bench.finals(rule.settings)
-    if rule is None or mine is None or its is None or not its.feasible(goal):
-        return chosen
-    base = bench.finals(chosen.compared)
-
-    def edge(one: Candidate, other: Candidate | None) -> float:
-        """What is gained beyond noise; below 0 where nothing is shown."""
-        if other is None:
-            return -1.0
-        found = compare(goal, bench.noise_of_finals(), one, other, level=VERDICT_LEVEL)
-        return -1.0 if found is None or not found.decides else found.gain - found.bound
-
-    is_alone = edge(mine, base) <= 0.0 < edge(its, base) and ranked([mine, its], goal)[0] is its
-    if edge(its, mine) <= 0.0 and not is_alone:
-        return chosen
-    kept = lines.select(rule.settings, chosen.base, FinalRuns(bench, goal))
-    outdone = replace(chosen, winner=its, selected=kept, rule=rule.rule)
-    return _unless_too_short(outdone, lines)
+    return replace(other, order=[*other.order, *chosen.order])
 
 
 def given(study: Study, goal: Goal, engine: Engine, settings: Settings) -> Choice:
@@ -380,43 +269,3 @@ def _without_near_misses(
     if (measured := bench.known(settings)) is None:
         return replace(found, settings=settings)
     return found if farther(goal, bench.noises(), measured, found) else measured
-
-
-def _by_importance(
-    study: Study, goal: Goal, engine: Engine, best: Settings, base: Settings
-) -> list[Unit]:
-    """The changes, the most important first; a knob goes with the changed one that bounds it.
-
-    First is what nothing good lacks: the best of all settings that lack the change loses most
-    against the best of all. Of those alike the cache goes first, and then what has most share in
-    reaching good scores and is set by most rules of thumb: with few trials the shares are rough.
-    """
-    share = study.importance(engine)
-    catalogue = knobs.catalogue(engine)
-    units: dict[str, list[str]] = {}
-    for name in catalogue:
-        if best[name] == base[name]:
-            continue
-        root, above = name, catalogue[name].at_least
-        while above is not None and best[above] != base[above]:
-            root, above = above, catalogue[above].at_least
-        units.setdefault(root, []).append(name)
-    known = rules(engine)
-    seen = [t for t in study.looks if t.engine == engine and t.role not in ANSWERING]
-    order = ranked(candidates(seen), goal)
-
-    def usual(name: str) -> float:
-        return sum(name in rule.stated for rule in known) / max(1, len(known))
-
-    def missed(names: Sequence[str]) -> float:
-        lacking = (one for one in order if all(one.settings[name] == base[name] for name in names))
-        found = next(lacking, None)
-        if found is None or found.feasible(goal) != order[0].feasible(goal):
-            return 1.0
-        return loss(goal, order[0].metrics()[goal.metric], found.metrics()[goal.metric])
-
-    def weight(root: str) -> tuple[float, bool, float]:
-        heaviest = max(share.get(name, 0.0) + usual(name) for name in units[root])
-        return missed(units[root]), root == engines.of(engine).cache_knob, heaviest
-
-    return [tuple(units[root]) for root in sorted(units, key=weight, reverse=True)]

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from advisor.goal import Goal
 from advisor.knobs import Engine, Settings
 from advisor.recommend.bench import StudyBench
-from advisor.recommend.choice import Choice, best_of_others, for_other
+from advisor.recommend.choice import best_of_others, for_other
+from advisor.recommend.chosen import Choice
 from advisor.recommend.recommendation import Recommendation
 from advisor.search import VERDICT_RUNS, Study
 from advisor.search.rules import rules
@@ -35,6 +36,9 @@ class Proof:
     ) -> None:
         self._study, self._bench = study, chosen.bench
         self._base, self._result = chosen.compared, chosen.selected.settings
+        if chosen.selected.untold is not None:
+            # Of what else would there be to tell.
+            self._result = chosen.winner.settings
         own = chosen.winner.engine
         changed = [file for file in drafted.files.values() if file.changes]
         self._files = [file.settings for file in changed]
@@ -58,6 +62,13 @@ class Proof:
     @property
     def _is_changed(self) -> bool:
         return self._result != self._base
+
+    def run_untold(self) -> None:
+        """As many runs as a verdict takes of what led in too few of them to tell, of its base, and
+        of the best of the other engine: what these tell decides what else is to be proven."""
+        numbers = range(VERDICT_RUNS)
+        beside = [(it, [best], numbers) for it, best in self._beside]
+        _run(self._study, [(self._bench, [self._base, self._result], numbers), *beside])
 
     def run_for_verdict(self) -> None:
         """As many runs of each as a verdict takes, and one of what a rebuild would change. Where

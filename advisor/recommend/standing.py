@@ -14,7 +14,7 @@ from advisor.dialects import Line
 from advisor.goal import Goal
 from advisor.knobs import Setting, Settings
 from advisor.noise import Noise
-from advisor.recommend.choice import Choice
+from advisor.recommend.chosen import Choice
 from advisor.recommend.known_errors import KnownErrors
 from advisor.recommend.verdict import Comparison, compare
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from advisor.goal import Goal
 from advisor.knobs import Engine, Settings
+from advisor.search.allocate import CLOSE
 from advisor.search.ranking import (
     VERDICT_RUNS,
     WORTH,
@@ -63,12 +65,13 @@ class Field:
         # What experienced people would take is compared where it counts.
         known = [[one for one in own if any(t.rule for t in one.trials)] for own in by_engine]
         rules = [own[0] for own in known if own]
-        exported = self._exported(order)
-        leading = {one.engine for one in exported[:1]}
+        leading = self._may_lead(order)
         chosen += [one for one in rules if one.engine in leading]
-        most = OF_A_FRONT if self.goal.others else CLIMBERS
-        chosen += [*_leading(exported, self.baselines, most), *rules]
-        chosen += [one for own in by_engine for one in own[:CLIMBERS]]
+        if self.goal.others:
+            chosen += _leading(self._exported(order), self.baselines, OF_A_FRONT)
+        own = [[one for one in order if one.engine == engine] for engine in leading]
+        chosen += _in_turns([_leading(one, self.baselines, CLIMBERS) for one in own])
+        chosen += rules + [one for own in by_engine for one in own[:CLIMBERS]]
         return self._unique([one for one in chosen if one.key not in self.tally.tried])
 
     def open_verdict(self) -> list[Contender]:
@@ -112,6 +115,20 @@ class Field:
         """The order of the engine that is exported, if it is known which: else of all."""
         return [one for one in order if one.engine == self.wanted] or order
 
+    def _may_lead(self, order: Sequence[Candidate]) -> list[Engine]:
+        """The engine that is exported, or else those that lead an order or are close behind it: on
+        another rung they may lead."""
+        exported = self._exported(order)[:1]
+        if self.wanted or self.goal.others or not exported:
+            return [one.engine for one in exported]
+        metric, best = self.goal.metric, exported[0]
+
+        def is_close(one: Candidate) -> bool:
+            behind = loss(self.goal, best.metrics()[metric], one.metrics()[metric])
+            return one.feasible(self.goal) == best.feasible(self.goal) and behind <= CLOSE
+
+        return list(dict.fromkeys(one.engine for one in order if is_close(one)))
+
     def _best_of(self, engine: Engine) -> Candidate | None:
         own = [one for one in self.tally.ranked if one.engine == engine]
         return first_of(
@@ -140,3 +157,8 @@ def _leading(
     wanted = [settings_key(leader.engine, given) for given in baselines(leader.engine)]
     known = [one for key in wanted for one in order if one.key == key]
     return [leader, *known, *order[1:most]]
+
+
+def _in_turns(orders: Sequence[Sequence[Candidate]]) -> list[Candidate]:
+    """The first of each, then the second of each, and so on."""
+    return [one for row in zip_longest(*orders) for one in row if one is not None]

@@ -123,7 +123,7 @@ class Question:
         nobody's are, as those of the engine that syncs them by default.
         """
         settings = knobs.defaults(engine)
-        if dialect := self._dialect_of(engine):
+        if dialect := self.dialect_of(engine):
             durability = {name: settings[name] for name in self._of_durability(engine)}
             settings = {**dialects.product_defaults(dialect), **durability}
         if self.direct_io:
@@ -145,7 +145,7 @@ class Question:
 
     def _given_by_product(self, engine: Engine) -> Settings:
         """What the product does of itself that the engine stands for."""
-        dialect = self._dialect_of(engine)
+        dialect = self.dialect_of(engine)
         return {
             name: value
             for name, spellings in _of_products(engine).items()
@@ -153,7 +153,7 @@ class Question:
             and (value := spelling.given) is not None
         }
 
-    def _dialect_of(self, engine: Engine) -> str:
+    def dialect_of(self, engine: Engine) -> str:
         """Of the product that the engine stands for: the one whose file was asked for; where
         engines are compared over tables, the only server that has it; empty where it may be any."""
         if self.products is not None:
@@ -231,7 +231,7 @@ class Question:
             | {
                 "source": str(self.source) if self.source else None,
                 "dialect": self.dialect,
-                "products": {engine: self._dialect_of(engine) for engine in self.engines},
+                "products": {engine: self.dialect_of(engine) for engine in self.engines},
                 "earlier": [one.stored() for one in self.earlier],
             },
             core_version=core.VERSION,

@@ -13,6 +13,7 @@ from advisor import dialects, imports, knobs, report
 from advisor.errors import InputError, WorkError
 from advisor.evaluate import largest_cache
 from advisor.evidence import Evidence
+from advisor.handover import usual_dialect
 from advisor.knobs import Engine, Setting
 from advisor.recommend import Recommendation, recommend
 from advisor.recommend.bench import FINAL_SEEDS
@@ -423,3 +424,17 @@ def test_a_rule_of_thumb_that_beats_the_answer_in_final_runs_is_the_answer(tmp_p
     assert dict(again.settings) == dict(rule.settings)
     assert f"rule: of {rule.rule!r}" in again.changes[0].evidence
     assert again.columns[-1].metrics["ops_per_s"].median == better["ops_per_s"]
+
+
+def test_the_file_that_is_run_is_of_the_product_that_the_study_is_about(tmp_path: Path) -> None:
+    """Of the LSM over tables MariaDB's MyRocks is, and of no study of its own."""
+    slow = KnobCore(worth={"filter_policy": 0.5}, speed={"btree": 0.5}, noise=0.0)
+    found = run(tmp_path, trials=40, core=slow)[1]
+    assert found.engine == "lsm" and found.dialect == "myrocks-mariadb-10.11"
+    assert usual_dialect(found, None, None) == found.dialect
+    assert usual_dialect(found, None, tmp_path / "OPTIONS") == "rocksdb-10.4"
+    file = found.files[found.dialect]
+    assert file.gain is not None and file.runs >= VERDICT_RUNS
+    question = Question(problem(), engines=("lsm",))
+    alone = run(tmp_path, question=question, trials=10, core=slow, name="alone")[1]
+    assert alone.dialect == "rocksdb-10.4"

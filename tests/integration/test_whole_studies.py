@@ -125,3 +125,38 @@ def test_where_a_machine_is_slow_engines_and_files_have_their_runs(
     if look_s == 2.0:
         lines_left = len([one for one in found.changes if one.company is None])
         assert lines_left <= len(found.changes) / 2
+
+
+@pytest.mark.parametrize("seed", range(1, 2 + EACH))
+def test_what_leads_in_too_few_runs_is_told_by_final_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """Few runs are left for the engine that only leads where it counts."""
+    core = SlowCore(
+        worth={"filter_policy": 0.1, "innodb_io_capacity": 0.4},
+        speed={"btree": 0.76},
+        flattered={"btree": 0.06},
+        noise=0.01,
+        look_s=1.5,
+    )
+    monkeypatch.setattr(runner, "_cores", lambda: 1)
+    monkeypatch.setattr(evaluate, "time", core)
+    monkeypatch.setattr(study, "Spending", partial(Spending, now=core.monotonic))
+    found = whole_study(tmp_path, core, seed=seed, trials=400, minutes=SLOW_MINUTES)[1]
+    assert found.engine == "lsm" and found.untold is None
+    assert "filter_policy" in lines(found)
+    file = found.files[found.dialect]
+    assert file.gain is not None and file.gain.decides and not file.gain.within_noise
+
+
+def test_the_other_engine_is_recommended_where_nothing_is_left_of_the_leaders_changes(
+    tmp_path: Path,
+) -> None:
+    core = KnobCore(worth={"innodb_io_capacity": 0.4}, speed={"btree": 0.73}, noise=0.02)
+    made, found = whole_study(tmp_path, core, seed=3, trials=60)
+    repeated = [one for one in made.trials if one.role == "repeat" and one.scale == made.scale]
+    assert max(repeated, key=lambda one: one.metrics["ops_per_s"]).engine == "lsm"
+    assert found.engine == "btree" and "innodb_io_capacity" in lines(found)
+    assert found.verdict is not None and found.verdict.winner is None
+    again = recommend(made, measure=False)
+    assert (again.engine, again.settings) == (found.engine, found.settings)

@@ -99,3 +99,18 @@ def test_what_a_verdict_needs_climbs_before_the_second_best() -> None:
     first = [(one.engine, one.settings["a"]) for one in order]
     assert first[:4] == [("lsm", 3), ("btree", 3), ("lsm", 1), ("lsm", 0)]
     assert ("btree", 1) in first[4:]
+
+
+def test_engines_that_are_close_climb_in_turns() -> None:
+    """Another rung may say which of them leads, and has time for a few."""
+    trials = [
+        trial(engine=engine, settings={"a": a}, metrics={"ops_per_s": score + a})
+        for engine, score in (("lsm", 100.0), ("btree", 97.0))
+        for a in range(4)
+    ]
+    goal = Goal("ops_per_s")
+    known = Field(["lsm", "btree"], goal, lambda _: [BASE], Tally(goal), None, lambda _: 0)
+    order = known.climbers(ranked(candidates(trials), goal))
+    first = [(one.engine, one.settings["a"]) for one in order]
+    assert first[:4] == [("lsm", 3), ("btree", 3), ("lsm", 0), ("btree", 0)]
+    assert first[4:6] == [("lsm", 2), ("btree", 2)]

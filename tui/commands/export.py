@@ -60,7 +60,7 @@ def export(
     if to is not None:
         delivery.check_dialect(to, loaded.engines)
     advice = delivery.advice_for(loaded, to, current, measure=False, member=front)
-    dialect = to or handover.usual_dialect(advice.engine, current, output)
+    dialect = to or handover.usual_dialect(advice, current, output)
     written = []
     if target is not None:
         written = handover.write_files(advice, dialect, target.path, current, force=force)

@@ -75,7 +75,7 @@ def robust(
         )
     written, dialect = [], None
     if target is not None:
-        dialect = to or handover.usual_dialect(advice.engine, current, target.path)
+        dialect = to or handover.usual_dialect(advice, current, target.path)
         written = handover.write_files(
             advice, dialect, target.path, current, robust=found, force=force
         )
