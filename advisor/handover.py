@@ -48,9 +48,12 @@ def advice_for(
             raise InputError("--to", None, found, ", ".join(dialects.for_engine(advice.engine)))
         return advice
     best = recommend(study, measure=False, dialect=asked, known=known)
-    if dialect is None or dialects.engine_of(dialect) == best.engine:
-        return decided(study, recommend(study, dialect=asked, known=known) if measure else best)
-    engine = dialects.engine_of(dialect)
+    engine = best.engine if dialect is None else dialects.engine_of(dialect)
+    if engine == best.engine:
+        # Final runs may show another engine to be better.
+        best = recommend(study, dialect=asked, known=known) if measure else best
+        if dialect is None or engine == best.engine:
+            return decided(study, best)
     other = recommend(study, measure=measure, engine=engine, dialect=dialect, known=known)
     on_other_engine(engine, best)
     return decided(study, other)

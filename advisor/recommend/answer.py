@@ -15,6 +15,7 @@ from advisor.recommend.choice import (
     choose_leader,
     given,
     look_at_lines,
+    unless_overtaken,
 )
 from advisor.recommend.chosen import Choice, finals_of_most
 from advisor.recommend.evidence import Finding, evidence, reason
@@ -53,11 +54,12 @@ def recommend(
     """The recommendation of a study, finished or not; with `engine`, the best of that engine.
     `known` is how far such predictions were off on real engines.
 
-    With `measure`, what is left of the study's bounds is first spent on what single changes buy,
-    and on final runs of the result and of the file of `dialect` as it stands (without one, of the
-    product that the engine stands for) beside what they are compared with, and without `engine` on
-    looks at what single changes of the other engine buy; stored trials then decide. Raises
-    `WorkError` if no trial has finished.
+    With `measure`, what is left of the study's bounds is first spent on what single changes buy (if
+    too few runs told what they do together, on final runs of that before), and on final runs of the
+    result and of the file of `dialect` as it stands (without one, of the product that the engine
+    stands for) beside what they are compared with, and without `engine` on looks at what single
+    changes of the other engine buy; stored trials then decide. Raises `WorkError` if no trial has
+    finished.
     """
     own = judging(study, engine)
     if measure:
@@ -65,7 +67,8 @@ def recommend(
             leader = choose_leader(study, own.goal, engine, may_run=True)
             if leader.selected.untold is not None:
                 _proof(study, leader, engine, dialect, known).run_untold()
-            chosen = choose(study, own.goal, engine, may_run=True)
+                leader = choose_leader(study, own.goal, engine, may_run=True)
+            chosen = unless_overtaken(study, leader, engine, may_run=True)
             _prove(study, chosen, engine, dialect, known)
             again = choose(study, own.goal, engine, may_run=True)
             if again.selected.settings != chosen.selected.settings:

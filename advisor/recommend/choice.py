@@ -25,8 +25,8 @@ from advisor.recommend.revision import (
     unless_too_short,
 )
 from advisor.recommend.selection import Selected
-from advisor.search import Candidate, Study
-from advisor.search.ranking import best, candidates, ranked
+from advisor.search import VERDICT_RUNS, Candidate, Study
+from advisor.search.ranking import WORTH, best, candidates, loss, ranked
 from advisor.trial import ANSWERING
 
 PROOF_RUNS = 2
@@ -62,7 +62,7 @@ def choose(study: Study, goal: Goal, engine: Engine | None, *, may_run: bool) ->
     """The choice among all candidates, or those of one engine, by a goal of one objective. Raises
     `WorkError` if there are none."""
     chosen = choose_leader(study, goal, engine, may_run=may_run)
-    return chosen if engine is not None else _unless_overtaken(study, chosen, may_run)
+    return unless_overtaken(study, chosen, engine, may_run=may_run)
 
 
 def choose_leader(study: Study, goal: Goal, engine: Engine | None, *, may_run: bool) -> Choice:
@@ -143,31 +143,52 @@ def best_of_others(study: Study, goal: Goal, engine: Engine) -> Candidate | None
     return best(searched, goal) or next(iter(order), None)
 
 
-def _unless_overtaken(study: Study, chosen: Choice, may_run: bool) -> Choice:
-    """The choice, or that of the other engine, where nothing is left of the leader's changes, or
-    final runs of both engines show that it does not lead, and what is left of the other's, whose
-    base was run too, is better."""
-    goal, bench = chosen.goal, chosen.bench
+def unless_overtaken(
+    study: Study, chosen: Choice, engine: Engine | None, *, may_run: bool
+) -> Choice:
+    """The choice of the leader or, unless one engine was asked for, that of the other engine where
+    this is better: it may be where nothing is left of the leader's changes, and where final runs of
+    both show it. What is not known to be better than a base of its own is not. A front has members
+    of several engines, of which one was chosen."""
+    goal, left = chosen.goal, chosen.selected.settings
     rival = best_of_others(study, goal, chosen.winner.engine)
-    mine = bench.shown(chosen.selected.settings)
-    if rival is None or mine is None:
+    if engine is not None or rival is None or study.goal.others:
         return chosen
-    its = StudyBench(study, goal, rival.engine, may_run=False).finals(rival.settings)
-    is_left = chosen.selected.settings != chosen.compared
-    if is_left and not is_overtaken(
-        goal, bench.noise_of_finals(), finals_of_most(study, chosen), its
-    ):
-        return chosen
-    if ranked([mine, its or rival], goal)[0] is mine:
+    its = StudyBench(study, goal, rival.engine, may_run=False)
+    mine, best = finals_of_most(study, chosen), its.finals(rival.settings)
+    if left == chosen.compared:
+        if not _is_better(goal, (its, rival.settings), (chosen.bench, left)):
+            return chosen
+    elif not is_overtaken(goal, chosen.bench.noise_of_finals(), mine, best):
         return chosen
     order = _order(study, goal, rival.engine)
-    spare = RESERVE_OF_RESULT
+    has_finals = its.finals(study.question.compared(rival.engine)) is not None
+    spare = RESERVE_OF_RESULT if has_finals else 2 * VERDICT_RUNS
     other = _choice(study, goal, order, spare, spare + _for_lines(study, order[0]), may_run)
-    # Before the result has runs of its own, which it gets if it is taken, the winner stands for it.
-    found = other.bench.shown(other.selected.settings) or other.winner
-    if other.bench.shown(other.compared) is None or ranked([mine, found], goal)[0] is mine:
+    result = other.selected.settings
+    if other.bench.shown(result) is None:
+        # Until it has runs of its own, which it gets while there are any, the winner stands for it.
+        result = other.winner.settings
+    is_proven = other.bench.shown(other.compared) is not None
+    if not is_proven or not _is_better(goal, (other.bench, result), (chosen.bench, left)):
         return chosen
-    return replace(other, order=[*other.order, *chosen.order])
+    return replace(other, order=[*other.order, *(one for one in chosen.order if one not in order)])
+
+
+def _is_better(
+    goal: Goal, one: tuple[StudyBench, Settings], other: tuple[StudyBench, Settings]
+) -> bool:
+    """Whether settings are better than others, each on its bench, by runs of the same kind: final
+    ones, where both have enough of them."""
+    finals = [bench.finals(settings) for bench, settings in (one, other)]
+    is_enough = all(seen is not None and len(seen.trials) >= VERDICT_RUNS for seen in finals)
+    runs = finals if is_enough else [bench.all_runs(given) for bench, given in (one, other)]
+    mine, its = runs
+    if mine is None or its is None or ranked(filter(None, runs), goal)[0] is its:
+        return False
+    metric = goal.metric
+    gain = -loss(goal, its.metrics()[metric], mine.metrics()[metric])
+    return gain > WORTH or not its.feasible(goal)
 
 
 def given(study: Study, goal: Goal, engine: Engine, settings: Settings) -> Choice:

@@ -42,8 +42,8 @@ class Lines:
         return select(best, base, units, self.goal, bench, spare, proof, self._start)
 
     def select_proven(self, best: Settings, base: Settings) -> Selected:
-        """The changes that buy something, of settings of which final runs showed that they do: the
-        others have had theirs."""
+        """The changes that buy something, of settings of which final runs showed that they do
+        together. Little is kept for others: what these are compared with has had its own."""
         rest = replace(self, spare=min(self.spare, RESERVE_OF_RESULT))
         return rest.select(best, base, FinalRuns(self.bench, self.goal))
 

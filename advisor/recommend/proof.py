@@ -36,9 +36,9 @@ class Proof:
     ) -> None:
         self._study, self._bench = study, chosen.bench
         self._base, self._result = chosen.compared, chosen.selected.settings
-        if chosen.selected.untold is not None:
-            # Of what else would there be to tell.
-            self._result = chosen.winner.settings
+        if chosen.selected.tried is not None:
+            # What may have to be told is in no file yet.
+            self._result, changed = chosen.selected.tried, []
         own = chosen.winner.engine
         changed = [file for file in drafted.files.values() if file.changes]
         self._files = [file.settings for file in changed]

@@ -19,11 +19,13 @@ from advisor.search.seeds import best_rule
 
 def unless_too_short(chosen: Choice, lines: Lines) -> Choice:
     """The choice, or with some of the winner's changes again, where final runs of both show that
-    some of those that went were needed: which lines matter is looked at in short runs."""
+    some of those that went were needed: which lines matter is looked at in short runs. Where all
+    went because nobody could tell what they do, `unless_told` has decided."""
     goal, bench = chosen.goal, chosen.bench
     settings, whole = chosen.selected.settings, chosen.winner.settings
     mine, best = bench.finals(settings), bench.finals(whole)
-    if not chosen.selected.findings or mine is None or best is None:
+    is_told = chosen.selected.findings and chosen.selected.untold is None
+    if not is_told or mine is None or best is None:
         return chosen
     found = compare(goal, bench.noise_of_finals(), best, mine)
     if found is None or not found.decides or found.gain <= max(found.bound, WORTH):
@@ -47,8 +49,9 @@ def unless_told(chosen: Choice, lines: Lines) -> Choice:
         return chosen
     if found.gain > max(found.bound, WORTH):
         return replace(chosen, selected=lines.select_proven(winner, chosen.base))
-    untold = found if found.gain > WORTH else None
-    return replace(chosen, selected=replace(chosen.selected, untold=untold))
+    untold = (found, winner) if found.gain > WORTH else (None, None)
+    selected = replace(chosen.selected, untold=untold[0], tried=untold[1])
+    return replace(chosen, selected=selected)
 
 
 def unless_denied(study: Study, chosen: Choice) -> Choice:
@@ -72,8 +75,8 @@ def unless_denied(study: Study, chosen: Choice) -> Choice:
         replace(one, fate="dropped", company=None, together=len(selected.findings))
         for one in selected.findings
     )
-    untold = found if found.gain > WORTH else None
-    return replace(chosen, selected=Selected(chosen.compared, gone, untold=untold))
+    untold = (found, mine.settings) if found.gain > WORTH else (None, None)
+    return replace(chosen, selected=Selected(chosen.compared, gone, False, *untold))
 
 
 def unless_outdone(study: Study, chosen: Choice, lines: Lines) -> Choice:
@@ -104,8 +107,11 @@ def unless_outdone(study: Study, chosen: Choice, lines: Lines) -> Choice:
 
 
 def is_overtaken(goal: Goal, noise: Noise, mine: Candidate | None, its: Candidate | None) -> bool:
-    """Whether final runs of both show that the other is better."""
+    """Whether final runs of both show that the other is better, or that it alone keeps the
+    limits."""
     if mine is None or its is None or not its.feasible(goal):
         return False
     found = compare(goal, noise, its, mine, level=VERDICT_LEVEL)
-    return found is not None and found.decides and found.gain > max(found.bound, WORTH)
+    if found is None or not found.decides:
+        return False
+    return not mine.feasible(goal) or found.gain > max(found.bound, WORTH)

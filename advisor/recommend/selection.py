@@ -81,6 +81,8 @@ class Selected:
     untold: Comparison | None = None
     """What the best gained over the base so far, where runs ended before it was told from noise and
     nothing stayed; absent too where neither was run."""
+    tried: Settings | None = None
+    """The settings that this is of."""
 
 
 def select(
@@ -185,7 +187,8 @@ class _Selection:
             if unit in left_out:
                 finding = replace(finding, fate="dropped", together=len(left_out), rest=rest)
             found += [replace(finding, knob=knob) for knob in unit]
-        return Selected(settings, tuple(found), self._is_proven, self._untold)
+        tried = self._best if self._untold else None
+        return Selected(settings, tuple(found), self._is_proven, self._untold, tried)
 
     def _screen(self) -> None:
         """Leaves out each change once, in the company of all others; the least important first,

@@ -17,6 +17,7 @@ from advisor.search.ranking import (
     first_of,
     loss,
     may_win,
+    ranked,
 )
 from advisor.search.tally import Tally
 from advisor.trial import Key, settings_key
@@ -65,12 +66,16 @@ class Field:
         # What experienced people would take is compared where it counts.
         known = [[one for one in own if any(t.rule for t in one.trials)] for own in by_engine]
         rules = [own[0] for own in known if own]
-        leading = self._may_lead(order)
-        chosen += [one for one in rules if one.engine in leading]
+        leading = self._may_lead([own[0] for own in by_engine if own])
+        for engine in leading:
+            chosen += [one for one in rules if one.engine == engine]
+            own = [one for one in order if one.engine == engine]
+            chosen += _leading(own, self.baselines, 1)[:2]
         if self.goal.others:
             chosen += _leading(self._exported(order), self.baselines, OF_A_FRONT)
-        own = [[one for one in order if one.engine == engine] for engine in leading]
-        chosen += _in_turns([_leading(one, self.baselines, CLIMBERS) for one in own])
+        else:
+            own_orders = [[one for one in order if one.engine == engine] for engine in leading]
+            chosen += _in_turns([_leading(one, self.baselines, CLIMBERS) for one in own_orders])
         chosen += rules + [one for own in by_engine for one in own[:CLIMBERS]]
         return self._unique([one for one in chosen if one.key not in self.tally.tried])
 
@@ -115,19 +120,19 @@ class Field:
         """The order of the engine that is exported, if it is known which: else of all."""
         return [one for one in order if one.engine == self.wanted] or order
 
-    def _may_lead(self, order: Sequence[Candidate]) -> list[Engine]:
-        """The engine that is exported, or else those that lead an order or are close behind it: on
-        another rung they may lead."""
-        exported = self._exported(order)[:1]
+    def _may_lead(self, firsts: Sequence[Candidate]) -> list[Engine]:
+        """Of the best of each engine the engine that is exported, or else that which leads and
+        those close behind it: on another rung they may lead."""
+        exported = self._exported(ranked(firsts, self.goal))
         if self.wanted or self.goal.others or not exported:
-            return [one.engine for one in exported]
+            return [one.engine for one in exported[:1]]
         metric, best = self.goal.metric, exported[0]
 
         def is_close(one: Candidate) -> bool:
             behind = loss(self.goal, best.metrics()[metric], one.metrics()[metric])
-            return one.feasible(self.goal) == best.feasible(self.goal) and behind <= CLOSE
+            return one.feasible(self.goal) and behind <= CLOSE
 
-        return list(dict.fromkeys(one.engine for one in order if is_close(one)))
+        return [one.engine for one in exported if one is best or is_close(one)]
 
     def _best_of(self, engine: Engine) -> Candidate | None:
         own = [one for one in self.tally.ranked if one.engine == engine]

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from advisor import evaluate
+from advisor.handover import advice_for
 from advisor.recommend import Recommendation, recommend
 from advisor.recommend.leftover import leftover
 from advisor.recommend.verdict import VERDICT_LEVEL
@@ -16,7 +17,7 @@ from advisor.scale.ladder import LONGER, STEP
 from advisor.search import runner, study
 from advisor.search.plan import Spending
 from advisor.trial import settings_key
-from tests.support.whole_studies import KnobCore, SlowCore, whole_study
+from tests.support.whole_studies import KnobCore, SlowCore, searched_study, whole_study
 
 EACH = int(os.environ.get("TUNEBENCH_STUDIES", "2"))
 """Studies in which something matters: all that the target `stability` of the Makefile asks for take
@@ -132,6 +133,30 @@ def test_what_leads_in_too_few_runs_is_told_by_final_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     """Few runs are left for the engine that only leads where it counts."""
+    core = swapping(monkeypatch)
+    found = whole_study(tmp_path, core, seed=seed, trials=400, minutes=SLOW_MINUTES)[1]
+    assert found.engine == "lsm" and found.untold is None
+    assert "filter_policy" in lines(found)
+    file = found.files[found.dialect]
+    assert file.gain is not None and file.gain.decides and not file.gain.within_noise
+
+
+def test_a_file_of_the_engine_that_final_runs_overtake_is_written_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    core = swapping(monkeypatch)
+    made = searched_study(tmp_path, core, seed=3, trials=400, minutes=SLOW_MINUTES)
+    assert recommend(made, measure=False).engine == "btree"
+    told: list[str] = []
+    found = advice_for(
+        made, "mariadb-10.11", on_other_engine=lambda engine, best: told.append(best.engine)
+    )
+    assert (found.engine, found.dialect, told) == ("btree", "mariadb-10.11", ["lsm"])
+    assert recommend(made, measure=False).engine == "lsm"
+
+
+def swapping(monkeypatch: pytest.MonkeyPatch) -> SlowCore:
+    """Engines of which the B-tree leads in looks, and the LSM in runs that decide."""
     core = SlowCore(
         worth={"filter_policy": 0.1, "innodb_io_capacity": 0.4},
         speed={"btree": 0.76},
@@ -142,18 +167,14 @@ def test_what_leads_in_too_few_runs_is_told_by_final_runs(
     monkeypatch.setattr(runner, "_cores", lambda: 1)
     monkeypatch.setattr(evaluate, "time", core)
     monkeypatch.setattr(study, "Spending", partial(Spending, now=core.monotonic))
-    found = whole_study(tmp_path, core, seed=seed, trials=400, minutes=SLOW_MINUTES)[1]
-    assert found.engine == "lsm" and found.untold is None
-    assert "filter_policy" in lines(found)
-    file = found.files[found.dialect]
-    assert file.gain is not None and file.gain.decides and not file.gain.within_noise
+    return core
 
 
 def test_the_other_engine_is_recommended_where_nothing_is_left_of_the_leaders_changes(
     tmp_path: Path,
 ) -> None:
-    core = KnobCore(worth={"innodb_io_capacity": 0.4}, speed={"btree": 0.73}, noise=0.02)
-    made, found = whole_study(tmp_path, core, seed=3, trials=60)
+    core = KnobCore(worth={"innodb_io_capacity": 0.4}, speed={"btree": 0.745}, noise=0.03)
+    made, found = whole_study(tmp_path, core, seed=4, trials=60)
     repeated = [one for one in made.trials if one.role == "repeat" and one.scale == made.scale]
     assert max(repeated, key=lambda one: one.metrics["ops_per_s"]).engine == "lsm"
     assert found.engine == "btree" and "innodb_io_capacity" in lines(found)

@@ -64,7 +64,13 @@ class KnobCore(FakeCore):
         return super()._answer(spec) | {"ops_per_s": ops * draw.gauss(1.0, self.noise)}
 
 
-def whole_study(
+def whole_study(folder: Path, core: FakeCore, **given: Any) -> tuple[Study, Recommendation]:
+    """A study, given as to `searched_study`, from its first look to its answer."""
+    study = searched_study(folder, core, **given)
+    return study, recommend(study)
+
+
+def searched_study(
     folder: Path,
     core: FakeCore,
     *,
@@ -73,8 +79,8 @@ def whole_study(
     minutes: float | None = None,
     engines: tuple[Engine, ...] = (),
     clock: Clock = "simulated",
-) -> tuple[Study, Recommendation]:
-    """A study from its first look to its answer."""
+) -> Study:
+    """A study that has searched."""
     question = Question(
         problem(hardware="nvme-2024"),
         engines=engines,
@@ -92,7 +98,7 @@ def whole_study(
         core=core,
     )
     study.run()
-    return study, recommend(study)
+    return study
 
 
 @dataclass
