@@ -66,7 +66,7 @@ def test_beyond_a_limit_the_nearest_trial_is_on_top(fake: FakeCore) -> None:
 
 async def test_from_a_profile_to_a_written_file(fake: FakeCore, tmp_path: Path) -> None:
     app = Workbench(LibrarySession())
-    target = tmp_path / "OPTIONS"
+    target = tmp_path / "my.cnf"
     async with app.run_test(size=SIZE) as pilot:
         await until(pilot, lambda: app.screen.query_one(OptionList).option_count > 0)
         profiles = app.screen.query_one(OptionList)
@@ -82,7 +82,7 @@ async def test_from_a_profile_to_a_written_file(fake: FakeCore, tmp_path: Path) 
         app.screen.query_one("#input-path", Input).value = str(target)
         await pilot.click("#write")
         await until(pilot, lambda: (tmp_path / "report.md").exists())
-    assert "[DBOptions]" in target.read_text()
+    assert "my.cnf for MyRocks in MariaDB" in target.read_text()
 
 
 def test_a_form_names_every_field_that_is_wrong() -> None:
