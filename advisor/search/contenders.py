@@ -66,11 +66,11 @@ class Field:
         # What experienced people would take is compared where it counts.
         known = [[one for one in own if any(t.rule for t in one.trials)] for own in by_engine]
         rules = [own[0] for own in known if own]
+        # So is what each engine has without a change: what a small copy found may lose to it here.
+        bases = [base for own in by_engine for base in _known(own, self.baselines)[:1]]
         leading = self._may_lead([own[0] for own in by_engine if own])
-        for engine in leading:
-            chosen += [one for one in rules if one.engine == engine]
-            own = [one for one in order if one.engine == engine]
-            chosen += _leading(own, self.baselines, 1)[:2]
+        chosen += [one for one in [*rules, *bases] if one.engine in leading[:1]]
+        chosen += [*bases, *(one for one in rules if one.engine in leading)]
         if self.goal.others:
             chosen += _leading(self._exported(order), self.baselines, OF_A_FRONT)
         else:
@@ -158,10 +158,17 @@ def _leading(
     """The first of an order, the baselines of its engine, and those that follow it."""
     if not order:
         return []
-    leader = order[0]
-    wanted = [settings_key(leader.engine, given) for given in baselines(leader.engine)]
-    known = [one for key in wanted for one in order if one.key == key]
-    return [leader, *known, *order[1:most]]
+    return [order[0], *_known(order, baselines), *order[1:most]]
+
+
+def _known(
+    order: Sequence[Candidate], baselines: Callable[[Engine], Sequence[Settings]]
+) -> list[Candidate]:
+    """The baselines of the engine that leads an order, as far as they are in it."""
+    wanted = [
+        settings_key(one.engine, given) for one in order[:1] for given in baselines(one.engine)
+    ]
+    return [one for key in wanted for one in order if one.key == key]
 
 
 def _in_turns(orders: Sequence[Sequence[Candidate]]) -> list[Candidate]:

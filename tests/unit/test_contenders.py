@@ -70,7 +70,7 @@ def test_the_engine_whose_file_is_wanted_is_repeated_as_a_leader_is(wanted: Engi
     assert asked == [(exported, 4), (exported, 0), (exported, 3), (exported, 2), (other, 4)]
     climbing = Field(["lsm", "btree"], goal, lambda _: [BASE], Tally(goal), wanted, lambda _: 0)
     climbers = {(one.engine, one.settings["a"]) for one in climbing.climbers(order)}
-    assert (exported, 0) in climbers and (other, 0) not in climbers
+    assert {(exported, 0), (other, 0)} <= climbers
     # Repetitions of a lower rung are none of this one, where all meet the same seeds.
     assert {one.runs for one in climbing.climbers(order)} == {0}
 
@@ -99,6 +99,21 @@ def test_what_a_verdict_needs_climbs_before_the_second_best() -> None:
     first = [(one.engine, one.settings["a"]) for one in order]
     assert first[:4] == [("lsm", 3), ("btree", 3), ("lsm", 1), ("lsm", 0)]
     assert ("btree", 1) in first[4:]
+
+
+def test_what_each_engine_has_without_a_change_climbs_before_the_second_best() -> None:
+    """What a small copy found for the engine that is behind may lose to it on a larger one: one
+    file of MyRocks made 7% more than the defaults there, and 14% less here."""
+    trials = [
+        trial(engine=engine, settings={"a": a}, metrics={"ops_per_s": score + 10 * a})
+        for engine, score in (("btree", 200.0), ("lsm", 100.0))
+        for a in range(4)
+    ]
+    goal = Goal("ops_per_s")
+    known = Field(["lsm", "btree"], goal, lambda _: [BASE], Tally(goal), None, lambda _: 0)
+    order = known.climbers(ranked(candidates(trials), goal))
+    first = [(one.engine, one.settings["a"]) for one in order]
+    assert first[:4] == [("btree", 3), ("lsm", 3), ("btree", 0), ("lsm", 0)]
 
 
 def test_engines_that_are_close_climb_in_turns() -> None:
