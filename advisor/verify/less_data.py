@@ -1,6 +1,8 @@
-"""Whether a verification on less data asks what its study was asked. Files and caches shrink with
-the data, but not the least size of a shard of a block cache, nor what an index has of one: settings
-that do well on all of the data may lose on a third of it, and the other way round."""
+"""Whether a verification on less data, or in shorter runs, asks what its study was asked. Files and
+caches shrink with the data, but not the least size of a shard of a block cache, nor what an index
+has of one: settings that do well on all of the data may lose on a third of it, and the other way
+round. And what small memtables leave for merges into a level of all the data comes after a while,
+of which short runs that begin with an empty level 0 see nothing."""
 
 from __future__ import annotations
 
@@ -13,12 +15,19 @@ APART = 1.3
 off by on a real engine."""
 
 
+LONGER = 1.5
+"""How many times as many operations for its data a run makes, that is called longer."""
+
+
 def size_decides(found: Verification, advice: Recommendation) -> str:
     """A sentence where the recommended settings are predicted to do otherwise on the data of the
-    verification than on what the study was asked about; else empty."""
+    verification, and in as many operations, than on what the study was asked about; else empty."""
     asked = found.recommended
     is_of_advice = dict(asked.contender.settings) == dict(advice.settings)
-    if not is_of_advice or advice.gain is None or found.sizing.scale.factor == 1.0:
+    times = _times_as_long(found, advice)
+    what = ["size"] if found.sizing.scale.factor < 1.0 else []
+    what += ["length"] if times >= LONGER else []
+    if not is_of_advice or advice.gain is None or not what:
         return ""
     goal = found.goal
     here = asked.predicted_ratio(goal.metric, found.base)
@@ -27,8 +36,22 @@ def size_decides(found: Verification, advice: Recommendation) -> str:
     if here is None or there <= 0.0 or max(here / there, there / here) < APART:
         return ""
     whole = advice.profile.data_bytes
+    longer = f" in {times:.1f} times as many operations for its size" if "length" in what else ""
+    options = f"--data {size_to_type(whole)}" + (" and more --minutes" if longer else "")
     return (
-        f"The size decides: recommended is predicted to have {here:.2f}x the {goal.metric} of "
-        f"{found.base.contender.name} on this much data, and {there:.2f}x on "
-        f"{format_size(whole)}, which only runs on as much can tell (--data {size_to_type(whole)})."
+        f"The {' or the '.join(what)} of the runs decides: recommended is predicted to have "
+        f"{here:.2f}x the {goal.metric} of {found.base.contender.name} in these, and {there:.2f}x "
+        f"on {format_size(whole)}{longer}, which only such runs can tell ({options})."
     )
+
+
+def _times_as_long(found: Verification, advice: Recommendation) -> float:
+    """How many times as many operations the study made for its data; 0 where it made none of what
+    it recommends."""
+    made = [
+        trial.metrics.get("ops_per_s", 0.0) * trial.seconds / trial.scale
+        for trial in advice.trials
+        if trial.finished and dict(trial.settings) == dict(advice.settings)
+    ]
+    here = found.sizing.operations / found.sizing.scale.factor
+    return max(made, default=0.0) / here

@@ -278,11 +278,9 @@ def test_less_data_refutes_nothing_where_it_is_predicted_to_answer_otherwise(
     gains = replace(advice, gain=replace(advice.gain, gain=5.0))
     store = kept(made, gains, [100, 80, 70], 1, predicted=0.9)
     found = decided(made, gains)
-    told = "recommended is predicted to have 0.90x the ops_per_s of defaults on this much data"
-    assert told in found.real[-1]
-    assert (
-        "and 6.00x on 20GiB, which only runs on as much can tell (--data 20GiB)" in found.real[-1]
-    )
+    told = "recommended is predicted to have 0.90x the ops_per_s of defaults in these, and 6.00x on"
+    assert found.real[-1].startswith("The size or the length of the runs decides: ")
+    assert told in found.real[-1] and "times as many operations for its size" in found.real[-1]
     assert warning(found) == ""
     verification = newest(made.name, made.profile, store)
     assert verification is not None
@@ -291,6 +289,10 @@ def test_less_data_refutes_nothing_where_it_is_predicted_to_answer_otherwise(
     assert size_decides(verification, near) == ""
     assert decided(made, near).refuted, "all of the data was not promised more"
     assert size_decides(verification, replace(gains, settings={})) == ""
+    long = replace(verification.sizing, operations=10**12)
+    told = size_decides(replace(verification, sizing=long), gains)
+    assert told.startswith("The size of the runs decides: ")
+    assert told.endswith("6.00x on 20GiB, which only such runs can tell (--data 20GiB).")
 
 
 def test_a_pick_among_other_settings_than_these_says_nothing_of_them(
