@@ -55,7 +55,10 @@ def advice_for(
         if dialect is None or engine == best.engine:
             return decided(study, best)
     other = recommend(study, measure=measure, engine=engine, dialect=dialect, known=known)
-    on_other_engine(engine, best)
+    if measure:
+        best = recommend(study, measure=False, dialect=asked, known=known)
+    if best.engine != engine:
+        on_other_engine(engine, best)
     return decided(study, other)
 
 

@@ -148,47 +148,60 @@ def unless_overtaken(
 ) -> Choice:
     """The choice of the leader or, unless one engine was asked for, that of the other engine where
     this is better: it may be where nothing is left of the leader's changes, and where final runs of
-    both show it. What is not known to be better than a base of its own is not. A front has members
-    of several engines, of which one was chosen."""
-    goal, left = chosen.goal, chosen.selected.settings
+    both show it. Its base has to have been run, since it may be all that is left of it. A front has
+    members of several engines, of which one was chosen."""
+    goal = chosen.goal
     rival = best_of_others(study, goal, chosen.winner.engine)
     if engine is not None or rival is None or study.goal.others:
         return chosen
     its = StudyBench(study, goal, rival.engine, may_run=False)
-    mine, best = finals_of_most(study, chosen), its.finals(rival.settings)
-    if left == chosen.compared:
-        if not _is_better(goal, (its, rival.settings), (chosen.bench, left)):
+    if chosen.selected.settings == chosen.compared:
+        if not _is_better(study, given(study, goal, rival.engine, rival.settings), chosen):
             return chosen
-    elif not is_overtaken(goal, chosen.bench.noise_of_finals(), mine, best):
-        return chosen
+    else:
+        mine, best = finals_of_most(study, chosen), its.finals(rival.settings)
+        if not is_overtaken(goal, chosen.bench.noise_of_finals(), mine, best):
+            return chosen
     order = _order(study, goal, rival.engine)
     has_finals = its.finals(study.question.compared(rival.engine)) is not None
     spare = RESERVE_OF_RESULT if has_finals else 2 * VERDICT_RUNS
     other = _choice(study, goal, order, spare, spare + _for_lines(study, order[0]), may_run)
-    result = other.selected.settings
-    if other.bench.shown(result) is None:
-        # Until it has runs of its own, which it gets while there are any, the winner stands for it.
-        result = other.winner.settings
-    is_proven = other.bench.shown(other.compared) is not None
-    if not is_proven or not _is_better(goal, (other.bench, result), (chosen.bench, left)):
+    base_was_run = other.bench.shown(other.compared) is not None
+    if not base_was_run or not _is_better(study, other, chosen):
         return chosen
     return replace(other, order=[*other.order, *(one for one in chosen.order if one not in order)])
 
 
-def _is_better(
-    goal: Goal, one: tuple[StudyBench, Settings], other: tuple[StudyBench, Settings]
-) -> bool:
-    """Whether settings are better than others, each on its bench, by runs of the same kind: final
-    ones, where both have enough of them."""
-    finals = [bench.finals(settings) for bench, settings in (one, other)]
-    is_enough = all(seen is not None and len(seen.trials) >= VERDICT_RUNS for seen in finals)
-    runs = finals if is_enough else [bench.all_runs(given) for bench, given in (one, other)]
+def _is_better(study: Study, one: Choice, other: Choice) -> bool:
+    """Whether what is left of one choice is better than what is left of another, by runs of the
+    same kind: final ones, where both have enough of them."""
+    goal = one.goal
+    finals = [_finals_left(study, choice) for choice in (one, other)]
+    runs = finals if all(finals) else [_runs_left(choice) for choice in (one, other)]
     mine, its = runs
-    if mine is None or its is None or ranked(filter(None, runs), goal)[0] is its:
+    if mine is None or its is None or ranked([mine, its], goal)[0] is its:
         return False
     metric = goal.metric
     gain = -loss(goal, its.metrics()[metric], mine.metrics()[metric])
     return gain > WORTH or not its.feasible(goal)
+
+
+def _finals_left(study: Study, chosen: Choice) -> Candidate | None:
+    """Final runs of what is left of a choice, as many as a verdict takes; until that has its own,
+    the winner's stand for it."""
+    found = [finals_of_most(study, chosen)]
+    if chosen.selected.settings != chosen.compared:
+        found.append(chosen.bench.finals(chosen.winner.settings))
+    return next((one for one in found if one and len(one.trials) >= VERDICT_RUNS), None)
+
+
+def _runs_left(chosen: Choice) -> Candidate | None:
+    """The other runs of it; until it has any, the winner's stand for it."""
+    bench, settings = chosen.bench, chosen.selected.settings
+    own = bench.all_runs(settings)
+    if own is None and settings != chosen.compared:
+        return bench.all_runs(chosen.winner.settings)
+    return own
 
 
 def given(study: Study, goal: Goal, engine: Engine, settings: Settings) -> Choice:

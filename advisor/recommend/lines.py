@@ -12,7 +12,7 @@ from advisor.knobs import Engine, Settings
 from advisor.recommend.bench import FinalRuns, StudyBench
 from advisor.recommend.evidence import Finding
 from advisor.recommend.selection import Bench, Selected, Unit, restore, select
-from advisor.search import Study
+from advisor.search import VERDICT_RUNS, Study
 from advisor.search.ranking import candidates, loss, ranked
 from advisor.search.rules import rules
 from advisor.trial import ANSWERING
@@ -41,10 +41,11 @@ class Lines:
         units, spare = self._units(best, base), (self.spare, self.proof_spare)
         return select(best, base, units, self.goal, bench, spare, proof, self._start)
 
-    def select_proven(self, best: Settings, base: Settings) -> Selected:
+    def select_proven(self, best: Settings, base: Settings, *, alone: bool = False) -> Selected:
         """The changes that buy something, of settings of which final runs showed that they do
-        together. Little is kept for others: what these are compared with has had its own."""
-        rest = replace(self, spare=min(self.spare, RESERVE_OF_RESULT))
+        together. With `alone` runs are kept for the final ones of the file and of the result only:
+        what they are compared with has had its own."""
+        rest = replace(self, spare=min(self.spare, 2 * VERDICT_RUNS)) if alone else self
         return rest.select(best, base, FinalRuns(self.bench, self.goal))
 
     def restore(self, best: Settings, base: Settings, seen: Sequence[Finding]) -> Selected:

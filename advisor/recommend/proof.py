@@ -36,11 +36,11 @@ class Proof:
     ) -> None:
         self._study, self._bench = study, chosen.bench
         self._base, self._result = chosen.compared, chosen.selected.settings
+        changed = [file for file in drafted.files.values() if file.changes]
         if chosen.selected.tried is not None:
             # What may have to be told is in no file yet.
             self._result, changed = chosen.selected.tried, []
         own = chosen.winner.engine
-        changed = [file for file in drafted.files.values() if file.changes]
         self._files = [file.settings for file in changed]
         self._mine = [file.settings for file in changed if file.dialect == drafted.dialect]
         self._rebuilt = [settings for _, settings in alternatives(study, chosen)]

@@ -48,7 +48,7 @@ def unless_told(chosen: Choice, lines: Lines) -> Choice:
     if found is None or not found.decides:
         return chosen
     if found.gain > max(found.bound, WORTH):
-        return replace(chosen, selected=lines.select_proven(winner, chosen.base))
+        return replace(chosen, selected=lines.select_proven(winner, chosen.base, alone=True))
     untold = (found, winner) if found.gain > WORTH else (None, None)
     selected = replace(chosen.selected, untold=untold[0], tried=untold[1])
     return replace(chosen, selected=selected)

@@ -82,7 +82,7 @@ class Selected:
     """What the best gained over the base so far, where runs ended before it was told from noise and
     nothing stayed; absent too where neither was run."""
     tried: Settings | None = None
-    """The settings that this is of."""
+    """The settings whose gain `untold` is; absent with it."""
 
 
 def select(

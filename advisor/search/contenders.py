@@ -17,7 +17,6 @@ from advisor.search.ranking import (
     first_of,
     loss,
     may_win,
-    ranked,
 )
 from advisor.search.tally import Tally
 from advisor.trial import Key, settings_key
@@ -68,7 +67,7 @@ class Field:
         rules = [own[0] for own in known if own]
         # So is what each engine has without a change: what a small copy found may lose to it here.
         bases = [base for own in by_engine for base in _known(own, self.baselines)[:1]]
-        leading = self._may_lead([own[0] for own in by_engine if own])
+        leading = self._may_lead(order)
         chosen += [one for one in [*rules, *bases] if one.engine in leading[:1]]
         chosen += [*bases, *(one for one in rules if one.engine in leading)]
         if self.goal.others:
@@ -120,19 +119,21 @@ class Field:
         """The order of the engine that is exported, if it is known which: else of all."""
         return [one for one in order if one.engine == self.wanted] or order
 
-    def _may_lead(self, firsts: Sequence[Candidate]) -> list[Engine]:
-        """Of the best of each engine the engine that is exported, or else that which leads and
-        those close behind it: on another rung they may lead."""
-        exported = self._exported(ranked(firsts, self.goal))
+    def _may_lead(self, order: Sequence[Candidate]) -> list[Engine]:
+        """The engine that is exported, or else that which leads an order and those of which the
+        best is close behind: on another rung they may lead."""
+        exported = self._exported(order)
         if self.wanted or self.goal.others or not exported:
             return [one.engine for one in exported[:1]]
         metric, best = self.goal.metric, exported[0]
+        firsts = list({one.engine: one for one in reversed(exported)}.values())
 
         def is_close(one: Candidate) -> bool:
             behind = loss(self.goal, best.metrics()[metric], one.metrics()[metric])
             return one.feasible(self.goal) and behind <= CLOSE
 
-        return [one.engine for one in exported if one is best or is_close(one)]
+        close = [one.engine for one in firsts if one is not best and is_close(one)]
+        return [best.engine, *close]
 
     def _best_of(self, engine: Engine) -> Candidate | None:
         own = [one for one in self.tally.ranked if one.engine == engine]

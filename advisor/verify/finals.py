@@ -90,9 +90,8 @@ def decided(study: Study, advice: Recommendation) -> Recommendation:
         engine, dialect = advice.engine, advice.dialect
         advice = recommend_given(study, engine, settings, dialect=dialect, known=advice.known)
     real = (*_words(found, pick), *([another_question] if another_question else ()))
-    refuted = (
-        "" if another_question and _loses_as_predicted(found, pick) else _refutation(found, pick)
-    )
+    is_less = bool(another_question) and found.sizing.scale.factor < 1.0
+    refuted = "" if is_less and _loses_as_predicted(found, pick) else _refutation(found, pick)
     return replace(advice, real=real, refuted=refuted)
 
 

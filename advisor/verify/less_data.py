@@ -6,6 +6,8 @@ of which short runs that begin with an empty level 0 see nothing."""
 
 from __future__ import annotations
 
+import statistics
+
 from advisor.recommend import Recommendation
 from advisor.sizes import format_size, size_to_type
 from advisor.verify.outcome import Verification
@@ -37,21 +39,22 @@ def size_decides(found: Verification, advice: Recommendation) -> str:
         return ""
     whole = advice.profile.data_bytes
     longer = f" in {times:.1f} times as many operations for its size" if "length" in what else ""
-    options = f"--data {size_to_type(whole)}" + (" and more --minutes" if longer else "")
+    options = [f"--data {size_to_type(whole)}"] if "size" in what else []
+    options += ["more --minutes"] if longer else []
     return (
         f"The {' or the '.join(what)} of the runs decides: recommended is predicted to have "
         f"{here:.2f}x the {goal.metric} of {found.base.contender.name} in these, and {there:.2f}x "
-        f"on {format_size(whole)}{longer}, which only such runs can tell ({options})."
+        f"on {format_size(whole)}{longer}, which only such runs can tell ({' and '.join(options)})."
     )
 
 
 def _times_as_long(found: Verification, advice: Recommendation) -> float:
-    """How many times as many operations the study made for its data; 0 where it made none of what
-    it recommends."""
+    """How many times as many operations for its data a run that decided in the study made; 0 where
+    that is not known."""
     made = [
-        trial.metrics.get("ops_per_s", 0.0) * trial.seconds / trial.scale
+        sum(latencies["count"] for latencies in trial.by_operation.values()) / trial.scale
         for trial in advice.trials
-        if trial.finished and dict(trial.settings) == dict(advice.settings)
+        if trial.finished and trial.engine == advice.engine and trial.scale == advice.scale
     ]
     here = found.sizing.operations / found.sizing.scale.factor
-    return max(made, default=0.0) / here
+    return statistics.median(made) / here if made and here else 0.0
