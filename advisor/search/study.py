@@ -448,8 +448,8 @@ class Study:
             takes_s += self._lines_of_other_s()
         then_s = 0.0
         if phase == "search" and self.ladder.top and self.bounds.minutes is not None:
-            # The best of each engine, what it has without a change and a rule of thumb climb.
-            then_s = self._runner.would_take_s(self.ladder.top, 2 * len(self.engines) + 1)
+            # The best of each engine, a rule of thumb and what there is climb at least.
+            then_s = self._runner.would_take_s(self.ladder.top, len(self.engines) + 2)
         return self._spending.allows(phase, self._runner.running, takes_s, then_s)
 
     def _lines_of_other_s(self) -> float:
