@@ -28,7 +28,7 @@ def unless_too_short(chosen: Choice, lines: Lines) -> Choice:
     if not is_told or mine is None or best is None:
         return chosen
     found = compare(goal, bench.noise_of_finals(), best, mine)
-    if found is None or not found.decides or found.gain <= max(found.bound, WORTH):
+    if found is None or not found.is_told:
         return chosen
     restored = lines.restore(whole, settings, chosen.selected.findings)
     again = {one.knob: one for one in restored.findings}
@@ -47,7 +47,7 @@ def unless_told(chosen: Choice, lines: Lines) -> Choice:
     found = compare(goal, bench.noise_of_finals(), mine, base, level=VERDICT_LEVEL)
     if found is None or not found.decides:
         return chosen
-    if found.gain > max(found.bound, WORTH):
+    if found.is_told:
         return replace(chosen, selected=lines.select_proven(winner, chosen.base, alone=True))
     untold = (found, winner) if found.gain > WORTH else (None, None)
     selected = replace(chosen.selected, untold=untold[0], tried=untold[1])
@@ -114,4 +114,4 @@ def is_overtaken(goal: Goal, noise: Noise, mine: Candidate | None, its: Candidat
     found = compare(goal, noise, its, mine, level=VERDICT_LEVEL)
     if found is None or not found.decides:
         return False
-    return not mine.feasible(goal) or found.gain > max(found.bound, WORTH)
+    return not mine.feasible(goal) or found.is_told

@@ -16,7 +16,7 @@ from advisor.recommend.floors import enlarged
 from advisor.recommend.known_errors import NOTHING_KNOWN, KnownErrors, Misses
 from advisor.recommend.limits import Noises, keeps, may_keep
 from advisor.search import VERDICT_RUNS
-from advisor.search.ranking import Candidate, loss
+from advisor.search.ranking import WORTH, Candidate, loss
 from advisor.trial import Clock, Trial
 from advisor.workload import WorkloadKind
 
@@ -75,6 +75,11 @@ class Comparison:
     def decides(self) -> bool:
         """Whether both were run often enough for a verdict."""
         return self.fewest_runs >= VERDICT_RUNS
+
+    @property
+    def is_told(self) -> bool:
+        """Whether runs enough for a verdict show a gain that is worth something."""
+        return self.decides and self.gain > max(self.bound, WORTH)
 
     def words(self, goal: Goal) -> str:
         """`+34% ops_per_s (noise ±6.0%, scale ±9.1%, real ±5.2%)`, or that it is within noise, or

@@ -60,7 +60,8 @@ class Field:
         """What was found on the lowest rung, ranked there, and was never run on this one, the most
         telling first."""
         chosen = list(order[:1])
-        by_engine = [[one for one in order if one.engine == engine] for engine in self.engines]
+        orders = {name: [one for one in order if one.engine == name] for name in self.engines}
+        by_engine = list(orders.values())
         chosen += [own[0] for own in by_engine if own]
         # What experienced people would take is compared where it counts.
         known = [[one for one in own if any(t.rule for t in one.trials)] for own in by_engine]
@@ -73,8 +74,9 @@ class Field:
         if self.goal.others:
             chosen += _leading(self._exported(order), self.baselines, OF_A_FRONT)
         else:
-            own_orders = [[one for one in order if one.engine == engine] for engine in leading]
-            chosen += _in_turns([_leading(one, self.baselines, CLIMBERS) for one in own_orders])
+            chosen += _in_turns(
+                [_leading(orders[engine], self.baselines, CLIMBERS) for engine in leading]
+            )
         chosen += rules + [one for own in by_engine for one in own[:CLIMBERS]]
         return self._unique([one for one in chosen if one.key not in self.tally.tried])
 

@@ -11,6 +11,7 @@ import statistics
 from advisor.recommend import Recommendation
 from advisor.sizes import format_size, size_to_type
 from advisor.verify.outcome import Verification
+from advisor.verify.stored import operations_of
 
 APART = 1.3
 """Factor between two ratios from which on they are no longer one answer: what a stated gain may be
@@ -52,7 +53,7 @@ def _times_as_long(found: Verification, advice: Recommendation) -> float:
     """How many times as many operations for its data a run that decided in the study made; 0 where
     that is not known."""
     made = [
-        sum(latencies["count"] for latencies in trial.by_operation.values()) / trial.scale
+        operations_of(trial) / trial.scale
         for trial in advice.trials
         if trial.finished and trial.engine == advice.engine and trial.scale == advice.scale
     ]

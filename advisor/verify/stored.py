@@ -24,12 +24,13 @@ def stored(study: str, profile: Profile, session: str, store: Store) -> Verifica
     """The verification of this session, which has runs."""
     runs = store.verified_runs(session)
     found = [_compared(list(mine)) for _, mine in groupby(runs, attrgetter("place"))]
-    done = (_operations(run.trial) for run in runs if run.trial.finished)
+    done = (operations_of(run.trial) for run in runs if run.trial.finished)
     sizing = Sizing.of(profile, Scale(runs[0].trial.scale), next(done, 0))
     return Verification.of(study, session, profile, found, sizing, None)
 
 
-def _operations(trial: Trial) -> int:
+def operations_of(trial: Trial) -> int:
+    """Of the measured phase, as stored trials have them without their intervals."""
     return round(sum(latencies["count"] for latencies in trial.by_operation.values()))
 
 

@@ -42,6 +42,13 @@ def worth(found: Recommendation, knobs: Mapping[str, float]) -> float:
     return made
 
 
+def on_its_clock(core: SlowCore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Has studies run on one core by the clock of this one."""
+    monkeypatch.setattr(runner, "_cores", lambda: 1)
+    monkeypatch.setattr(evaluate, "time", core)
+    monkeypatch.setattr(study, "Spending", partial(Spending, now=core.monotonic))
+
+
 def test_of_engines_that_do_not_differ_none_wins_and_no_line_is_told(tmp_path: Path) -> None:
     found = [
         whole_study(tmp_path, KnobCore(), seed=seed, trials=24)[1]
@@ -113,9 +120,7 @@ def test_where_a_machine_is_slow_engines_and_files_have_their_runs(
 ) -> None:
     knobs = {"filter_policy": 0.1, "max_background_jobs": 0.06, "compression": 0.03}
     core = SlowCore(worth=knobs, speed={"btree": 0.9}, noise=0.01, look_s=look_s)
-    monkeypatch.setattr(runner, "_cores", lambda: 1)
-    monkeypatch.setattr(evaluate, "time", core)
-    monkeypatch.setattr(study, "Spending", partial(Spending, now=core.monotonic))
+    on_its_clock(core, monkeypatch)
     found = whole_study(tmp_path, core, seed=2, trials=400, minutes=SLOW_MINUTES)[1]
     assert found.verdict is not None and found.verdict.winner == "lsm", found.verdict
     assert worth(found, knobs) > 1.15
@@ -169,9 +174,7 @@ def swapping(monkeypatch: pytest.MonkeyPatch) -> SlowCore:
         noise=0.01,
         look_s=1.5,
     )
-    monkeypatch.setattr(runner, "_cores", lambda: 1)
-    monkeypatch.setattr(evaluate, "time", core)
-    monkeypatch.setattr(study, "Spending", partial(Spending, now=core.monotonic))
+    on_its_clock(core, monkeypatch)
     return core
 
 

@@ -5,10 +5,11 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from advisor.goal import Goal, Limit
-from advisor.knobs import Engine
+from advisor.knobs import Engine, Setting
 from advisor.search.contenders import Field
 from advisor.search.ranking import candidates, ranked
 from advisor.search.tally import Tally
+from advisor.trial import Trial
 from tests.support.problems import trial
 
 BASE = {"a": 0}
@@ -23,6 +24,14 @@ def field(runs: Mapping[int, Sequence[float]], goal: Goal | None = None) -> Fiel
     ]
     tally = Tally(goal or Goal("ops_per_s"), trials)
     return Field(["lsm"], goal or Goal("ops_per_s"), lambda _: [BASE], tally, None, lambda _: 0)
+
+
+def climbing(trials: Sequence[Trial]) -> list[tuple[Engine, Setting]]:
+    """What climbs of these looks, in its order."""
+    goal = Goal("ops_per_s")
+    known = Field(["lsm", "btree"], goal, lambda _: [BASE], Tally(goal), None, lambda _: 0)
+    order = known.climbers(ranked(candidates(trials), goal))
+    return [(one.engine, one.settings["a"]) for one in order]
 
 
 @pytest.mark.parametrize(
@@ -93,10 +102,7 @@ def test_what_a_verdict_needs_climbs_before_the_second_best() -> None:
             ("btree", 1, 91.0, "pages"),
         )
     ]
-    goal = Goal("ops_per_s")
-    known = Field(["lsm", "btree"], goal, lambda _: [BASE], Tally(goal), None, lambda _: 0)
-    order = known.climbers(ranked(candidates(trials), goal))
-    first = [(one.engine, one.settings["a"]) for one in order]
+    first = climbing(trials)
     assert first[:4] == [("lsm", 3), ("btree", 3), ("lsm", 1), ("lsm", 0)]
     assert ("btree", 1) in first[4:]
 
@@ -109,10 +115,7 @@ def test_what_each_engine_has_without_a_change_climbs_before_the_second_best() -
         for engine, score in (("btree", 200.0), ("lsm", 100.0))
         for a in range(4)
     ]
-    goal = Goal("ops_per_s")
-    known = Field(["lsm", "btree"], goal, lambda _: [BASE], Tally(goal), None, lambda _: 0)
-    order = known.climbers(ranked(candidates(trials), goal))
-    first = [(one.engine, one.settings["a"]) for one in order]
+    first = climbing(trials)
     assert first[:4] == [("btree", 3), ("lsm", 3), ("btree", 0), ("lsm", 0)]
 
 
@@ -123,9 +126,6 @@ def test_engines_that_are_close_climb_in_turns() -> None:
         for engine, score in (("lsm", 100.0), ("btree", 97.0))
         for a in range(4)
     ]
-    goal = Goal("ops_per_s")
-    known = Field(["lsm", "btree"], goal, lambda _: [BASE], Tally(goal), None, lambda _: 0)
-    order = known.climbers(ranked(candidates(trials), goal))
-    first = [(one.engine, one.settings["a"]) for one in order]
+    first = climbing(trials)
     assert first[:4] == [("lsm", 3), ("btree", 3), ("lsm", 0), ("btree", 0)]
     assert first[4:6] == [("lsm", 2), ("btree", 2)]
