@@ -143,7 +143,7 @@ class Spec(Length):
     engine: Engine | Literal["rocksdb", "innodb", "myrocks"]
     """Which engine runs: `lsm` or `btree`; under the real clock `rocksdb`, whose options are
     `library`, the path of a shared library, `options_file`, the text of an OPTIONS file, and what
-    no such file states: `block_cache`, `sync`, `disable_wal`; or `innodb` or `myrocks`, with
+    goes beside it: `block_cache`, `sync`, `disable_wal`; or `innodb` or `myrocks`, with
     `server`, the path of a mariadbd or mysqld, `options_file`, the text of a my.cnf without paths,
     and `table_options`, which follow each CREATE TABLE."""
     options: NotRequired[dict[str, Value]]

@@ -23,7 +23,9 @@ _CHANGES = {
 }
 _APPLY = (
     "in a program: LoadOptionsFromFile(path, &db_options, &families), then DB::Open;",
-    "with RocksDB's own tool: db_bench --options_file=PATH.",
+    "with RocksDB's own tool: db_bench --options_file=PATH --cache_size=0.",
+    "RocksDB reads block_cache from here, though it writes it to no OPTIONS file of its own; a",
+    "cache that a program gives to LoadOptionsFromFile, or db_bench's own, takes its place.",
 )
 
 

@@ -220,7 +220,8 @@ class _Found:
             why = "MyRocks writes this at start-up and switches compaction on right after"
             self._ignore("disable_auto_compactions", "true", None, Judgement("default", why))
         if "block_cache" not in self.settings:
-            self.notes.append("the block cache is not part of an OPTIONS file: its size is unknown")
+            why = "RocksDB writes no block cache into an OPTIONS file: its size is unknown"
+            self.notes.append(why)
         self.notes.append(f"written for RocksDB {self.version}")
         self.notes += settle(lsm.NAME, self.settings)
         return Imported(

@@ -24,6 +24,9 @@ COMPRESSION_OPTS = (
 )
 """Members of the struct in the order of the list that files before RocksDB 6 wrote."""
 
+CACHE, CACHE_CAPACITY = "block_cache", "capacity"
+"""A cache is a size, or a struct with its size as a member."""
+
 ASSUMED_BLOOM = "bloomfilter:10:false"
 """For files of RocksDB 6 and older, which do not say how many bits a filter has."""
 
@@ -81,26 +84,32 @@ def option(name: str, text: str) -> Setting:
 
 
 def knob_texts(name: str, value: str) -> list[tuple[str, str]]:
-    """A setting as the knobs see it: the level in `compression_opts` is a knob of its own, and what
-    is left of the struct is none.
+    """A setting as the knobs see it: some members of `compression_opts` and of a cache are knobs of
+    their own, and what is left of the struct is none.
 
     Raises `ValueError` for a struct that cannot be taken apart.
     """
-    if name != "compression_opts":
+    if name == "compression_opts":
+        members, own = _compression_opts(value), {"level": "compression_opts_level"}
+    elif name == CACHE and "=" in value:
+        members = dict(split_options(_unbraced(value)))
+        own = {CACHE_CAPACITY: CACHE, "high_pri_pool_ratio": "high_pri_pool_ratio"}
+    else:
         return [(name, value)]
-    members = _compression_opts(value)
-    level = members.pop("level", None)
+    found = [(own[member], members.pop(member)) for member in own if member in members]
     braced = {member: f"{{{text}}}" if "=" in text else text for member, text in members.items()}
     rest = ";".join(f"{member}={text}" for member, text in braced.items())
-    found = [] if level is None else [("compression_opts_level", level)]
     return found + ([(name, rest)] if rest else [])
+
+
+def _unbraced(text: str) -> str:
+    text = text.strip()
+    return text[1:-1] if text.startswith("{") and text.endswith("}") else text
 
 
 def _compression_opts(text: str) -> dict[str, str]:
     """The members of the struct, which files before RocksDB 6 wrote as a list."""
-    text = text.strip()
-    if text.startswith("{") and text.endswith("}"):
-        text = text[1:-1]
+    text = _unbraced(text)
     if "=" in text:
         return dict(split_options(text))
     values = text.split(":")
@@ -113,10 +122,7 @@ def _pair(part: str) -> tuple[str, str]:
     name, equals, value = part.partition("=")
     if not equals or not name.strip():
         raise ValueError("NAME=VALUE;NAME=VALUE;...")
-    value = value.strip()
-    if value.startswith("{") and value.endswith("}"):
-        value = value[1:-1].strip()
-    return name.strip(), value
+    return name.strip(), _unbraced(value).strip()
 
 
 def _scalar(knob: Knob, text: str) -> object:
@@ -133,7 +139,7 @@ def _scalar(knob: Knob, text: str) -> object:
             _checked(text, r"[+-]?[0-9]{1,20}(\.[0-9]{0,20})?([eE][+-]?[0-9]{1,3})?", "a number")
         )
     match = _NUMBER.fullmatch(text)
-    if match is None and knob.name == "block_cache":
+    if match is None and knob.name == CACHE:
         raise Refused("the engine knows a cache by its size only")
     if match is None:
         raise ValueError("a whole number, with k, m, g or t for powers of 1024")

@@ -9,6 +9,7 @@ from advisor import files
 from advisor.dialects.line import Entry
 from advisor.dialects.rocksdb import option_value
 from advisor.imports.options_file import Section, parse_options, without_comment
+from advisor.imports.rocksdb_text import CACHE, CACHE_CAPACITY
 from advisor.knobs import Setting
 from advisor.patch.edits import Edits
 from advisor.patch.pairs import with_members
@@ -52,8 +53,9 @@ def _write(section: Section, entry: Entry, edits: Edits) -> None:
     name, _, member = entry.spelling.name.partition(".")
     value = option_value(entry.value)
     if place := section.values.get(name):
-        line = edits.current(place[0])
-        old = _value(line)
+        old = _value(edits.current(place[0]))
+        if name == CACHE and "=" in old:
+            member = CACHE_CAPACITY
         _change(edits, place[0], with_members(old, {member: value}) if member else value, entry)
         return
     new = with_members("", {member: value}) if member else value

@@ -15,7 +15,8 @@ DIALECT = "rocksdb-10.4"
 ENGINE: Engine = dialects.engine_of(DIALECT)
 """Whose settings RocksDB takes."""
 _BESIDE_THE_FILE = ("block_cache", "sync", "disable_wal")
-"""What a program says when it opens a database or writes, and no OPTIONS file can state."""
+"""What a program says when it opens a database or writes: RocksDB's C interface wants a cache
+beside the file, and no file states how a commit is synced."""
 
 
 def library_spec(spec: Spec, library: Library) -> tuple[Spec, list[str]]:

@@ -208,7 +208,7 @@ def _explain(
         rebuilds=tuple(_rebuilds(study, chosen, known)),
         results=study.results,
         rival=_rival(study, goal, engine),
-        untold=chosen.selected.untold,
+        untold=chosen.selected.untold.gain if chosen.selected.untold else None,
         known=known,
     )
     source = study.question.source

@@ -15,6 +15,8 @@ from noise by itself. `unmeasured`: it stays, and no run was left for it. `unlaw
 does not go with the other settings and the memory. `needed`: it went by short runs, and came back
 since final runs showed less without those that went."""
 
+_STAYS = "rule: with the other changes"
+_ALIKE = "a run without it came out exactly the same"
 _TOO_FEW = "in too few runs to be sure of one among so many lines"
 
 
@@ -32,6 +34,11 @@ class Effect:
     """The same at any of the looks that these runs gave."""
     runs: int
     """Of that of the two settings which has fewer."""
+
+    @property
+    def is_none(self) -> bool:
+        """Whether runs came out alike with the change and without it."""
+        return self.gain == 0.0
 
     @property
     def is_told(self) -> bool:
@@ -79,10 +86,12 @@ def evidence(found: Finding, goal: Goal, clock: Clock, *, is_kept: bool) -> str:
         if found.alone.gain <= 0:
             return f"rule: on its own {_told(found.alone, goal)}, in short runs"
         return f"{clock}: buys {_told(found.alone, goal)} on its own"
+    if found.fate == "weak" and found.company.is_none:
+        return f"{_STAYS}; {_ALIKE}"
     if found.fate == "weak":
         told = _told(found.company, goal)
         doubt = _TOO_FEW if found.company.is_told else "which noise may explain"
-        return f"rule: with the other changes; in company {told}, {doubt}"
+        return f"{_STAYS}; in company {told}, {doubt}"
     if found.without == 0.0 or found.company.gain >= 1.0 or found.company.gain <= -1.0:
         return f"{clock}: buys {_told(found.company, goal)} in company"
     alone = f"{_told(found.alone, goal)} on its own, " if found.alone else ""
@@ -91,6 +100,8 @@ def evidence(found: Finding, goal: Goal, clock: Clock, *, is_kept: bool) -> str:
 
 def reason(found: Finding, goal: Goal) -> str:
     """Why a change went back."""
+    if found.company is not None and found.company.is_none:
+        return _ALIKE
     if found.company is not None:
         return f"in company {_told(found.company, goal)}{_verdict(found.company)}"
     many = f" and {found.together - 1} others" if found.together > 1 else ""
@@ -100,11 +111,12 @@ def reason(found: Finding, goal: Goal) -> str:
 
 
 def _unmeasured(found: Finding, goal: Goal) -> str:
-    stays = "rule: with the other changes"
     if found.screened is None:
-        return f"{stays}; no run was left to measure it on its own"
+        return f"{_STAYS}; no run was left to measure it on its own"
+    if found.screened.is_none:
+        return f"{_STAYS}; {_ALIKE} where all that were tried stayed"
     told = _told(found.screened, goal)
-    return f"{stays}; in the company of all that were tried {told}, which noise may explain"
+    return f"{_STAYS}; in the company of all that were tried {told}, which noise may explain"
 
 
 def _verdict(seen: Effect) -> str:

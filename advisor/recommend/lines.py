@@ -10,8 +10,9 @@ from advisor import engines, knobs
 from advisor.goal import Goal
 from advisor.knobs import Engine, Settings
 from advisor.recommend.bench import FinalRuns, StudyBench
+from advisor.recommend.duel import Bench
 from advisor.recommend.evidence import Finding
-from advisor.recommend.selection import Bench, Selected, Unit, restore, select
+from advisor.recommend.selection import Selected, Unit, restore, select
 from advisor.search import VERDICT_RUNS, Study
 from advisor.search.ranking import candidates, loss, ranked
 from advisor.search.rules import rules

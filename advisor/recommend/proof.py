@@ -37,9 +37,9 @@ class Proof:
         self._study, self._bench = study, chosen.bench
         self._base, self._result = chosen.compared, chosen.selected.settings
         changed = [file for file in drafted.files.values() if file.changes]
-        if chosen.selected.tried is not None:
+        if chosen.selected.untold is not None:
             # What may have to be told is in no file yet.
-            self._result, changed = chosen.selected.tried, []
+            self._result, changed = chosen.selected.untold.settings, []
         own = chosen.winner.engine
         self._files = [file.settings for file in changed]
         self._mine = [file.settings for file in changed if file.dialect == drafted.dialect]

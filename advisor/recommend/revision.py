@@ -10,7 +10,7 @@ from advisor.noise import Noise
 from advisor.recommend.chosen import Choice, finals_of_most
 from advisor.recommend.limits import farther
 from advisor.recommend.lines import Lines
-from advisor.recommend.selection import Selected
+from advisor.recommend.selection import Selected, Untold
 from advisor.recommend.verdict import VERDICT_LEVEL, compare
 from advisor.search import Candidate, Study
 from advisor.search.ranking import WORTH, ranked
@@ -49,9 +49,8 @@ def unless_told(chosen: Choice, lines: Lines) -> Choice:
         return chosen
     if found.is_told:
         return replace(chosen, selected=lines.select_proven(winner, chosen.base, alone=True))
-    untold = (found, winner) if found.gain > WORTH else (None, None)
-    selected = replace(chosen.selected, untold=untold[0], tried=untold[1])
-    return replace(chosen, selected=selected)
+    untold = Untold(winner, found) if found.gain > WORTH else None
+    return replace(chosen, selected=replace(chosen.selected, untold=untold))
 
 
 def unless_denied(study: Study, chosen: Choice) -> Choice:
@@ -75,8 +74,8 @@ def unless_denied(study: Study, chosen: Choice) -> Choice:
         replace(one, fate="dropped", company=None, together=len(selected.findings))
         for one in selected.findings
     )
-    untold = (found, mine.settings) if found.gain > WORTH else (None, None)
-    return replace(chosen, selected=Selected(chosen.compared, gone, False, *untold))
+    untold = Untold(mine.settings, found) if found.gain > WORTH else None
+    return replace(chosen, selected=Selected(chosen.compared, gone, untold=untold))
 
 
 def unless_outdone(study: Study, chosen: Choice, lines: Lines) -> Choice:

@@ -8,66 +8,40 @@ once more, in the company that is left, and made alone; it stays only if that wa
 among as many comparisons as there were changes (Holm 1979), or if the settings without it are not
 as good as the best.
 
-Two settings are run until it is clear which is better, or clear that it never will be; an early
-look must be clearer than a late one, and all looks together err as seldom as one would. Limits go
-before the goal's metric: who is farther beyond one is not better. The procedure only asks a
-`Bench`; given stored trials it repeats its own decisions.
+Which of two settings is better is a duel (`advisor/recommend/duel.py`).
 """
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from advisor.goal import Goal
 from advisor.knobs import Setting, Settings
-from advisor.noise import ASSUMED_RELATIVE_SD, Noise
-from advisor.recommend import told
-from advisor.recommend.evidence import Effect, Finding
-from advisor.recommend.limits import Noises, farther
+from advisor.recommend.duel import ENTRY, Bench, Duels
+from advisor.recommend.evidence import Finding
+from advisor.recommend.limits import farther
 from advisor.recommend.verdict import Comparison
-from advisor.search.ranking import WORTH, Candidate, loss
+from advisor.search.ranking import WORTH
 
-LOOKS = 10
-"""Runs of settings at most: with 3% of noise a difference of 8% is six standard errors by then."""
 CHANCE = 0.05
 """Of an error in any of the lines together."""
-ENTRY = 0.01
-"""Of an error when a change is taken in, or settings are taken for worse than the best."""
 GATE = 0.001
 """Of an error when the best settings are taken for better than the base: several looks are made at
 the best of many."""
-SCREEN = 0.1
-"""Of taking a change for needed at the first look; those that hide in noise are found together."""
-SURE = 2.0
-"""Standard errors that a difference is given when it is asked whether more runs could show it."""
 
 Unit = tuple[str, ...]
 """Changes that only make sense together: one is a lower bound of the other."""
 
 
-class Bench(Protocol):
-    """Where settings are measured."""
+@dataclass(frozen=True)
+class Untold:
+    """The best settings where nothing of them stayed, since runs ended before what they gain was
+    told from noise."""
 
-    def known(self, settings: Settings) -> Candidate | None:
-        """What was measured of these settings already."""
-
-    def measure(self, wanted: Sequence[Settings], *, spare: int) -> None:
-        """One more run of each of these settings, as far as the bounds allow any beyond `spare`
-        others; a run may fail."""
-
-    @property
-    def is_exhausted(self) -> bool:
-        """Whether the last runs that were asked for were more than the bounds allow."""
-
-    def noises(self) -> Noises:
-        """What is known of noise by now."""
-
-    def lawful(self, settings: Settings) -> Settings | None:
-        """The settings as the engine and the memory admit them: with a smaller cache where the
-        memory asks for it; `None` if nothing helps."""
+    settings: Settings
+    gain: Comparison
+    """Over the base, so far."""
 
 
 @dataclass(frozen=True)
@@ -78,11 +52,8 @@ class Selected:
     findings: tuple[Finding, ...]
     is_proven: bool = False
     """Whether the best settings were told from the base, in as many runs as that took."""
-    untold: Comparison | None = None
-    """What the best gained over the base so far, where runs ended before it was told from noise and
-    nothing stayed; absent too where neither was run."""
-    tried: Settings | None = None
-    """The settings whose gain `untold` is; absent with it."""
+    untold: Untold | None = None
+    """Absent too where neither the best nor the base was run."""
 
 
 def select(
@@ -101,10 +72,7 @@ def select(
     what there is without the changes, where the base does not fit the memory."""
     selection = _Selection(best, base, order, goal, bench, spare[0], start)
     if order:
-        elsewhere = selection
-        if proof is not None:
-            elsewhere = _Selection(best, base, order, goal, proof, spare[1], start)
-        selection.carry_out(elsewhere)
+        selection.carry_out(None if proof is None else Duels(goal, proof, spare[1]))
     return selection.result()
 
 
@@ -140,31 +108,33 @@ class _Selection:
         start: Settings | None = None,
     ) -> None:
         self._best, self._base, self._order = best, base, list(order)
-        self._goal, self._bench, self._spare = goal, bench, spare
+        self._goal, self._bench = goal, bench
+        self._duels = Duels(goal, bench, spare)
         # What does not fit the memory cannot be run: the base may be one with a smaller cache.
         self._start = bench.lawful(base if start is None else start)
         self._kept: list[Unit] = []
         self._findings: dict[Unit, Finding] = {}
-        self._is_out_of_runs = False
         self._is_proven = False
-        self._untold: Comparison | None = None
-        self._failed: list[Settings] = []
+        self._untold: Untold | None = None
 
-    def carry_out(self, proof: _Selection) -> None:
-        """Selects if `proof`, which may be this one, sees that the best is better than the base."""
+    def carry_out(self, elsewhere: Duels | None) -> None:
+        """Selects if it is seen, on the same bench or `elsewhere`, that the best is better than the
+        base."""
         if self._start is not None:
-            is_better = proof._is_better(self._best, self._start, GATE)
-            edge = proof._edge(self._best, self._start)
+            proof = elsewhere or self._duels
+            is_better = proof.is_better(self._best, self._start, GATE)
+            edge = proof.edge(self._best, self._start)
             self._is_proven = edge is not None and edge.chance_of_looks <= GATE
             if not is_better:
-                if edge is not None and edge.gain > WORTH and proof._is_out_of_runs:
-                    self._untold = Comparison(edge.gain, edge.bound, edge.runs)
+                if edge is not None and edge.gain > WORTH and proof.is_out_of_runs:
+                    gain = Comparison(edge.gain, edge.bound, edge.runs)
+                    self._untold = Untold(self._best, gain)
                 return
         self._screen()
         missed = [unit for unit in self._order if self._is_missed(unit)]
         if self._reaches(missed):
             self._kept = missed
-        elif self._is_out_of_runs and not self._has_run(missed):
+        elif self._duels.is_out_of_runs and not self._has_run(missed):
             self._kept = self._without_least(missed)
         else:
             self._kept = self._with_fewest(missed)
@@ -180,27 +150,26 @@ class _Selection:
     def result(self) -> Selected:
         settings = self._settings(self._kept) or self._best
         left_out = [unit for unit in self._order if unit not in self._kept]
-        rest = self._edge(settings, self._best) if left_out else None
+        rest = self._duels.edge(settings, self._best) if left_out else None
         found = []
         for unit in self._order:
             finding = self._findings.get(unit, Finding("", "unmeasured"))
             if unit in left_out:
                 finding = replace(finding, fate="dropped", together=len(left_out), rest=rest)
             found += [replace(finding, knob=knob) for knob in unit]
-        tried = self._best if self._untold else None
-        return Selected(settings, tuple(found), self._is_proven, self._untold, tried)
+        return Selected(settings, tuple(found), self._is_proven, self._untold)
 
     def _screen(self) -> None:
         """Leaves out each change once, in the company of all others; the least important first,
         since that of which nothing is known stays."""
         rests = [(unit, self._settings(self._others([unit]))) for unit in self._order]
-        self._look(*(rest for _, rest in rests[::-1] if rest is not None))
+        self._duels.look(*(rest for _, rest in rests[::-1] if rest is not None))
         for unit, rest in rests:
             known = None if rest is None else self._bench.known(rest)
             if rest is None or known is None:
                 self._note(unit, fate="unlawful" if rest is None else "unmeasured")
             else:
-                company = self._edge(self._best, rest)
+                company = self._duels.edge(self._best, rest)
                 self._note(
                     unit,
                     fate="kept",
@@ -211,39 +180,29 @@ class _Selection:
 
     def _is_missed(self, unit: Unit) -> bool:
         """Whether something was lost when it alone was left out, or nobody knows."""
-        return self._looks_worse(self._settings(self._others([unit])), self._best)
-
-    def _looks_worse(self, one: Settings | None, other: Settings) -> bool:
-        """Whether settings are worse than others at a first look, or nobody knows."""
-        if one is None:
-            return True
-        first, second = self._bench.known(one), self._bench.known(other)
-        edge = self._edge(other, one)
-        if first is None or second is None or edge is None:
-            return True
-        noises = self._bench.noises()
-        if farther(self._goal, noises, second, first):
-            return False
-        is_seen = edge.gain > WORTH and edge.chance <= SCREEN
-        return is_seen or bool(farther(self._goal, noises, first, second))
+        return self._duels.looks_worse(self._settings(self._others([unit])), self._best)
 
     def _without_least(self, missed: Sequence[Unit]) -> list[Unit]:
         """All but those that were not missed and of which least was seen, which by what was seen of
-        each buy less together than a line is worth, or all but half of these; all, where a look at
-        both, side by side, shows that they are worse, or none can be had beyond the runs that are
-        left for others."""
-        least, lost = [], 0.0
-        for unit in sorted((unit for unit in self._order if unit not in missed), key=self._seen):
+        each buy less together than a line is worth, or all but half of these, or all but those
+        without which a run did the same; all, where a look at each of these, side by side, shows
+        that they are worse, or none can be had beyond the runs that are left for others."""
+        others = sorted((unit for unit in self._order if unit not in missed), key=self._seen)
+        idle = [unit for unit in others if self._is_idle(unit)]
+        least: list[Unit] = []
+        lost = 0.0
+        for unit in others:
             lost += max(0.0, self._seen(unit))
             if lost > WORTH:
                 break
             least.append(unit)
-        kept = [self._others(gone) for gone in (least, least[: len(least) // 2]) if gone]
+        going = {tuple(gone): gone for gone in (least, least[: len(least) // 2], idle) if gone}
+        kept = [self._others(gone) for gone in sorted(going.values(), key=len, reverse=True)]
         made = [(units, self._settings(units)) for units in kept]
         due = [one for _, one in made if one is not None and self._bench.known(one) is None]
         if due:
             self._bench.measure(due, spare=0)
-        as_good = (units for units, one in made if not self._looks_worse(one, self._best))
+        as_good = (units for units, one in made if not self._duels.looks_worse(one, self._best))
         return next(as_good, list(self._order))
 
     def _with_fewest(self, missed: Sequence[Unit]) -> list[Unit]:
@@ -252,14 +211,14 @@ class _Selection:
         and they are only missed together."""
         others = sorted(self._others(missed), key=self._seen, reverse=True)
         few, many = 0, len(others)
-        while many - few > 1 and not self._is_out_of_runs:
+        while many - few > 1 and not self._duels.is_out_of_runs:
             middle = (few + many) // 2
             if self._reaches(self._ordered(missed, others[:middle])):
                 many = middle
             else:
                 few = middle
         self._kept = self._ordered(missed, others[:many])
-        if not self._is_out_of_runs:
+        if not self._duels.is_out_of_runs:
             self._take_away(others[:many][::-1])
         return self._kept
 
@@ -267,6 +226,10 @@ class _Selection:
         """What was lost when it alone was left out, as far as anybody has seen."""
         found = self._findings.get(unit)
         return 0.0 if found is None or found.company is None else found.company.gain
+
+    def _is_idle(self, unit: Unit) -> bool:
+        found = self._findings.get(unit)
+        return found is not None and found.company is not None and found.company.is_none
 
     def _others(self, units: Sequence[Unit]) -> list[Unit]:
         return [unit for unit in self._order if unit not in units]
@@ -279,7 +242,7 @@ class _Selection:
         left = [unit for unit in self._kept if unit not in units]
         if self._reaches(left):
             self._kept = left
-        elif len(units) > 1 and not self._is_out_of_runs:
+        elif len(units) > 1 and not self._duels.is_out_of_runs:
             middle = (len(units) + 1) // 2
             self._take_away(units[:middle])
             self._take_away(units[middle:])
@@ -289,7 +252,7 @@ class _Selection:
         from noise and the best settings are not better without it."""
         while self._kept:
             # Without the last one they were run before it came.
-            self._look(*filter(None, map(self._without, [self._kept[-1], *self._kept[:-1]])))
+            self._duels.look(*filter(None, map(self._without, [self._kept[-1], *self._kept[:-1]])))
             if not self._drop_doubtful():
                 break
         for unit in self._unproven():
@@ -303,7 +266,7 @@ class _Selection:
 
         def seen(unit: Unit) -> float:
             rest = self._without(unit)
-            edge = self._edge(whole, rest) if whole is not None and rest is not None else None
+            edge = self._duels.edge(whole, rest) if whole is not None and rest is not None else None
             return edge.gain if edge else 0.0
 
         for unit in sorted(self._kept, key=seen):
@@ -330,7 +293,7 @@ class _Selection:
         if whole is None or rest is None:
             self._note(unit, fate="unlawful")
             return
-        self._is_better(whole, rest, CHANCE / len(self._order))
+        self._duels.is_better(whole, rest, CHANCE / len(self._order))
         one, other = self._bench.known(whole), self._bench.known(rest)
         if one is None or other is None:
             # What the screening told of it, in the company of all, is more than nothing.
@@ -342,7 +305,7 @@ class _Selection:
         self._note(
             unit,
             fate="kept",
-            company=self._edge(whole, rest),
+            company=self._duels.edge(whole, rest),
             without=other.score(self._goal),
             broken=farther(self._goal, noises, other, one),
         )
@@ -377,107 +340,20 @@ class _Selection:
             return
         lawful = {unit: self._settings([unit]) for unit in self._kept}
         alone = {unit: settings for unit, settings in lawful.items() if settings is not None}
-        self._look(*alone.values())
+        self._duels.look(*alone.values())
         for unit, settings in alone.items():
             if self._bench.known(settings) is not None:
-                self._note(unit, alone=self._edge(settings, self._start))
+                self._note(unit, alone=self._duels.edge(settings, self._start))
 
     def _reaches(self, units: Sequence[Unit]) -> bool:
         """Whether the settings with these changes are as good as the best."""
         settings = self._settings(units)
         return settings is not None and (
-            settings == self._best or not self._is_better(self._best, settings, ENTRY)
+            settings == self._best or not self._duels.is_better(self._best, settings, ENTRY)
         )
 
     def _has_run(self, units: Sequence[Unit]) -> bool:
-        settings = self._settings(units)
-        return settings is not None and self._bench.known(settings) is not None
-
-    def _is_better(
-        self, one: Settings, other: Settings, chance: float, *, unknown: bool = True
-    ) -> bool:
-        """Whether settings are better than others, run until that is clear; `unknown` where one of
-        them has no run and can have none."""
-        self._look(one, other)
-        while True:
-            first, second = self._bench.known(one), self._bench.known(other)
-            if first is None or second is None:
-                return unknown
-            noises = self._bench.noises()
-            if farther(self._goal, noises, first, second):
-                return False
-            if farther(self._goal, noises, second, first):
-                return True
-            edge = self._edge(one, other)
-            assert edge is not None, "both were run"
-            if edge.chance_of_looks <= chance:
-                return edge.gain > WORTH
-            if self._is_hopeless(first, second, edge, chance):
-                return False
-            if not self._run_fewer(one, other):
-                # Of few runs noise is hardly known: what is assumed of any machine stands in.
-                runs = (len(first.judged), len(second.judged))
-                assumed = Noise(ASSUMED_RELATIVE_SD, 0).bound_of_means(*runs)
-                is_clear = edge.chance <= ENTRY or edge.gain > assumed
-                return is_clear and edge.gain > WORTH
-
-    def _is_hopeless(
-        self, first: Candidate, second: Candidate, edge: Effect, chance: float
-    ) -> bool:
-        """Whether even all the runs that there may be would hardly show a difference."""
-        runs = (len(first.judged), len(second.judged))
-        if min(runs) >= LOOKS or edge.gain == 0.0:
-            return True
-        noise = self._bench.noises()[self._goal.metric]
-        hoped = edge.gain + SURE * noise.error(*runs)
-        later = noise.with_more(2 * LOOKS - sum(min(number, LOOKS) for number in runs))
-        at_end = max(runs[0], LOOKS), max(runs[1], LOOKS)
-        return hoped < WORTH or later.chance_of_looks(hoped, *at_end, LOOKS) > chance
-
-    def _edge(self, one: Settings, other: Settings) -> Effect | None:
-        """What one gains over the other, relatively to it."""
-        first, second = self._bench.known(one), self._bench.known(other)
-        if first is None or second is None:
-            return None
-        gain = -loss(self._goal, self._level(second), self._level(first))
-        noise = self._bench.noises()[self._goal.metric]
-        return told.effect(self._goal, gain, noise, first, second, LOOKS)
-
-    def _level(self, candidate: Candidate) -> float:
-        """The mean of the goal's metric: noise is that of means."""
-        return statistics.fmean(candidate.values(self._goal.metric))
-
-    def _run_fewer(self, one: Settings, other: Settings) -> bool:
-        """Runs that of the two which has fewer runs once more, both where they have as many;
-        whether a run was made."""
-        runs = {
-            len(seen.judged): given for given in (one, other) if (seen := self._bench.known(given))
-        }
-        before = self._runs_of(one, other)
-        self._measure([one, other] if len(runs) == 1 else [runs[min(runs)]])
-        return self._runs_of(one, other) > before
-
-    def _look(self, *wanted: Settings) -> None:
-        """Runs those of the settings that were never run."""
-        self._measure([one for one in wanted if self._bench.known(one) is None])
-
-    def _measure(self, wanted: Sequence[Settings]) -> None:
-        """One more run of each of these, side by side, but of what failed."""
-        due = [
-            one
-            for place, one in enumerate(wanted)
-            if one not in wanted[:place] and one not in self._failed
-        ]
-        if not due:
-            return
-        before = {i: self._runs_of(one) for i, one in enumerate(due)}
-        self._bench.measure(due, spare=self._spare)
-        self._is_out_of_runs |= self._bench.is_exhausted
-        self._failed += [one for i, one in enumerate(due) if self._runs_of(one) == before[i]]
-
-    def _runs_of(self, *wanted: Settings) -> int:
-        known = (self._bench.known(one) for one in wanted)
-        return sum(len(one.trials) for one in known if one is not None)
+        return self._duels.has_run(self._settings(units))
 
     def _without(self, unit: Unit) -> Settings | None:
         """The settings that stayed but for one change."""

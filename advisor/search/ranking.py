@@ -111,6 +111,17 @@ class Candidate:
         """The median of the goal's metric, the first one of several."""
         return self.metrics().get(goal.metric)
 
+    def does_the_same(self, other: Candidate) -> bool:
+        """Whether judged runs that both made of the same seed, of which there are some, came out
+        alike to the last digit: what tells the two apart was never asked for."""
+        mine = {(run.seed, run.scale, run.seconds): run for run in self.judged}
+        pairs = [
+            (mine[key], run)
+            for run in other.judged
+            if (key := (run.seed, run.scale, run.seconds)) in mine
+        ]
+        return bool(pairs) and all(one.metrics == its.metrics for one, its in pairs)
+
     def feasible(self, goal: Goal) -> bool:
         """Whether the goal's objectives were measured and its limits are kept."""
         metrics = self.metrics()

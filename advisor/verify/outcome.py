@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -62,8 +62,8 @@ class Compared:
     """One contender: what was predicted and what the real engine did."""
 
     contender: Contender
-    predicted: Trial | None
-    """None if it did not finish."""
+    predicted: tuple[Trial, ...]
+    """Finished ones, each with the seed of another round."""
     real: tuple[Trial, ...]
     """Finished runs."""
     error: str | None
@@ -73,15 +73,20 @@ class Compared:
 
     def predicted_ratio(self, metric: str, base: Compared) -> float | None:
         """What was predicted of a metric, over what was predicted of the base."""
-        if self.predicted is None or base.predicted is None:
-            return None
-        mine, other = (one.counted.get(metric) for one in (self.predicted, base.predicted))
+        mine, other = (
+            _mean(trial.counted.get(metric, 0.0) for trial in one.predicted) for one in (self, base)
+        )
         return mine / other if mine and other else None
 
     def value(self, metric: str) -> float | None:
         """The geometric mean of the real runs."""
-        values = [trial.metrics[metric] for trial in self.real if trial.metrics.get(metric, 0) > 0]
-        return math.exp(math.fsum(map(math.log, values)) / len(values)) if values else None
+        return _mean(trial.metrics.get(metric, 0.0) for trial in self.real)
+
+
+def _mean(values: Iterable[float]) -> float | None:
+    """The geometric one of the positive values, if there are any."""
+    positive = [value for value in values if value > 0]
+    return statistics.geometric_mean(positive) if positive else None
 
 
 def failure(trial: Trial, number: int) -> str:
@@ -121,7 +126,7 @@ class Verification:
         """From the runs of each contender, the base of comparison first."""
         base, *others = found
         products = [trial.product for one in found for trial in one.real]
-        predicted = [one.predicted.hardware for one in found if one.predicted is not None]
+        predicted = [trial.hardware for one in found for trial in one.predicted]
         return cls(
             study=study,
             session=session,

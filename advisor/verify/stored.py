@@ -40,7 +40,7 @@ def _compared(runs: list[VerifiedRun]) -> Compared:
     failed = [run for run in runs if run.round and not run.trial.finished]
     return Compared(
         contender=Contender(runs[0].contender, runs[0].trial.engine, runs[0].trial.settings),
-        predicted=next((run.trial for run in finished if not run.round), None),
+        predicted=tuple(run.trial for run in finished if not run.round),
         real=tuple(run.trial for run in finished if run.round),
         error=failure(failed[0].trial, failed[0].round) if failed else None,
     )

@@ -1,5 +1,6 @@
 """The runs of a verification: every contender on the real engine, in turns, with the same keys and
-rows, until the verdict stands or the time is over; and each once predicted.
+rows, until the verdict stands or the time is over; and each predicted, with the seeds of the first
+rounds.
 
 A round runs every contender once with one seed, so that each is paired with the base of comparison
 under the same load of the machine. Data, memory and all that scales shrink by one factor to what
@@ -47,7 +48,8 @@ SLOWEST = 4.0
 """A contender that takes so many times longer is cut off."""
 LEAST_OPERATIONS = 1000
 PREDICTIONS_PART = 0.3
-"""Of the time of a verification that its predictions may take; one that takes more is given up."""
+"""Of the time of a verification that its predictions may take; one that takes more than its part of
+that is given up, and others with further seeds are made only within it."""
 LEAST_PREDICTION_S = 5.0
 PILOT_PART = 0.3
 """Of the time of a verification that each of the runs may take that tell how large others can be;
@@ -137,7 +139,7 @@ class _Runs:
         self._seed, self._directory, self._core = seed, directory, core
         self._session = str(uuid.uuid4())
         self._ends = time.monotonic() + 60 * limits.minutes
-        self._predicted: dict[str, Trial] = {}
+        self._predicted: dict[str, list[Trial]] = {one.name: [] for one in contenders}
         self._real: dict[str, list[Trial]] = {one.name: [] for one in contenders}
         self._errors: dict[str, str] = {}
         self._longest = 0.0
@@ -219,15 +221,26 @@ class _Runs:
         return Sizing.of(profile, scale, operations, str(folder))
 
     def _predict(self, sizing: Sizing) -> None:
-        """On the data of the first round, for as long as they leave it its time."""
-        for place, one in enumerate(self._contenders):
-            self._say("prediction", one.name, 0)
-            left = self._ends - time.monotonic()
-            most = max(LEAST_PREDICTION_S, left * PREDICTIONS_PART / len(self._contenders))
-            trial = self._tried(one, sizing, self._seed + 1, simulated=True, most_wall_seconds=most)
-            self._keep(trial, place, one, 0)
-            if trial.finished:
-                self._predicted[one.name] = trial
+        """On the data of the first rounds, for as long as they leave these their time: which of few
+        compactions fall into a run is chance in the simulation too."""
+        began = time.monotonic()
+        most = PREDICTIONS_PART * (self._ends - began)
+        for number in range(1, LEAST_ROUNDS + 1):
+            for one in self._contenders:
+                if number == 1 or self._predicted[one.name]:
+                    self._predict_once(one, number, sizing)
+            if (time.monotonic() - began) * (number + 1) > most * number:
+                break
+
+    def _predict_once(self, one: Contender, number: int, sizing: Sizing) -> None:
+        self._say("prediction", one.name, number)
+        left = self._ends - time.monotonic()
+        most = max(LEAST_PREDICTION_S, left * PREDICTIONS_PART / len(self._contenders))
+        seed = self._seed + number
+        trial = self._tried(one, sizing, seed, simulated=True, most_wall_seconds=most)
+        self._keep(trial, one, 0)
+        if trial.finished:
+            self._predicted[one.name].append(trial)
 
     def _run(self, one: Contender, number: int, sizing: Sizing) -> None:
         self._say("real", one.name, number)
@@ -235,7 +248,7 @@ class _Runs:
         seed, most = self._seed + number, self._patience_s
         trial = self._tried(one, sizing, seed, most_wall_seconds=most)
         self._longest = max(self._longest, time.monotonic() - began)
-        self._keep(trial, self._contenders.index(one), one, number)
+        self._keep(trial, one, number)
         if trial.finished:
             self._real[one.name].append(trial)
         else:
@@ -272,7 +285,8 @@ class _Runs:
             empties_level0=True,
         )
 
-    def _keep(self, trial: Trial, place: int, one: Contender, number: int) -> None:
+    def _keep(self, trial: Trial, one: Contender, number: int) -> None:
+        place = self._contenders.index(one)
         self._store.add_verified(trial, self._study, self._session, place, one.name, number)
 
     def _say(self, what: Literal["pilot", "prediction", "real"], name: str, number: int) -> None:
@@ -282,7 +296,7 @@ class _Runs:
         found = [
             Compared(
                 contender=one,
-                predicted=self._predicted.get(one.name),
+                predicted=tuple(self._predicted[one.name]),
                 real=tuple(self._real[one.name]),
                 error=self._errors.get(one.name),
             )

@@ -30,6 +30,7 @@ needs_db_bench = pytest.mark.skipif(
 
 SETTINGS: dict[str, Setting] = LSM | {
     "write_buffer_size": 4 * MIB,
+    "block_cache": 24 * MIB,
     "filter_policy": "bloomfilter:12:false",
     "prefix_extractor": "fixed:8",
     "cache_index_and_filter_blocks": True,
@@ -55,6 +56,7 @@ def db_bench(options: Path, database: Path) -> subprocess.CompletedProcess[str]:
             f"--db={database}",
             "--benchmarks=fillrandom",
             "--num=200",
+            "--cache_size=0",
         ],
         capture_output=True,
         text=True,
@@ -103,7 +105,10 @@ def test_rocksdb_7_runs_with_every_value(tmp_path: Path) -> None:
     assert "written for RocksDB 7.8.3" in found.notes
     # 7.8 writes this one out, which 10.4 does not have.
     dynamic = {"level_compaction_dynamic_file_size": True}
-    assert dict(found.settings["lsm"]) == SETTINGS | dynamic
+    written = {name: value for name, value in SETTINGS.items() if name != "block_cache"}
+    assert dict(found.settings["lsm"]) == written | dynamic
+    log = (tmp_path / "db" / "LOG").read_text()
+    assert f"capacity : {SETTINGS['block_cache']}\n" in log, "the cache is the file's"
 
 
 def test_rocksdb_loads_its_own_file_with_a_recommendation_in_it(tmp_path: Path) -> None:

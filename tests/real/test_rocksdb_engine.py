@@ -105,7 +105,10 @@ def test_a_verification_says_predicted_and_real(tmp_path: Path) -> None:
     assert base["contender"]["name"] == "defaults"
     assert others, "a contender beside the defaults"
     assert base["real"], base["error"]
-    assert base["predicted"]["clock"] == "simulated"
+    assert {one["clock"] for one in base["predicted"]} == {"simulated"}
+    assert [one["seed"] for one in base["predicted"]] == sorted(
+        {one["seed"] for one in base["predicted"]}
+    ), "each with the data of another round"
     assert {trial["clock"] for one in found["compared"] for trial in one["real"]} == {"real"}
     ran = [one for one in others if one["real"]]
     assert ran, "a contender that ran"

@@ -88,10 +88,17 @@ def test_options_go_to_their_own_sections() -> None:
     ]
 
 
-def test_the_block_cache_is_a_comment_in_an_options_file() -> None:
+def test_an_options_file_has_the_size_of_the_block_cache() -> None:
     text = dialects.write("rocksdb-10.4", [line("lsm", "block_cache", 1 << 30)])
-    assert "# not written: block_cache = 1GiB" in text
-    assert not any("block_cache" in part for part in settings_of(text))
+    section = settings_of(text).index('[TableOptions/BlockBasedTable "default"]')
+    assert settings_of(text)[section + 1] == "  block_cache=1073741824"
+    assert "db_bench --options_file=PATH --cache_size=0" in text
+
+
+def test_how_a_commit_is_synced_is_a_comment_in_an_options_file() -> None:
+    text = dialects.write("rocksdb-10.4", [line("lsm", "sync", True)])
+    assert "# not written: sync = on" in text
+    assert not any("sync" in part for part in settings_of(text))
 
 
 def test_myrocks_takes_one_quoted_string_and_variables() -> None:

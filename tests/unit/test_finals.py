@@ -57,7 +57,7 @@ def runs(values: Mapping[str, float], **changes: Any) -> tuple[Trial, ...]:
 
 def one(name: str, cache_mib: int, error: str | None = None, **values: float) -> Compared:
     given = settings(cache_mib)
-    return Compared(Contender(name, "lsm", given), None, runs(values, settings=given), error)
+    return Compared(Contender(name, "lsm", given), (), runs(values, settings=given), error)
 
 
 def judged(found: Sequence[Compared], goal: str = "maximize ops_per_s") -> Verification:
@@ -82,7 +82,7 @@ def test_what_the_search_recommends_stays_unless_another_is_detectably_better(
         # As much better, but not in every round.
         values = ({"ops_per_s": v} for v in (110.0, 92.0, 101.0))
         mixed = [runs(v)[number] for number, v in enumerate(values)]
-        close = Compared(close.contender, None, tuple(mixed), None)
+        close = Compared(close.contender, (), tuple(mixed), None)
     found = judged([one("defaults", 1, ops_per_s=50), one("recommended", 2, ops_per_s=100), close])
     assert picked(found).contender.name == picks
 
@@ -105,7 +105,7 @@ def test_two_rounds_decide_nothing() -> None:
         one("recommended", 2, ops_per_s=100),
         one("runner-up 1", 3, ops_per_s=300),
     ]
-    short = [Compared(c.contender, None, c.real[:2], None) for c in found]
+    short = [Compared(c.contender, (), c.real[:2], None) for c in found]
     assert picked(judged(short)).contender.name == "recommended"
 
 

@@ -112,6 +112,10 @@ def test_what_is_not_a_knob_is_listed_with_its_value(tmp_path: Path) -> None:
             "block_based_table_factory={block_cache=64M;filter_policy=bloomfilter:9.0;}",
             {"block_cache": 64 << 20, "filter_policy": "bloomfilter:9:false"},
         ),
+        (
+            "block_based_table_factory={block_cache={capacity=8M;high_pri_pool_ratio=0.25;}}",
+            {"block_cache": 8 << 20, "high_pri_pool_ratio": 0.25},
+        ),
     ],
 )
 def test_every_written_form_is_understood(
@@ -156,7 +160,7 @@ def test_the_level_is_the_one_member_of_compression_opts_that_is_a_knob(
         ("compaction_style=kCompactionStyleUniversal", "compaction_style"),
         ("write_buffer_size=1", "write_buffer_size"),
         ("some_future_option=true", "some_future_option"),
-        ("block_based_table_factory={block_cache={capacity=8M;}}", "block_cache"),
+        ("block_based_table_factory={block_cache={num_shard_bits=4;}}", "block_cache"),
     ],
 )
 def test_what_the_engine_cannot_do_is_ignored_with_a_reason(

@@ -152,11 +152,34 @@ def test_table_options_in_braces_are_changed_in_their_braces(tmp_path: Path) -> 
     ]
 
 
-def test_the_block_cache_stays_a_comment_at_the_end_of_an_options_file(tmp_path: Path) -> None:
+def test_what_no_options_file_states_is_a_comment_at_its_end(tmp_path: Path) -> None:
     path = write(tmp_path / "OPTIONS-000007", OPTIONS)
-    text = patched(path, "rocksdb-10.4", block_cache=1 << 30)
+    text = patched(path, "rocksdb-10.4", sync=True)
     assert difference(OPTIONS, text) == ([], [])
-    assert "# not written: block_cache = 1GiB" in text.splitlines()[-1]
+    assert "# not written: sync = on" in text.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("own", "wanted"),
+    [
+        ("", "block_cache=1073741824"),
+        ("  block_cache=64M\n", "block_cache=1073741824"),
+        (
+            "  block_cache={num_shard_bits=4;capacity=8388608}\n",
+            "block_cache={num_shard_bits=4;capacity=1073741824}",
+        ),
+    ],
+)
+def test_a_cache_has_its_new_size_and_keeps_what_else_is_said_of_it(
+    tmp_path: Path, own: str, wanted: str
+) -> None:
+    head = '[TableOptions/BlockBasedTable "default"]\n'
+    before = OPTIONS.replace(head, head + own)
+    path = write(tmp_path / "OPTIONS-000007", before)
+    text = patched(path, "rocksdb-10.4", block_cache=1 << 30)
+    assert difference(before, text) == ([own.strip()] if own else [], [wanted])
+    assert imports.read(path).settings["lsm"].get("block_cache") != 1 << 30
+    assert imports.read(write(path, text)).settings["lsm"]["block_cache"] == 1 << 30
 
 
 def test_a_cnf_changes_the_line_that_counts_and_no_other(tmp_path: Path) -> None:

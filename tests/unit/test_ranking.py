@@ -36,6 +36,21 @@ def candidate(name: int, **metrics: float) -> Candidate:
     return Candidate("lsm", settings, (trial(settings=settings, metrics=metrics),))
 
 
+def test_settings_do_the_same_where_all_runs_of_one_seed_came_out_alike() -> None:
+    def runs(name: int, *rates: float, **changes: object) -> Candidate:
+        made = (
+            trial(settings={}, seed=seed, metrics={"ops_per_s": rate}, **changes)
+            for seed, rate in enumerate(rates)
+        )
+        return Candidate("lsm", {"block_cache": name}, tuple(made))
+
+    one = runs(1, 100.0, 110.0)
+    assert one.does_the_same(runs(2, 100.0, 110.0, 120.0))
+    assert not one.does_the_same(runs(2, 100.0, 110.5))
+    assert not one.does_the_same(runs(2, 100.0, 110.0, scale=0.25))
+    assert not one.does_the_same(Candidate("lsm", {}, ()))
+
+
 def drawn(draw: random.Random, count: int) -> list[Candidate]:
     made = []
     for name in range(count):

@@ -116,7 +116,7 @@ def test_what_a_real_engine_said_stands_beside_what_was_predicted() -> None:
     compared = [
         Compared(
             Contender(name, "lsm", settings),
-            trial(settings=settings, metrics={"ops_per_s": predicted}, hardware="nvme-2024"),
+            (trial(settings=settings, metrics={"ops_per_s": predicted}, hardware="nvme-2024"),),
             tuple(
                 trial(seed=seed, metrics={"ops_per_s": real * seed}, product="RocksDB 10.4.2")
                 for seed in (1, 2, 3)

@@ -8,9 +8,10 @@ import pytest
 
 from advisor.goal import Goal, Limit
 from advisor.knobs import Setting, Settings
-from advisor.recommend.evidence import Effect, Finding, evidence
+from advisor.recommend.duel import LOOKS
+from advisor.recommend.evidence import Effect, Finding, evidence, reason
 from advisor.recommend.limits import Noises
-from advisor.recommend.selection import LOOKS, Selected, restore, select
+from advisor.recommend.selection import Selected, restore, select
 from advisor.search import Candidate
 from advisor.search.ranking import noise_of
 from tests.support.problems import trial
@@ -43,8 +44,13 @@ class TableBench:
             if not self.is_exhausted:
                 self.runs -= 1
                 known = self.known(settings)
-                run = trial(settings=settings, role="ablation", metrics=self.metrics(settings))
                 before = known.trials if known else ()
+                run = trial(
+                    settings=settings,
+                    role="ablation",
+                    seed=1 + len(before),
+                    metrics=self.metrics(settings),
+                )
                 made = Candidate("lsm", settings, (*before, run))
                 self.seen[tuple(settings.values())] = made
 
@@ -248,6 +254,44 @@ def test_where_all_of_the_least_are_missed_together_half_of_them_go() -> None:
     assert kept(run(Either({"a": 0.5}, runs=4 + len(KNOBS) + 3), spare=3)) == "abcgh"
 
 
+class SeededBench(TableBench):
+    """Runs of one seed that do the same come out alike."""
+
+    def metrics(self, settings: Settings) -> dict[str, float]:
+        known = self.known(settings)
+        self.draw = random.Random(f"{len(known.trials) if known else 0} {self.factor(settings)}")
+        return super().metrics(settings)
+
+    def factor(self, settings: Settings) -> float:
+        """`b` and `c` do for one another, but for a little; `d` to `f` do nothing."""
+        return (1.5 if settings["a"] else 1.0) * (
+            0.999 ** (not settings["b"]) * 0.998 ** (not settings["c"])
+            if settings["b"] or settings["c"]
+            else 0.6
+        )
+
+
+def test_what_a_run_came_out_alike_without_goes_where_no_run_is_left_to_halve_the_rest() -> None:
+    bench = SeededBench({}, runs=4 + 6 + 3, noise=0.0001)
+    assert kept(run(bench, "abcdef", spare=3)) == "abc"
+    assert bench.runs == 0
+
+
+def test_a_line_without_which_a_run_came_out_alike_says_so() -> None:
+    found = run(SeededBench({}, runs=4 + 6, noise=0.0001), "abcdef", spare=0)
+    line = next(one for one in found.findings if one.knob == "e")
+    assert line.screened is not None and line.screened.is_none
+    assert told(line) == (
+        "rule: with the other changes; a run without it came out exactly the same where all that "
+        "were tried stayed"
+    )
+    gone = run(SeededBench({}, noise=0.0001), "abcdef")
+    assert kept(gone) in ("ab", "ac")
+    assert reason(by_knob(gone)["e"], Goal("ops_per_s")) == (
+        "a run without it came out exactly the same"
+    )
+
+
 def test_a_line_that_no_more_run_was_left_for_says_what_leaving_it_out_showed() -> None:
     found = run(TableBench({"a": 0.5}, runs=4 + len(KNOBS)))
     stayed = [one for one in found.findings if one.fate == "unmeasured" and one.knob in kept(found)]
@@ -266,7 +310,7 @@ def test_the_same_answers_tell_the_same_story() -> None:
 def test_runs_that_end_before_the_best_is_told_from_the_base_say_what_they_saw() -> None:
     ended = run(TableBench({"a": 0.06}, noise=0.03, runs=4))
     assert kept(ended) == "" and ended.untold is not None
-    assert ended.untold.gain > 0.02
+    assert ended.untold.gain.gain > 0.02
     assert run(TableBench({}, noise=0.03)).untold is None
 
 

@@ -15,9 +15,10 @@ from advisor.real import Library, as_run, check_disk, find, real_spec
 from advisor.real.rocksdb import opened_file
 from advisor.store import Store
 from advisor.trial import THIS_MACHINE, Trial
-from advisor.verify import Difference, Verification, errors_so_far, verify
+from advisor.verify import Difference, Verification, errors_so_far, verification, verify
 from advisor.verify.contenders import Contender
 from advisor.verify.pilot import CYCLES, Pilot, in_cycles, ops_per_byte
+from advisor.verify.stored import stored
 from advisor.verify.verification import LEAST_ROUNDS, Limits, seconds_of_a_run
 from tests.support.fake_core import FakeCore, FakeRun
 from tests.support.problems import problem, trial
@@ -208,6 +209,19 @@ def test_the_recommended_runs_beside_the_base_where_nothing_else_has_time(tmp_pa
     assert [one.contender.name for one in found.compared if one.real] == ["defaults", "recommended"]
 
 
+def test_each_is_predicted_with_the_data_of_the_first_rounds_as_far_as_there_is_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, minutes, seeds in (("short", 0.0, [2]), ("long", 60.0, [2, 3, 4])):
+        (folder := tmp_path / name).mkdir()
+        core = HangingCore()
+        monkeypatch.setattr(verification, "time", core)
+        found = _verified(folder, core, minutes)
+        assert [[t.seed for t in one.predicted] for one in found.compared] == [seeds] * 3
+        kept = stored(found.study, problem(), found.session, Store(folder / "results.duckdb"))
+        assert [one.predicted for one in kept.compared] == [one.predicted for one in found.compared]
+
+
 def test_a_run_that_hangs_while_the_size_is_found_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -290,8 +304,8 @@ def test_predicted_and_real_stand_side_by_side_in_the_results(tmp_path: Path) ->
     store = Store(tmp_path / "r.duckdb")
     session = "00000000-0000-0000-0000-000000000001"
     runs = (
-        ("defaults", 0, [100.0], [50.0, 60.0]),
-        ("recommended", 1, [300.0], [75.0, 90.0]),
+        ("defaults", 0, [80.0, 125.0], [50.0, 60.0]),
+        ("recommended", 1, [250.0, 360.0], [75.0, 90.0]),
     )
     for name, place, predicted, real in runs:
         for value in predicted:

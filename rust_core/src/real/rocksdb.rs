@@ -26,7 +26,7 @@ engine_options! {
         options_file: String = "", Accepts::Text("the text of an OPTIONS file", "[\\s\\S]*"),
             "Its options; RocksDB's defaults if empty.";
         block_cache: u64 = 32u64 << 20, Accepts::Bytes(0, 1 << 50),
-            "Capacity of the LRU cache for blocks, which no OPTIONS file can state.";
+            "Capacity of the LRU cache for blocks, in place of what the file says.";
         sync: bool = false, Accepts::Switch,
             "Waits for the write-ahead log to reach the device before a write is acknowledged (WriteOptions::sync).";
         disable_wal: bool = false, Accepts::Switch,
