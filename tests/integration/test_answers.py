@@ -203,7 +203,7 @@ def test_the_score_of_the_search_is_no_gain(tmp_path: Path) -> None:
     made.run()
     found = recommend(made, measure=False)
     assert found.changes and found.gain is None
-    assert "not measured" in about_settings(found)
+    assert "no run of their own has measured" in about_settings(found)
 
 
 def test_the_gain_is_that_of_final_runs_beside_the_base_and_the_best_rule(tmp_path: Path) -> None:
