@@ -92,7 +92,7 @@ def knob_texts(name: str, value: str) -> list[tuple[str, str]]:
     if name == "compression_opts":
         members, own = _compression_opts(value), {"level": "compression_opts_level"}
     elif name == CACHE and "=" in value:
-        members = dict(split_options(_unbraced(value)))
+        members = dict(split_options(unbraced(value)))
         own = {CACHE_CAPACITY: CACHE, "high_pri_pool_ratio": "high_pri_pool_ratio"}
     else:
         return [(name, value)]
@@ -102,14 +102,15 @@ def knob_texts(name: str, value: str) -> list[tuple[str, str]]:
     return found + ([(name, rest)] if rest else [])
 
 
-def _unbraced(text: str) -> str:
+def unbraced(text: str) -> str:
+    """A struct without its braces, or the text as it is, without the blanks around it."""
     text = text.strip()
     return text[1:-1] if text.startswith("{") and text.endswith("}") else text
 
 
 def _compression_opts(text: str) -> dict[str, str]:
     """The members of the struct, which files before RocksDB 6 wrote as a list."""
-    text = _unbraced(text)
+    text = unbraced(text)
     if "=" in text:
         return dict(split_options(text))
     values = text.split(":")
@@ -122,7 +123,7 @@ def _pair(part: str) -> tuple[str, str]:
     name, equals, value = part.partition("=")
     if not equals or not name.strip():
         raise ValueError("NAME=VALUE;NAME=VALUE;...")
-    return name.strip(), _unbraced(value).strip()
+    return name.strip(), unbraced(value).strip()
 
 
 def _scalar(knob: Knob, text: str) -> object:

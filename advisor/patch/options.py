@@ -9,10 +9,9 @@ from advisor import files
 from advisor.dialects.line import Entry
 from advisor.dialects.rocksdb import option_value
 from advisor.imports.options_file import Section, parse_options, without_comment
-from advisor.imports.rocksdb_text import CACHE, CACHE_CAPACITY
 from advisor.knobs import Setting
 from advisor.patch.edits import Edits
-from advisor.patch.pairs import with_members
+from advisor.patch.pairs import with_members, with_value
 
 FAMILY = "default"
 _TABLES = ("block_based_table_factory", "table_factory")
@@ -54,9 +53,8 @@ def _write(section: Section, entry: Entry, edits: Edits) -> None:
     value = option_value(entry.value)
     if place := section.values.get(name):
         old = _value(edits.current(place[0]))
-        if name == CACHE and "=" in old:
-            member = CACHE_CAPACITY
-        _change(edits, place[0], with_members(old, {member: value}) if member else value, entry)
+        new = with_members(old, {member: value}) if member else with_value(old, name, value)
+        _change(edits, place[0], new, entry)
         return
     new = with_members("", {member: value}) if member else value
     last = max([section.line, *(number for number, _ in section.values.values())])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from advisor.imports.rocksdb_text import COMPRESSION_OPTS
+from advisor.imports.rocksdb_text import CACHE, CACHE_CAPACITY, COMPRESSION_OPTS, unbraced
 
 
 def with_pairs(text: str, changes: Mapping[str, str]) -> str:
@@ -21,7 +21,7 @@ def with_pairs(text: str, changes: Mapping[str, str]) -> str:
         name, _, value = part.partition("=")
         name = name.strip()
         if name in own:
-            part = f"{_before(part)}{own.pop(name)}"
+            part = f"{_before(part)}{with_value(value.strip(), name, own.pop(name))}"
         elif name in structs:
             part = f"{_before(part)}{with_members(value.strip(), structs.pop(name))}"
         parts.append(part)
@@ -31,10 +31,16 @@ def with_pairs(text: str, changes: Mapping[str, str]) -> str:
     return ";".join(parts) + closing
 
 
+def with_value(old: str, name: str, new: str) -> str:
+    """What takes the place of a whole value: of a cache that is a struct its size alone changes."""
+    is_struct = name == CACHE and "=" in old
+    return with_members(old, {CACHE_CAPACITY: new}) if is_struct else new
+
+
 def with_members(value: str, members: Mapping[str, str]) -> str:
     """A struct with other values of some members. Files before RocksDB 6 wrote compression_opts as
     a list, which stays one."""
-    inner = value[1:-1] if value.startswith("{") and value.endswith("}") else value
+    inner = unbraced(value)
     if inner and "=" not in inner:
         listed = inner.split(":")
         for name, new in members.items():

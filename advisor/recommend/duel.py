@@ -125,7 +125,7 @@ class Duels:
     ) -> bool:
         """Whether even all the runs that there may be would hardly show a difference."""
         runs = (len(first.judged), len(second.judged))
-        if min(runs) >= LOOKS or edge.gain == 0.0:
+        if min(runs) >= LOOKS or edge.is_none:
             return True
         noise = self._bench.noises()[self._goal.metric]
         hoped = edge.gain + SURE * noise.error(*runs)

@@ -196,8 +196,8 @@ class _Selection:
             if lost > WORTH:
                 break
             least.append(unit)
-        going = {tuple(gone): gone for gone in (least, least[: len(least) // 2], idle) if gone}
-        kept = [self._others(gone) for gone in sorted(going.values(), key=len, reverse=True)]
+        going = dict.fromkeys(tuple(g) for g in (least, least[: len(least) // 2], idle) if g)
+        kept = [self._others(gone) for gone in sorted(going, key=len, reverse=True)]
         made = [(units, self._settings(units)) for units in kept]
         due = [one for _, one in made if one is not None and self._bench.known(one) is None]
         if due:

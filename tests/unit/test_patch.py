@@ -152,6 +152,18 @@ def test_table_options_in_braces_are_changed_in_their_braces(tmp_path: Path) -> 
     ]
 
 
+def test_a_cache_in_braces_within_braces_keeps_what_else_is_said_of_it(tmp_path: Path) -> None:
+    held = (
+        "  block_based_table_factory={block_cache={capacity=8M;num_shard_bits=4};block_size=4096}"
+    )
+    short = OPTIONS.split("[TableOptions", 1)[0] + held + "\n"
+    path = write(tmp_path / "OPTIONS-000007", short)
+    assert difference(short, patched(path, "rocksdb-10.4", block_cache=1 << 30))[1] == [
+        "block_based_table_factory={block_cache={capacity=1073741824;num_shard_bits=4};"
+        "block_size=4096}"
+    ]
+
+
 def test_what_no_options_file_states_is_a_comment_at_its_end(tmp_path: Path) -> None:
     path = write(tmp_path / "OPTIONS-000007", OPTIONS)
     text = patched(path, "rocksdb-10.4", sync=True)
