@@ -47,19 +47,13 @@ def advice_for(
             found = f"{dialect}, and number {member} of the front is of {advice.engine}"
             raise InputError("--to", None, found, ", ".join(dialects.for_engine(advice.engine)))
         return advice
-    best = recommend(study, measure=False, dialect=asked, known=known)
-    engine = best.engine if dialect is None else dialects.engine_of(dialect)
-    if engine == best.engine:
-        # Final runs may show another engine to be better.
-        best = recommend(study, dialect=asked, known=known) if measure else best
-        if dialect is None or engine == best.engine:
-            return decided(study, best)
-    other = recommend(study, measure=measure, engine=engine, dialect=dialect, known=known)
-    if measure:
+    engine = None if dialect is None else dialects.engine_of(dialect)
+    advice = recommend(study, measure=measure, engine=engine, dialect=asked, known=known)
+    if engine is not None:
         best = recommend(study, measure=False, dialect=asked, known=known)
-    if best.engine != engine:
-        on_other_engine(engine, best)
-    return decided(study, other)
+        if best.engine != engine:
+            on_other_engine(engine, best)
+    return decided(study, advice)
 
 
 def usual_dialect(advice: Recommendation, current: Path | None, path: Path | None) -> str:

@@ -57,9 +57,9 @@ def recommend(
     With `measure`, what is left of the study's bounds is first spent on what single changes buy (if
     too few runs told what they do together, on final runs of that before), and on final runs of the
     result and of the file of `dialect` as it stands (without one, of the product that the engine
-    stands for) beside what they are compared with, and without `engine` on looks at what single
-    changes of the other engine buy; stored trials then decide. Raises `WorkError` if no trial has
-    finished.
+    stands for) beside what they are compared with and the best of the other engine, and without
+    `engine` on looks at what single changes of that buy; stored trials then decide. Raises
+    `WorkError` if no trial has finished.
     """
     own = judging(study, engine)
     if measure:
@@ -85,7 +85,7 @@ def _prove(
     """The final runs of a choice; before the last of them the looks at its rival's lines."""
     proof = _proof(study, chosen, engine, dialect, known)
     proof.run_for_verdict()
-    if proof.rival is not None:
+    if engine is None and proof.rival is not None:
         look_at_lines(study, chosen.goal, proof.rival.engine)
     proof.run_further()
 
@@ -93,7 +93,8 @@ def _prove(
 def _proof(
     study: Study, chosen: Choice, engine: Engine | None, dialect: str | None, known: KnownErrors
 ) -> Proof:
-    return Proof(study, chosen, _explain(study, chosen, None, dialect, known), engine)
+    drafted = _explain(study, chosen, None, dialect, known)
+    return Proof(study, chosen, drafted, looks_at_other=engine is None)
 
 
 def recommend_given(
@@ -136,8 +137,9 @@ def _on_front(found: Recommendation, own: Judging) -> Recommendation:
 
 def _verdict(study: Study, best: Choice, known: KnownErrors) -> EngineVerdict | None:
     """Of the engines, from final runs of each one's best where these are enough, which were not
-    chosen for what they say; for the rival all that were made after it was found may do. Else from
-    all runs of their candidates."""
+    chosen for what they say: of what is left of it, or until that has its own of all its changes;
+    for the rival all that were made after it was found may do. Else from all runs of their
+    candidates."""
     goal = best.goal
     benches = {one: StudyBench(study, goal, one, may_run=False) for one in study.engines}
     runs = [benches[one.engine].all_runs(one.settings) or one for one in best.order]
@@ -147,12 +149,12 @@ def _verdict(study: Study, best: Choice, known: KnownErrors) -> EngineVerdict | 
     order = [winner, *rivals]
     rival = best_of_others(study, goal, winner.engine)
     if rival is not None:
-        mine = finals_of_most(study, best)
-        its = benches[rival.engine].finals(rival.settings)
-        if its is None or len(its.trials) < VERDICT_RUNS:
-            its = benches[rival.engine].later(rival.settings)
-        finals = [one for one in (mine, its) if one and len(one.trials) >= VERDICT_RUNS]
-        order = [*finals, *order] if len(finals) == 2 else order
+        its = benches[rival.engine]
+        finals = [
+            _first_of_enough(finals_of_most(study, best), best.bench.finals(best.winner.settings)),
+            _first_of_enough(its.finals(rival.settings), its.later(rival.settings)),
+        ]
+        order = [*filter(None, finals), *order] if all(finals) else order
     found = engine_verdict(
         goal,
         best.bench.noise_of_finals(),
@@ -166,6 +168,11 @@ def _verdict(study: Study, best: Choice, known: KnownErrors) -> EngineVerdict | 
     profile, clock = study.profile, study.question.clock
     is_of_products = has_products(clock, profile.hardware, profile.workload.info)
     return found if found is None or is_of_products else found.of_own_engines()
+
+
+def _first_of_enough(*runs: Candidate | None) -> Candidate | None:
+    """The first of these that has as many runs as a verdict takes."""
+    return next((one for one in runs if one and len(one.trials) >= VERDICT_RUNS), None)
 
 
 def _explain(

@@ -71,7 +71,7 @@ def choose_leader(study: Study, goal: Goal, engine: Engine | None, *, may_run: b
     part, (low, high) = RESERVE_PART, RESERVE
     if study.rung_below:
         part, (low, high) = RESERVE_PART_OF_LONG, RESERVE_OF_LONG
-        low += engine is None and len(study.engines) > 1
+        low += len(study.engines) > 1
     spare = min(high, max(low, study.runs_left() // part))
     if engine is None:
         spare += for_other(study, best_of_others(study, goal, order[0].engine))

@@ -29,11 +29,13 @@ Wanted = tuple[StudyBench, list[Settings], range]
 class Proof:
     """The final runs of a choice: of the file of the dialect as it stands, what it is compared
     with, the best rule of thumb, the result, the winner that it is a part of and the defaults in
-    turns, as far as the bounds go, and unless one engine was asked for the best of the other."""
+    turns, as far as the bounds go, and the best of the other engine."""
 
     def __init__(
-        self, study: Study, chosen: Choice, drafted: Recommendation, engine: Engine | None = None
+        self, study: Study, chosen: Choice, drafted: Recommendation, *, looks_at_other: bool
     ) -> None:
+        """With `looks_at_other` some runs are left for what single changes of the best of the other
+        engine buy."""
         self._study, self._bench = study, chosen.bench
         self._base, self._result = chosen.compared, chosen.selected.settings
         changed = [file for file in drafted.files.values() if file.changes]
@@ -44,9 +46,9 @@ class Proof:
         self._files = [file.settings for file in changed]
         self._mine = [file.settings for file in changed if file.dialect == drafted.dialect]
         self._rebuilt = [settings for _, settings in alternatives(study, chosen)]
-        self.rival = best_of_others(study, chosen.goal, own) if engine is None else None
-        """The best of the other engine, unless one was asked for."""
-        self._kept = for_other(study, self.rival)
+        self.rival = best_of_others(study, chosen.goal, own)
+        """The best of the other engine, if the study has one."""
+        self._kept = for_other(study, self.rival) if looks_at_other else 0
         self._beside: list[tuple[StudyBench, Settings]] = []
         if self.rival is not None:
             its = StudyBench(study, chosen.goal, self.rival.engine, may_run=True)

@@ -154,8 +154,8 @@ def test_what_leads_in_too_few_runs_is_told_by_final_runs(
 def test_a_file_of_the_engine_that_final_runs_overtake_is_written_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    core = swapping(monkeypatch)
-    made = searched_study(tmp_path, core, seed=3, trials=400, minutes=SLOW_MINUTES)
+    core = swapping(monkeypatch, speed=0.72, flattered=0.12, look_s=1.0)
+    made = searched_study(tmp_path, core, seed=1, trials=400, minutes=SLOW_MINUTES)
     assert recommend(made, measure=False).engine == "btree"
     told: list[str] = []
     found = advice_for(
@@ -165,14 +165,38 @@ def test_a_file_of_the_engine_that_final_runs_overtake_is_written_all_the_same(
     assert recommend(made, measure=False).engine == "lsm"
 
 
-def swapping(monkeypatch: pytest.MonkeyPatch) -> SlowCore:
+@pytest.mark.parametrize("dialect", ["mariadb-10.11", "rocksdb-10.4"])
+def test_the_file_that_was_asked_for_is_proven_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dialect: str
+) -> None:
+    core = swapping(monkeypatch, speed=0.74)
+    single = 0
+    for seed in range(1, 1 + EACH):
+        core.now_s = 0.0
+        made = searched_study(tmp_path, core, seed=seed, trials=400, minutes=SLOW_MINUTES)
+        found = advice_for(made, dialect)
+        file = found.files[dialect]
+        assert file.gain is not None and file.gain.decides, found.verdict
+        comparison = found.verdict.comparison if found.verdict else None
+        single += comparison is None or not comparison.decides
+    # Where a machine is slow, little is left for the engine beside it.
+    assert single <= EACH // 5
+
+
+def swapping(
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    speed: float = 0.76,
+    flattered: float = 0.06,
+    look_s: float = 1.5,
+) -> SlowCore:
     """Engines of which the B-tree leads in looks, and the LSM in runs that decide."""
     core = SlowCore(
         worth={"filter_policy": 0.1, "innodb_io_capacity": 0.4},
-        speed={"btree": 0.76},
-        flattered={"btree": 0.06},
+        speed={"btree": speed},
+        flattered={"btree": flattered},
         noise=0.01,
-        look_s=1.5,
+        look_s=look_s,
     )
     on_its_clock(core, monkeypatch)
     return core

@@ -8,6 +8,7 @@ from advisor.knobs import Engine, Settings
 from advisor.noise import Noise
 from advisor.recommend.floors import notes_of_base
 from advisor.recommend.verdict import Comparison, compare
+from advisor.scale import Scale
 from advisor.search import Candidate
 from tests.support.problems import trial
 
@@ -41,6 +42,12 @@ def test_a_gain_of_more_than_is_written_is_not_settled() -> None:
     assert not found.is_settled
     assert "with more innodb_buffer_pool_size than is written" in found.words(GOAL)
     assert compared(candidate("lsm", 200.0), large).is_settled
+
+
+def test_a_size_that_no_trial_exercises_unsettles_nothing() -> None:
+    one = candidate("btree", 200.0, innodb_log_buffer_size=32 * MIB)
+    assert "innodb_log_buffer_size" in Scale(SCALE).floored("btree", one.settings)
+    assert compared(one, candidate("btree", 100.0)).is_settled
 
 
 def test_what_both_sides_have_alike_decides_nothing() -> None:
