@@ -81,7 +81,7 @@ class Row:
     """The first of an engine is what the others are compared with."""
     predicted_ops_per_s: float
     ops_per_s: float
-    """Geometric mean of the runs; 0 where none finished, as of a prediction that failed."""
+    """Geometric means of the runs; 0 where none finished."""
     runs: int
     ratio: float
     low: float
@@ -152,7 +152,7 @@ def tunebench(*arguments: str) -> Any:
 def rows_of(cell: Cell, winner: str | None, engine: str, judged: dict[str, Any]) -> Iterator[Row]:
     """The contenders of a verification."""
     for one in judged["verification"]["compared"]:
-        predicted = one["predicted"]
+        predicted = [trial["metrics"]["ops_per_s"] for trial in one["predicted"]]
         rates = [trial["metrics"]["ops_per_s"] for trial in one["real"]]
         difference = one["differences"].get("ops_per_s") or dict.fromkeys(("ratio", "low", "high"))
         yield Row(
@@ -160,7 +160,7 @@ def rows_of(cell: Cell, winner: str | None, engine: str, judged: dict[str, Any])
             winner=winner or "",
             engine=engine,
             contender=one["contender"]["name"],
-            predicted_ops_per_s=predicted["metrics"]["ops_per_s"] if predicted else 0.0,
+            predicted_ops_per_s=geometric_mean(predicted) if predicted else 0.0,
             ops_per_s=geometric_mean(rates) if rates else 0.0,
             runs=len(rates),
             ratio=difference["ratio"] or 0.0,

@@ -19,7 +19,7 @@ def compared(
     ratio = {"ratio": rates[0] / base, "low": 0.4, "high": high} if rates else None
     return {
         "contender": {"name": name},
-        "predicted": {"metrics": {"ops_per_s": told}} if told else None,
+        "predicted": [{"metrics": {"ops_per_s": told * part}} for part in (0.5, 2.0) if told],
         "real": [{"metrics": {"ops_per_s": rate}} for rate in rates],
         "differences": {"ops_per_s": ratio},
         "error": None if rates else "round 1: no room",
