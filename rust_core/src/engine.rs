@@ -342,6 +342,16 @@ pub trait Engine: Send + Sync {
         false
     }
 
+    /// Whether an index of rows that are there is added as a whole, by [`Engine::add_index`], and not entry by entry.
+    fn adds_indexes(&self) -> bool {
+        false
+    }
+
+    /// Adds the entries of an index, in key order, of which none was ever there.
+    fn add_index(&self, task: &mut Task, entries: &mut WriteBatch) -> Result<()> {
+        self.write(task, entries, Commit::Configured)
+    }
+
     /// A cursor. It shows every key that was there before this call and stays, and no key that was gone before and
     /// stays away. Of what changes later, the LSM shows nothing: its cursor is a snapshot. The B-tree, which keeps no
     /// versions, shows what is there when the cursor comes to it: all writes acknowledged before that step, perhaps a
@@ -413,6 +423,18 @@ macro_rules! forward_to_engine {
 
         fn takes_in_pieces(&self, changes: &$crate::engine::WriteBatch) -> bool {
             self.engine.takes_in_pieces(changes)
+        }
+
+        fn adds_indexes(&self) -> bool {
+            self.engine.adds_indexes()
+        }
+
+        fn add_index(
+            &self,
+            task: &mut $crate::task::Task,
+            entries: &mut $crate::engine::WriteBatch,
+        ) -> $crate::error::Result<()> {
+            self.engine.add_index(task, entries)
         }
 
         fn admit(&self, task: &mut $crate::task::Task, bytes: u64) -> $crate::error::Result<$crate::task::Admission> {

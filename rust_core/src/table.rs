@@ -155,6 +155,13 @@ impl Transaction {
         Ok(std::mem::take(&mut self.live_bytes))
     }
 
+    /// Adds its entries, which are those of an index, as a whole, and returns by how many bytes the live data grew.
+    pub fn commit_index(&mut self, engine: &dyn Engine, task: &mut Task) -> Result<i64> {
+        engine.add_index(task, &mut self.batch)?;
+        self.batch.clear();
+        Ok(std::mem::take(&mut self.live_bytes))
+    }
+
     /// Adds its rows, which are all new, on a server instead, and returns by how many bytes the live data grew, index
     /// entries included. Rows of a table come together, so that few statements take them. After an error they are all
     /// still there, and none is on the server.

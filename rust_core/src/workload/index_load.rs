@@ -1,8 +1,13 @@
 //! Secondary indexes that come behind the rows of a load, as the scripts of the field make them: `CREATE INDEX` sorts
 //! the entries of all rows, and InnoDB's pages are full then (`btr0bulk.cc` reserves nothing in a secondary index at
-//! `innodb_fill_factor` 100), where an index that grows row by row in random order has pages two thirds full.
+//! `innodb_fill_factor` 100), where an index that grows row by row in random order has pages two thirds full. MyRocks
+//! adds them as files of their own.
 
 use super::load_rows::LoadRows;
+use crate::engine::Engine;
+use crate::error::Result;
+use crate::table::Transaction;
+use crate::task::Task;
 use std::vec::IntoIter;
 
 /// What one loader still has to write of the index that it makes.
@@ -26,6 +31,16 @@ impl IndexLoad {
             self.entries = entries.into_iter();
         }
         self.entries.by_ref().take(most as usize)
+    }
+
+    /// Adds the entries that were taken last, which `change` holds; with them the rest of their index where the engine
+    /// adds indexes as a whole. Returns by how many bytes the live data grew.
+    pub fn commit(&mut self, change: &mut Transaction, engine: &dyn Engine, task: &mut Task) -> Result<i64> {
+        if !engine.adds_indexes() {
+            return change.commit(engine, task);
+        }
+        self.entries.by_ref().for_each(|key| change.add_entry(&key));
+        change.commit_index(engine, task)
     }
 }
 

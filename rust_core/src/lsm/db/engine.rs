@@ -55,6 +55,14 @@ impl Engine for Lsm {
         self.db.write(task, batch, commit)
     }
 
+    fn adds_indexes(&self) -> bool {
+        true
+    }
+
+    fn add_index(&self, task: &mut Task, entries: &mut WriteBatch) -> Result<()> {
+        self.db.ingest(task, entries)
+    }
+
     fn iterator<'a>(&'a self, task: &mut Task) -> Result<Box<dyn EngineIterator + 'a>> {
         self.db.poison.check()?;
         task.charge(Work::Call, 1);

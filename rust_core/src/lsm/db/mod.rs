@@ -7,6 +7,7 @@ mod counters;
 mod db_impl;
 mod engine;
 mod flush_job;
+mod ingest;
 mod iterator;
 mod merge;
 mod recovery;

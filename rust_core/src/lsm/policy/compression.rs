@@ -1,4 +1,5 @@
-//! Which codec the blocks of a level get: RocksDB's `GetCompressionFlush` and `GetCompressionType`.
+//! Which codec the blocks of a level get: RocksDB's `GetCompressionFlush`, `GetCompressionType` and
+//! `SstFileWriter::Open`.
 
 use crate::codec::Compression;
 use crate::lsm::options::LevelCodecs;
@@ -15,6 +16,11 @@ pub fn level_compression(codecs: &LevelCodecs, level: usize, base_level: usize, 
         // A level above the base, while it is being emptied, counts as level 0.
         _ => of_place(codecs, if level == 0 { 0 } else { (level + 1).saturating_sub(base_level) }),
     }
+}
+
+/// Codec of a table that is written to be ingested, whatever level that puts it into.
+pub fn ingested_compression(codecs: &LevelCodecs) -> Compression {
+    codecs.bottommost.or(codecs.per_level.last().copied()).unwrap_or(codecs.usual)
 }
 
 fn of_place(codecs: &LevelCodecs, place: usize) -> Compression {

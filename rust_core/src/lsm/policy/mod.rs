@@ -13,7 +13,7 @@ mod stalls;
 mod script;
 
 pub use compaction::{Compaction, CompactionInProgress, CompactionInputFiles};
-pub use compression::{flush_compression, level_compression};
+pub use compression::{flush_compression, ingested_compression, level_compression};
 pub use level::{LevelTargets, debt_bytes, level_targets, pending_compaction_bytes, pick_compaction};
 pub use shape::Shape;
 pub use splitting::OutputSplitter;

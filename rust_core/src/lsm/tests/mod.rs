@@ -3,6 +3,7 @@
 mod crash;
 mod damage;
 mod golden;
+mod ingest;
 mod like;
 mod matrix;
 mod model;

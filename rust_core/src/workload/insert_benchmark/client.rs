@@ -35,13 +35,21 @@ pub struct Loader<T> {
     shared: Arc<Shared>,
     change: Transaction,
     index: IndexLoad,
+    /// Whether the change is of an index.
+    makes_index: bool,
     table: PhantomData<T>,
 }
 
 impl<T: Table> Loader<T> {
     /// One of the loaders.
     pub fn new(shared: Arc<Shared>) -> Self {
-        Self { shared, change: Transaction::default(), index: IndexLoad::default(), table: PhantomData }
+        Self {
+            shared,
+            change: Transaction::default(),
+            index: IndexLoad::default(),
+            makes_index: false,
+            table: PhantomData,
+        }
     }
 
     fn add_entries(&mut self) {
@@ -79,7 +87,8 @@ impl<T: Table> Client for Loader<T> {
         for row in loaded_rows::<T>(&self.shared, ids) {
             self.change.add_without_entries::<T>(&row);
         }
-        if operations == 0 {
+        self.makes_index = operations == 0;
+        if self.makes_index {
             self.add_entries();
         }
         let user_bytes = self.change.user_bytes();
@@ -87,7 +96,8 @@ impl<T: Table> Client for Loader<T> {
     }
 
     fn execute(&mut self, engine: &dyn Engine, task: &mut Task) -> Result<()> {
-        let grown = self.change.commit(engine, task)?;
+        let Self { change, index, .. } = self;
+        let grown = if self.makes_index { index.commit(change, engine, task) } else { change.commit(engine, task) }?;
         self.shared.grew(grown);
         Ok(())
     }

@@ -20,12 +20,14 @@ pub struct Loader {
     shared: Arc<Shared>,
     change: Transaction,
     index: IndexLoad,
+    /// Whether the change is of an index.
+    makes_index: bool,
 }
 
 impl Loader {
     /// One of the loaders.
     pub fn new(shared: Arc<Shared>) -> Self {
-        Self { shared, change: Transaction::default(), index: IndexLoad::default() }
+        Self { shared, change: Transaction::default(), index: IndexLoad::default(), makes_index: false }
     }
 
     /// Adds the next batch of rows, and returns how many they are.
@@ -35,7 +37,7 @@ impl Loader {
     }
 
     fn add_entries(&mut self) {
-        let Self { shared, change, index } = self;
+        let Self { shared, change, index, .. } = self;
         let most = shared.parameters.load_batch_rows;
         index
             .take(&shared.load_indexes, most, |table| entries_of(shared, table))
@@ -69,7 +71,8 @@ fn entries_of(shared: &Shared, table: u64) -> Vec<Vec<u8>> {
 impl Client for Loader {
     fn plan(&mut self, _now_ns: u64) -> Option<Plan> {
         let operations = self.add_rows();
-        if operations == 0 {
+        self.makes_index = operations == 0;
+        if self.makes_index {
             self.add_entries();
         }
         let user_bytes = self.change.user_bytes();
@@ -77,7 +80,8 @@ impl Client for Loader {
     }
 
     fn execute(&mut self, engine: &dyn Engine, task: &mut Task) -> Result<()> {
-        let grown = self.change.commit(engine, task)?;
+        let Self { change, index, .. } = self;
+        let grown = if self.makes_index { index.commit(change, engine, task) } else { change.commit(engine, task) }?;
         self.shared.live_bytes.fetch_add(grown, Ordering::Relaxed);
         Ok(())
     }
