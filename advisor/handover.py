@@ -48,12 +48,15 @@ def advice_for(
             raise InputError("--to", None, found, ", ".join(dialects.for_engine(advice.engine)))
         return advice
     engine = None if dialect is None else dialects.engine_of(dialect)
-    advice = recommend(study, measure=measure, engine=engine, dialect=asked, known=known)
-    if engine is not None:
-        best = recommend(study, measure=False, dialect=asked, known=known)
-        if best.engine != engine:
-            on_other_engine(engine, best)
-    return decided(study, advice)
+    if measure and engine is not None:
+        # Whichever engine leads by then, the file that was asked for is proven.
+        recommend(study, engine=engine, dialect=asked, known=known)
+    best = recommend(study, measure=measure and engine is None, dialect=asked, known=known)
+    if engine is None or engine == best.engine:
+        return decided(study, best)
+    on_other_engine(engine, best)
+    other = recommend(study, measure=False, engine=engine, dialect=asked, known=known)
+    return decided(study, other)
 
 
 def usual_dialect(advice: Recommendation, current: Path | None, path: Path | None) -> str:

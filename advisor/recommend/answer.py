@@ -17,7 +17,7 @@ from advisor.recommend.choice import (
     look_at_lines,
     unless_overtaken,
 )
-from advisor.recommend.chosen import Choice, finals_of_most
+from advisor.recommend.chosen import Choice, finals_of_most, first_of_enough
 from advisor.recommend.evidence import Finding, evidence, reason
 from advisor.recommend.floors import notes_of_base
 from advisor.recommend.judging import Judging, judging, judging_of
@@ -36,7 +36,7 @@ from advisor.recommend.recommendation import (
 )
 from advisor.recommend.standing import standing
 from advisor.recommend.verdict import EngineVerdict, compare, engine_verdict, has_products
-from advisor.search import VERDICT_RUNS, Candidate, Study
+from advisor.search import Candidate, Study
 from advisor.search.ranking import ranked
 from advisor.sizes import format_factor
 from advisor.steadiness import NOT_YET
@@ -151,8 +151,8 @@ def _verdict(study: Study, best: Choice, known: KnownErrors) -> EngineVerdict | 
     if rival is not None:
         its = benches[rival.engine]
         finals = [
-            _first_of_enough(finals_of_most(study, best), best.bench.finals(best.winner.settings)),
-            _first_of_enough(its.finals(rival.settings), its.later(rival.settings)),
+            first_of_enough(finals_of_most(study, best), best.bench.finals(best.winner.settings)),
+            first_of_enough(its.finals(rival.settings), its.later(rival.settings)),
         ]
         order = [*filter(None, finals), *order] if all(finals) else order
     found = engine_verdict(
@@ -168,11 +168,6 @@ def _verdict(study: Study, best: Choice, known: KnownErrors) -> EngineVerdict | 
     profile, clock = study.profile, study.question.clock
     is_of_products = has_products(clock, profile.hardware, profile.workload.info)
     return found if found is None or is_of_products else found.of_own_engines()
-
-
-def _first_of_enough(*runs: Candidate | None) -> Candidate | None:
-    """The first of these that has as many runs as a verdict takes."""
-    return next((one for one in runs if one and len(one.trials) >= VERDICT_RUNS), None)
 
 
 def _explain(

@@ -13,7 +13,7 @@ from advisor.errors import WorkError
 from advisor.goal import Goal
 from advisor.knobs import Engine, Settings
 from advisor.recommend.bench import StudyBench
-from advisor.recommend.chosen import Choice, finals_of_most
+from advisor.recommend.chosen import Choice, finals_of_most, first_of_enough
 from advisor.recommend.limits import farther, keeps
 from advisor.recommend.lines import RESERVE_OF_RESULT, Lines
 from advisor.recommend.nearness import settled
@@ -192,7 +192,7 @@ def _finals_left(study: Study, chosen: Choice) -> Candidate | None:
     found = [finals_of_most(study, chosen)]
     if chosen.selected.settings != chosen.compared:
         found.append(chosen.bench.finals(chosen.winner.settings))
-    return next((one for one in found if one and len(one.trials) >= VERDICT_RUNS), None)
+    return first_of_enough(*found)
 
 
 def _runs_left(chosen: Choice) -> Candidate | None:

@@ -31,6 +31,11 @@ class Choice:
     they are no rule's."""
 
 
+def first_of_enough(*runs: Candidate | None) -> Candidate | None:
+    """The first of these that has as many runs as a verdict takes."""
+    return next((one for one in runs if one and len(one.trials) >= VERDICT_RUNS), None)
+
+
 def finals_of_most(study: Study, chosen: Choice) -> Candidate | None:
     """The final runs of the settings, or of those that have the most of their changes and no
     other, as a file has that leaves some to its reader; what was run often enough for a verdict

@@ -131,16 +131,13 @@ impl CompactionJob {
     }
 
     fn begin_output(&self, task: &mut Task) -> Result<(u64, TableBuilder)> {
-        let (number, compaction) = (self.db.new_file_number(), &self.compaction);
+        let compaction = &self.compaction;
         let last_level = (0..self.version.metas.len()).rfind(|level| !self.version.metas[*level].is_empty());
         let base_level = self.version.targets.base_level;
         let codec =
             level_compression(&self.db.parsed.codecs, compaction.output_level, base_level, last_level.unwrap_or(0));
-        let options = self.db.table_builder_options(codec, compaction.bottommost);
-        let name = table_name(number);
-        let file = self.db.create_table(task, &name)?;
         let purpose = Purpose::Compaction { level: compaction.output_level as u8 };
-        Ok((number, TableBuilder::new(options, file, name, purpose)))
+        self.db.begin_table(task, codec, compaction.bottommost, purpose)
     }
 
     fn finish_output(&mut self, task: &mut Task, (number, builder): (u64, TableBuilder)) -> Result<()> {

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::lsm::keys::key;
 use crate::lsm::memtable::MemTable;
 use crate::lsm::policy::flush_compression;
-use crate::lsm::table::{TableBuilder, WRITE_BYTES, table_name};
+use crate::lsm::table::WRITE_BYTES;
 use crate::lsm::version::{TableFile, VersionEdit};
 use crate::metrics::Purpose;
 use crate::task::{Job, JobKind, Stream, Task};
@@ -51,11 +51,8 @@ impl DbImpl {
         task: &mut Task,
         memtables: &[Arc<MemTable>],
     ) -> Result<Arc<TableFile>> {
-        let number = self.new_file_number();
-        let name = table_name(number);
-        let file = self.create_table(task, &name)?;
-        let options = self.table_builder_options(flush_compression(&self.parsed.codecs), false);
-        let mut builder = TableBuilder::new(options, file, name, Purpose::Flush);
+        let codec = flush_compression(&self.parsed.codecs);
+        let (number, mut builder) = self.begin_table(task, codec, false, Purpose::Flush)?;
         let mut merge =
             MergingIterator::new(memtables.iter().map(|memtable| Source::MemTable(memtable.cursor())).collect());
         merge.seek_to_first(task)?;

@@ -9,7 +9,7 @@ use crate::engine::{Change, WriteBatch};
 use crate::error::Result;
 use crate::lsm::keys::key::{self, Kind};
 use crate::lsm::policy::{CompactionInProgress, ingested_compression};
-use crate::lsm::table::{BuiltTable, TableBuilder, table_name};
+use crate::lsm::table::{BuiltTable, TableBuilder};
 use crate::lsm::version::VersionEdit;
 use crate::metrics::Purpose;
 use crate::task::Task;
@@ -42,6 +42,7 @@ impl DbImpl {
     /// Tables of at most `target_file_size_base` (`Rdb_sst_info`), written and synced, each with its number. Their
     /// sequence numbers are 0, and `optimize_filters_for_hits` leaves their filters out.
     fn write_tables(&self, task: &mut Task, entries: &WriteBatch) -> Result<Vec<(u64, BuiltTable)>> {
+        let codec = ingested_compression(&self.parsed.codecs);
         let mut tables = Vec::new();
         let mut open: Option<(u64, TableBuilder)> = None;
         let mut internal = Vec::new();
@@ -54,7 +55,7 @@ impl DbImpl {
             }
             let (_, builder) = match &mut open {
                 Some(open) => open,
-                None => open.insert(self.begin_ingested(task)?),
+                None => open.insert(self.begin_table(task, codec, true, Purpose::Flush)?),
             };
             key::encode(user_key, key::trailer(0, Kind::Put), &mut internal);
             builder.add(task, &internal, value)?;
@@ -63,14 +64,6 @@ impl DbImpl {
             tables.push((number, last.finish(task)?));
         }
         Ok(tables)
-    }
-
-    fn begin_ingested(&self, task: &mut Task) -> Result<(u64, TableBuilder)> {
-        let number = self.new_file_number();
-        let name = table_name(number);
-        let file = self.create_table(task, &name)?;
-        let options = self.table_builder_options(ingested_compression(&self.parsed.codecs), true);
-        Ok((number, TableBuilder::new(options, file, name, Purpose::Flush)))
     }
 
     /// The deepest level for each table, kept free of compactions until the tables are there. The caller holds the

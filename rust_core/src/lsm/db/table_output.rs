@@ -3,20 +3,29 @@
 use super::db_impl::DbImpl;
 use crate::codec::Compression;
 use crate::error::Result;
-use crate::lsm::table::{BuiltTable, FileMetaData, TableBuilderOptions, TableReader};
+use crate::lsm::table::{BuiltTable, FileMetaData, TableBuilder, TableBuilderOptions, TableReader, table_name};
 use crate::lsm::version::TableFile;
-use crate::storage::{FileOptions, StorageFile};
+use crate::metrics::Purpose;
+use crate::storage::FileOptions;
 use crate::task::Task;
 use std::sync::Arc;
 
 impl DbImpl {
-    /// An empty file for a table.
-    pub fn create_table(&self, task: &mut Task, name: &str) -> Result<Arc<dyn StorageFile>> {
-        self.storage.create(task, name, FileOptions::table(self.options.page_cached()))
+    /// Begins a table with this codec, and its number. `bottommost`: no deeper level holds its keys.
+    pub fn begin_table(
+        &self,
+        task: &mut Task,
+        compression: Compression,
+        bottommost: bool,
+        purpose: Purpose,
+    ) -> Result<(u64, TableBuilder)> {
+        let number = self.new_file_number();
+        let name = table_name(number);
+        let file = self.storage.create(task, &name, FileOptions::table(self.options.page_cached()))?;
+        Ok((number, TableBuilder::new(self.table_builder_options(compression, bottommost), file, name, purpose)))
     }
 
-    /// How a table with this codec is written. `bottommost`: no deeper level holds its keys.
-    pub fn table_builder_options(&self, compression: Compression, bottommost: bool) -> TableBuilderOptions {
+    fn table_builder_options(&self, compression: Compression, bottommost: bool) -> TableBuilderOptions {
         TableBuilderOptions {
             compression,
             compression_level: self.parsed.compression_level,
